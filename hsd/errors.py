@@ -8,5 +8,5 @@ class HsdError(ValueError):
 
 
 def first_line(error: Exception) -> str:
-    """The first line of an error's message, or its class where it has none."""
+    """Return the first line of an error's message, or its class where it has none."""
     return (str(error).strip().splitlines() or [type(error).__name__])[0][:200]

@@ -20,23 +20,11 @@ from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
-from hsd.rules import (
-    COMPARED,
-    DIVERGENCES,
-    LETTERS,
-    RULES,
-    TREE_RULES,
-    USUAL,
-    VANILLA,
-    Form,
-    Look,
-    Rule,
-    TreeRule,
-    find_tree_rule,
-)
-from hsd.rules.fuzzy import MODES, ROWS
+from hsd.rules import COMPARED, RULES, TREE_RULES, USUAL, VANILLA, TreeRule, find_tree_rule
+from hsd.rules.forms import LETTERS, Form
+from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 from hsd.rules.relaxed import AFTER
-from hsd.rules.rule import OTHER_LOOK
+from hsd.rules.rule import OTHER_LOOK, Look, Rule
 from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
@@ -74,7 +62,7 @@ def head(name: str) -> str:
 
 
 def rule_names() -> list[str]:
-    """Every rule that can be requested, in the order of all menus and tables."""
+    """Return every rule that can be requested, in the order of all menus and tables."""
     return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name)]
 
 
@@ -84,7 +72,7 @@ def rule_menu() -> Iterator[tuple[str, str]]:
 
 
 def rule_title(name: str) -> str:
-    """A rule's title in a menu or the head of a table, with its warning."""
+    """Return a rule's title in a menu or the head of a table, with its warning."""
     rule = find(name)
     return f"{rule.title} ({rule.mark})" if rule.mark else rule.title
 
@@ -95,7 +83,7 @@ def find(name: str) -> Rule | TreeRule:
 
 
 def trees_of(name: str) -> list[str]:
-    """The layouts of several drafts that a rule fits."""
+    """Return the layouts of several drafts that a rule fits."""
     try:
         fitting = find_tree_rule(name).siblings
     except HsdError:
@@ -147,11 +135,11 @@ def _rule(order: int, name: str) -> Facts:
 
 
 def forms() -> dict[str, Form]:
-    """Every form that the test of a rule may have, by its name and by its former one."""
+    """Return every form that the test of a rule may have, by its name and by its former one."""
     rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
     recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
-    found = [form for recipe in recipes for form in recipe.forms]
-    return {name: form for form in found for name in (form.name, form.former) if name}
+    every = [form for recipe in recipes for form in recipe.forms]
+    return {name: form for form in every for name in (form.name, form.former) if name}
 
 
 # ---- all of it
@@ -218,7 +206,7 @@ def layout_names(name: str) -> Facts:
 
 
 def menus() -> dict[str, list[tuple[str, str]]]:
-    """Label and name of each choice of an option, by the menus of `RunOptions`."""
+    """Return label and name of each choice of an option, by the menus of `RunOptions`."""
     kinds: dict[str, Iterable[str]] = {
         "divergences": DIVERGENCES,
         "modes": MODES,

@@ -77,7 +77,7 @@ def custom_generate(
 
 
 def _kept_back(frame: FrameType, name: str) -> Any:
-    """An argument that `generate` keeps to itself when `custom_generate` is a function (transformers 5.17 to 5.23)."""
+    """Return an argument that `generate` does not hand to a function, in transformers 5.17 to 5.23."""
     return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
 
 
@@ -88,8 +88,8 @@ def _check(model: Any, config: Any) -> None:
     if model.config.is_encoder_decoder:
         raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes, like Llama")
     own, known = vars(model.generation_config), vars(type(config)())
-    asked = {name: value for name, value in vars(config).items() if name in known or own.get(name) != value}
-    for name, value in unmet(asked, config.do_sample).items():
+    settings = {name: value for name, value in vars(config).items() if name in known or own.get(name) != value}
+    for name, value in unmet(settings, config.do_sample).items():
         whose = " of the model's own generation settings" if own.get(name) == value else ""
         why = WHY.get(name, "it would change what is decoded, and is not applied here")
         raise HsdError(f"{name} {str(value)[:60]}{whose} is not supported ({why}): pass {name}={OFF.get(name)}")
@@ -116,7 +116,7 @@ def _check_call(input_ids: Tensor, processors: Any, criteria: Any, config: Any, 
 
 
 def _says_nothing(name: str, value: Any, mask: Tensor | None) -> bool:
-    """Whether an argument of the model's forward pass has the value that decoding uses anyway."""
+    """Return whether an argument of the model's forward pass has the value that decoding uses anyway."""
     if name == "past_key_values":
         return value is None or value.get_seq_length() == 0
     if name == "position_ids" and isinstance(value, Tensor):

@@ -29,7 +29,7 @@ class Numbers(Protocol):
     def after(self, count: int) -> Tensor: ...
 
     def times(self, begin: int, count: int, vocab: int) -> Tensor | None:
-        """(count, V): a time for every token at each place of the text from `begin` on. None: they are not known."""
+        """Return exponential times (count, V), a token's at each place from `begin` on; None where unknown."""
 
 
 class Streams:
@@ -86,7 +86,7 @@ class Recorded:
         self._after: list[float] = []
 
     def draft(self, count: int) -> Tensor:
-        """Begins the next step."""
+        """Begin the next recorded step and return its draws (count,). Raises HsdError after the last."""
         current = next(self._rounds, None)
         if current is None:
             raise HsdError("the record has no further step: the models are not those that made it")
@@ -100,7 +100,7 @@ class Recorded:
         return _take(self._after, count)
 
     def times(self, begin: int, count: int, vocab: int) -> None:
-        """A record has draws and coins in place of times, see `hsd.decoding.coupled`."""
+        """Return None: a record has draws and coins in place of times, see `hsd.decoding.coupled`."""
 
 
 def _take(left: list[float], count: int) -> Tensor:

@@ -52,7 +52,7 @@ class Sampling:
         return self.temperature == 0
 
     def probabilities(self, logits: Tensor) -> Tensor:
-        """(n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows.
+        """Return (n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows.
 
         Logits in double precision are exponentiated and summed in it, others in single precision.
         """
@@ -80,7 +80,7 @@ class Sampling:
 
 
 def draw(row: Tensor, number: Tensor) -> Tensor:
-    """The token that `number` in [0, 1) picks from `row` (V,), by inverting the cumulative sum: () int64.
+    """Return the token that `number` in [0, 1) picks from `row` (V,), by inverting the cumulative sum: () int64.
 
     Equal numbers give equal tokens, whoever asks, and a token of probability 0 is never picked.
     """

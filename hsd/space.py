@@ -133,7 +133,7 @@ def load(path: Path = SPACEFILE) -> Space:
 
 
 def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
-    """The block that README.md must begin with, both lines of dashes included, ending with a line end.
+    """Return the block that README.md must begin with, both lines of dashes included, ending with a line end.
 
     sdk: "static" is for the folder that `space export` writes.
     """
@@ -154,16 +154,16 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 
 
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
-    """The differences between README.md's front matter and the manifest, a line each; empty when they agree."""
-    wanted, found = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
+    """Return the differences between README.md's front matter and the manifest, a line each; empty when they agree."""
+    wanted, actual = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
     lines = []
-    for key in [*wanted, *(k for k in found if k not in wanted)]:
-        if key not in found:
+    for key in [*wanted, *(k for k in actual if k not in wanted)]:
+        if key not in actual:
             lines.append(f"{key}: missing in README.md, the Spacefile says {wanted[key]!r}")
         elif key not in wanted:
             lines.append(f"{key}: in README.md, but not in the Spacefile")
-        elif found[key] != wanted[key]:
-            lines.append(f"{key}: README.md says {found[key]!r}, the Spacefile {wanted[key]!r}")
+        elif actual[key] != wanted[key]:
+            lines.append(f"{key}: README.md says {actual[key]!r}, the Spacefile {wanted[key]!r}")
     return lines
 
 
@@ -199,7 +199,7 @@ def listing(sdk: str, root: Path = ROOT) -> list[str]:
 
 
 def _sent(sdk: str, root: Path) -> list[str]:
-    """The files of the Space: of the repository those that it needs, of an exported folder all."""
+    """Return the files of the Space: of the repository those that it needs, of an exported folder all."""
     if sdk == "gradio":
         return space_files(root)
     return sorted(path.relative_to(root).as_posix() for path in _files(root))
@@ -215,7 +215,7 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def static_address(repo_id: str) -> str:
-    """Where a Space of files is served; "" without a name."""
+    """Return where a Space of files is served; "" without a name."""
     return f"https://{re.sub(r'[^a-z0-9]+', '-', repo_id.lower())}.static.hf.space/" if repo_id else ""
 
 

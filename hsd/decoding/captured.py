@@ -59,7 +59,7 @@ class CapturedRounds:
         self._pieces: dict[int, Piece] = {}
 
     def prefill(self, text: list[int]) -> None:
-        """Both models read the text but for its last token."""
+        """Let both models read the text but for its last token."""
         if len(text) > 1:
             tokens = torch.tensor(text[:-1], device=self._device)
             self._target.read(tokens, keep=1)
@@ -171,7 +171,7 @@ class Piece:
 
 
 def _causal(pair: Pair) -> tuple[CausalModel, CausalModel]:
-    """Both models, if a round on them can be captured. Raises HsdError if not."""
+    """Return both models, if a round on them can be captured. Raises HsdError if not."""
     target, draft = pair.target, pair.draft
     if not (isinstance(target, CausalModel) and isinstance(draft, CausalModel)):
         raise HsdError("engine 'captured' needs models of transformers: choose engine 'eager'")

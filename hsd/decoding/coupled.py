@@ -62,17 +62,17 @@ class ByCoupling(ByLaw):
         draft, p = self._draft, self._rows.p
         if not (count := len(draft.ids)):
             return self._judged(replace(draft, draws=self._shares[:0]))
-        found = coins(p[:-1], draft.q, draft.tokens, self._times[:count]).cpu()
+        numbers = coins(p[:-1], draft.q, draft.tokens, self._times[:count]).cpu()
         given = zip(draft.q, draft.tokens, self._shares.to(p.device).split(1), strict=False)
         draws = torch.cat([place(*one) for one in given]).cpu()
-        first = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), found),)))
+        first = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), numbers),)))
         same = torch.tensor([pick == token for pick, token in zip(self.picks, draft.ids, strict=False)])
         edge = first.law.threshold.cpu()  # where rounding says otherwise the picks count
-        found = torch.where(same, found.minimum(edge.nextafter(torch.zeros_like(edge))), found.maximum(edge))
-        found = found.clamp(0, BELOW_ONE)
-        return ByLaw(first.law, replace(first.draft, paths=(Path(range(1, count + 1), found),)))
+        numbers = torch.where(same, numbers.minimum(edge.nextafter(torch.zeros_like(edge))), numbers.maximum(edge))
+        numbers = numbers.clamp(0, BELOW_ONE)
+        return ByLaw(first.law, replace(first.draft, paths=(Path(range(1, count + 1), numbers),)))
 
     def _judged(self, draft: Draft) -> ByLaw:
-        found = judge(self._rule, draft, self._rows)
-        assert isinstance(found, ByLaw)
-        return found
+        ruling = judge(self._rule, draft, self._rows)
+        assert isinstance(ruling, ByLaw)
+        return ruling

@@ -132,8 +132,8 @@ class Describer:
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
     """Return the explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
     masses = branch_masses(p, q, tokens)
-    found = {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
-    return {**found, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
+    values = {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+    return {**values, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 
 
 def _rest(rows: Tensor, top: Tensor) -> list[float]:

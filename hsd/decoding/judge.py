@@ -64,13 +64,13 @@ class ByLaw:
 
     @property
     def tests(self) -> list[Tried]:
-        coins, made = self.draft.coins.tolist(), list[Tried]()
+        coins, tries = self.draft.coins.tolist(), list[Tried]()
         for _, test in tests_along(self.law, self.draft.tokens, range(1, len(coins) + 1), 0, ()):
             coin = coins[test.node - 1]
-            made.append(Tried(test, test.node, coin, coin < test.threshold))
-            if made[-1].accepted != self.law.forward:
+            tries.append(Tried(test, test.node, coin, coin < test.threshold))
+            if tries[-1].accepted != self.law.forward:
                 break
-        return made
+        return tries
 
     @property
     def left(self) -> tuple[float, float | None] | None:
@@ -127,10 +127,10 @@ class ByTests:
 
     def __init__(self, rule: TreeRule, view: Separate) -> None:
         self._rule, self._view, origin = rule, view, view.origin
-        ending, made = decide(rule.process(view.tree), lambda test: view.coins[test.draft, test.node])
+        ending, tries = decide(rule.process(view.tree), lambda test: view.coins[test.draft, test.node])
         self.next = ending.next
-        self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in made]
-        parts = [*(test.changes for test, *_ in made), ending.changes]
+        self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in tries]
+        parts = [*(test.changes for test, *_ in tries), ending.changes]
         self.changes = [(count, change, origin[change.node]) for count, part in enumerate(parts) for change in part]
         self.path = [origin[node] for node in _line(view.tree.parents, ending.node)]
 
@@ -145,16 +145,16 @@ class ByTests:
         tree = self._view.tree
         if len(set(self._view.origin)) - 1 > ENUMERABLE:
             return None
-        found = [0.0] * (1 + max(len(path.nodes) for path in tree.paths))
+        law = [0.0] * (1 + max(len(path.nodes) for path in tree.paths))
         for weight, ending in endings(partial(self._rule.process, tree)):
-            found[len(tree.path(ending.node))] += weight
-        return found
+            law[len(tree.path(ending.node))] += weight
+        return law
 
 
 def _line(parents: Sequence[int], node: int) -> list[int]:
     """Return the nodes from depth 1 down to `node`."""
-    found = []
+    nodes = []
     while node:
-        found.append(node)
+        nodes.append(node)
         node = parents[node - 1]
-    return found[::-1]
+    return nodes[::-1]

@@ -104,9 +104,9 @@ class Decoding(Iterator[Step]):
             with torch.inference_mode(), computing(self.pair):
                 return next(self._steps)
         except torch.OutOfMemoryError:
-            made = sum(len(step.committed) for step in self.steps)
+            count = sum(len(step.committed) for step in self.steps)
             raise HsdError(
-                f"out of memory after {made} new tokens: choose a smaller gamma, fewer drafts or a smaller pair"
+                f"out of memory after {count} new tokens: choose a smaller gamma, fewer drafts or a smaller pair"
             ) from None
         finally:
             self.seconds += time.perf_counter() - begin  # what the consumer does between steps does not count

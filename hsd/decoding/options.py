@@ -130,16 +130,16 @@ class RunOptions(Tuned):
         several: for more than one draft; left out, as the options say.
         """
         if several if several is not None else self.drafts > 1:
-            rule = find_tree_rule(name)
-            check_fit(rule, self.tree, self.layout.siblings)
-            return rule
+            tree_rule = find_tree_rule(name)
+            check_fit(tree_rule, self.tree, self.layout.siblings)
+            return tree_rule
         if name in TREE_RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
-        found = find_rule(name)
-        if found.modes:
-            found = fuzzy_rule(self.fuzzy) if found.recipe.by_divergence else typical_rule(self.after_kept)
-        found = found.cold if found.cold and self.sampling.greedy else found
-        return found.tuned(getattr(self, found.knob.option)) if found.knob else found
+        rule = find_rule(name)
+        if rule.modes:
+            rule = fuzzy_rule(self.fuzzy) if rule.recipe.by_divergence else typical_rule(self.after_kept)
+        rule = rule.cold if rule.cold and self.sampling.greedy else rule
+        return rule.tuned(getattr(self, rule.knob.option)) if rule.knob else rule
 
     @property
     def auto(self) -> bool:

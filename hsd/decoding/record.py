@@ -75,7 +75,7 @@ class Recorder:
         }
 
     def _events(self, draft: Draft) -> Iterator[Event]:
-        """Everything that led to a draft at the levels below the target, in the order in which it was done."""
+        """Yield everything that led to a draft at the levels below the target, in the order in which it was done."""
         for visit in draft.visits:
             if visit.played is None:
                 yield self._event(visit, "draft", [], len(draft.ids), draft.ids)
@@ -172,7 +172,7 @@ class _Step:
 
     def tested(self) -> list[Tested]:
         """Return the tokens from the level below, each with its last test, the kept ones first."""
-        made = {tried.node: tried for tried in self._played.ruling.tests}
+        last_test = {tried.node: tried for tried in self._played.ruling.tests}
         path: Sequence[int] = self._played.ruling.path
         order = [*path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in path)]
         nodes = self.nodes()
@@ -181,9 +181,9 @@ class _Step:
         return [
             Tested(
                 **{name: getattr(nodes[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},
-                threshold=made[node].test.threshold if node in made else thresholds.get(node, 0.0),
-                coin=made[node].coin if node in made else nodes[node - 1].coin,
-                accepted=made[node].accepted if node in made else None,
+                threshold=last_test[node].test.threshold if node in last_test else thresholds.get(node, 0.0),
+                coin=last_test[node].coin if node in last_test else nodes[node - 1].coin,
+                accepted=last_test[node].accepted if node in last_test else None,
             )
             for node in order
         ]

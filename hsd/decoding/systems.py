@@ -74,7 +74,7 @@ def _levels_of(pair: Pair, options: RunOptions) -> Levels:
 
 
 def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
-    """When a draft of the draft model is long enough; None where its length is fixed, or it is copied."""
+    """Return what ends a draft whose length is not fixed; None where it is, or where drafts are copied."""
     if not options.auto or options.copies:
         return None
     config = getattr(pair.draft, "stopping", None)
@@ -93,7 +93,7 @@ def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:
 
 
 def _stacked(pair: Pair, options: RunOptions) -> Levels:
-    """Models of their own as levels."""
+    """Return the levels of a stack of models. Raises HsdError for thresholds that do not fit."""
     stack = _stack(pair, options)
     models = tuple(pair.models[place] for place in stack)
     thresholds = tuple(options.thresholds) or (options.longest,) * (len(models) - 1)
@@ -113,7 +113,7 @@ def _stacked(pair: Pair, options: RunOptions) -> Levels:
 
 
 def _exits(pair: Pair, options: RunOptions) -> Levels:
-    """Early exits of the target as levels."""
+    """Return early exits and the target above them as levels. Raises HsdError for thresholds that do not fit."""
     from hsd.models.exits import EarlyExits, default_exits
 
     make = getattr(pair.target, "early_exits", None)
@@ -205,7 +205,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
 
 
 def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
-    """Models that are stacked the wrong way round."""
+    """Return a note for each model that stands above a larger one."""
     return [
         f"{above.name} stands above {below.name}, which is larger: put models in order of size, smallest first."
         for below, above in pairwise(models)
@@ -214,7 +214,7 @@ def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
 
 
 def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> list[str]:
-    """Exits that the model was not trained to predict from."""
+    """Return a note on exits that the model was not trained to predict from, if there are any."""
     from hsd.models.exits import trained_exits
 
     trained = (*trained_exits(target), layers)

@@ -92,7 +92,7 @@ class Draft:
 
     @classmethod
     def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:
-        """γ tokens (γ,), each after the one before it; q (γ, V), draws and coins (γ,)."""
+        """Return a draft of one path: tokens (γ,), each after the one before; q (γ, V), draws (γ,), coins (γ,)."""
         gamma = len(tokens)
         paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
         return cls(tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others})
@@ -125,8 +125,8 @@ class Draft:
     @cached_property
     def ids(self) -> list[int]:
         """The tokens, on the host."""
-        found: list[int] = self.tokens.tolist()
-        return found
+        ids: list[int] = self.tokens.tolist()
+        return ids
 
     def along(self, path: Sequence[int]) -> list[int]:
         """Return the tokens of the nodes `path`."""
@@ -164,7 +164,7 @@ class Proposer(ABC):
 
     @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """At most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times, (γ, V)."""
+        """Return at most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times, (γ, V)."""
 
     def extend(self, token: Tensor) -> Tensor:
         """Return (V,): the distribution after one more token (1,) of the text, for a rule that resamples.

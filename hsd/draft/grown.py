@@ -52,8 +52,8 @@ class GrownProposer(Proposer):
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         logits = self._reader.grow_unsampled(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))
-        found = UNCHANGED.probabilities(logits).topk(min(self._breadth, self._reader.vocab_size))
-        for node, chances, tokens in zip(front, found.values.tolist(), found.indices.tolist(), strict=True):
+        likeliest = UNCHANGED.probabilities(logits).topk(min(self._breadth, self._reader.vocab_size))
+        for node, chances, tokens in zip(front, likeliest.values.tolist(), likeliest.indices.tolist(), strict=True):
             likely = [(chance, token) for chance, token in zip(chances, tokens, strict=True) if chance > 0]
             tree.tokens += [token for _, token in likely]
             tree.parents += [node] * len(likely)

@@ -55,7 +55,7 @@ class Stopping:
         return cls(confidence or least, sampling.temperature, weights, usual)
 
     def chance(self, share: float, depth: int) -> float:
-        """â of a token with that share of its row at temperature 1, after `depth` drafted tokens."""
+        """Return â of a token with that share of its row at temperature 1, after `depth` drafted tokens."""
         bias, by_share, by_heat, by_both, by_depth = self.weights
         known = math.log(share / (1 - share)) if 0 < share < 1 else math.copysign(FURTHEST, share - 0.5)
         known = max(-FURTHEST, min(FURTHEST, known))

@@ -34,7 +34,7 @@ class Layout:
 
 
 def _comb(drafts: int, gamma: int) -> list[int]:
-    """One draft, and K-1 others from each of its nodes but the last."""
+    """Return one draft, and K-1 others from each of its nodes but the last."""
     return [0] + [fork for fork in range(gamma) for _ in range(drafts - 1)]
 
 
@@ -78,12 +78,12 @@ class _Tree:
 
     def child(self, parent: int, token: int, number: float) -> int:
         """Return the node for `token` below `parent`, which is made if no draft was there yet."""
-        found = self.children(parent).get(token)
-        if found is None:
+        node = self.children(parent).get(token)
+        if node is None:
             self.tokens.append(token)
             self.parents.append(parent)
             self.draws.append(number)
-        return found or len(self.tokens)
+        return node or len(self.tokens)
 
 
 class TreeProposer(Proposer):

@@ -132,13 +132,13 @@ class Option:
             return []
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return [value]
-        found = [part for part in re.split(r"[\s,;_]+", value) if part] if isinstance(value, str) else value
-        if not isinstance(found, (list, tuple)) or (self.kind is str and any(type(one) is not str for one in found)):
+        parts = [part for part in re.split(r"[\s,;_]+", value) if part] if isinstance(value, str) else value
+        if not isinstance(parts, (list, tuple)) or (self.kind is str and any(type(one) is not str for one in parts)):
             kind = "names" if self.kind is str else "numbers"
             raise HsdError(f"{self.each}s {str(value)[:40]!r}: give {kind} separated by commas")
-        if len(found) > LONGEST:
-            raise HsdError(f"{len(found)} {self.each}s: give fewer")
-        return list(found)
+        if len(parts) > LONGEST:
+            raise HsdError(f"{len(parts)} {self.each}s: give fewer")
+        return list(parts)
 
     def _number(self, value: Any, called: str) -> Any:
         """Convert text and whole floats (5.0) to int; leave named values such as 'auto' as they are."""
@@ -280,7 +280,7 @@ class Model(BaseModel):
 
     @classmethod
     def read(cls, values: Mapping[str, Any], most: Mapping[str, int] | None = None) -> Self:
-        """Options from a form, a link or a program: as `Option.read` takes them.
+        """Return options from a form, a link or a program: as `Option.read` takes them.
 
         most: lower limits than the options' own, by name. Raises HsdError, one line, for the first thing that is wrong.
         """

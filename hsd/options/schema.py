@@ -12,7 +12,7 @@ JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
 def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """The JSON Schema of `model`, in which each property says also what a form needs.
+    """Return the JSON Schema of `model`, in which each property says also what a form needs.
 
     menus: key of `Model.menus` → label and name of each choice; a menu that is not in it shows the names.
     most: lower limits, as for `Model.read`.
@@ -27,11 +27,11 @@ def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = No
     at: where the setup of a trace has it, "draft.gamma"; left out where it has not.
     Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
     """
-    made = model.model_json_schema()
+    whole = model.model_json_schema()
     properties = {n: _property(model, one.below(most or {}), menus) for n, one in model.options().items()}
     groups = [{"name": name, "title": title} for name, title in model.groups.items()]
-    about = {"title": model.__name__, "description": made["description"].partition("\n")[0]}
-    return {**made, **about, "properties": properties, "groups": groups, "old": dict(model.old)}
+    about = {"title": model.__name__, "description": whole["description"].partition("\n")[0]}
+    return {**whole, **about, "properties": properties, "groups": groups, "old": dict(model.old)}
 
 
 def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any]:
@@ -42,9 +42,9 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
         entry["oneOf"] = [{"const": name, "title": label} for label, name in choices]
     limits = {"minimum": option.low, "maximum": option.high}
     entry |= {name: limit for name, limit in limits.items() if limit is not None}
-    said: dict[str, Any] = {"group": option.group, "when": model.when(option.name), "step": option.step}
-    said |= {"shown": list(option.shown or ()), "always": option.always, "at": _place(option)}
-    extra = {name: value for name, value in said.items() if value}
+    more: dict[str, Any] = {"group": option.group, "when": model.when(option.name), "step": option.step}
+    more |= {"shown": list(option.shown or ()), "always": option.always, "at": _place(option)}
+    extra = {name: value for name, value in more.items() if value}
     default = list(option.default) if option.several else option.default
     if option.words:
         entry = {"anyOf": [entry, *({"const": word, "maximum": most} for word, most in option.within.items())]}

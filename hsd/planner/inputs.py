@@ -37,11 +37,11 @@ class Models:
         return len(self.costs) - 1
 
     def kept(self, lower: int, upper: int) -> float:
-        """a_ij: the chance that the upper model keeps a token of the lower one."""
+        """Return a_ij: the chance that the upper model keeps a token of the lower one."""
         return self.acceptance[lower][upper - lower - 1]
 
     def pass_cost(self, model: int, drafts: Any) -> Any:
-        """Cost of a forward pass that verifies `drafts` tokens (a number or an array)."""
+        """Return cost of a forward pass that verifies `drafts` tokens (a number or an array)."""
         return self.costs[model] + (self.per_token[model] * drafts if self.per_token else 0.0)
 
     def warnings(self) -> list[str]:
@@ -101,7 +101,7 @@ def _check_acceptance(rows: Sequence[Sequence[float]], count: int) -> None:
 
 
 def _check_triples(rows: Sequence[Sequence[float]], count: int) -> None:
-    """1 - a is a mean total variation: of the three distances of a triple none exceeds the sum of the others."""
+    """Raise HsdError where the mean total variations 1 - a of three models break the triangle inequality."""
     apart = {(i, j): 1 - rows[i][j - i - 1] for i in range(count) for j in range(i + 1, count)}
     for i in range(count):
         for j in range(i + 1, count):

@@ -82,19 +82,19 @@ def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[floa
     if len(text) <= WIDE:
         raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
     ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)
-    context, found = len(ids) - WIDE, [CallTimes(first=0.0) for _ in models]
+    context, timings = len(ids) - WIDE, [CallTimes(first=0.0) for _ in models]
     sessions: list[Session] = [model.start() for model in models]
     for session in sessions:
         for width in (context, 1, WIDE):  # read the context, and warm up both widths
             session.forward(ids[session.length :][:width], keep=1)
             session.crop(context)
     for _ in range(REPETITIONS):
-        for session, times in zip(sessions, found, strict=True):
+        for session, times in zip(sessions, timings, strict=True):
             for width in (1, WIDE):
                 TimedSession(session, times).forward(ids[context : context + width], keep=width)
                 session.crop(context)
     for session in sessions:
         session.close()
-    narrow, wide = ([1e3 * statistics.median(times.by_width[width]) for times in found] for width in (1, WIDE))
+    narrow, wide = ([1e3 * statistics.median(times.by_width[width]) for times in timings] for width in (1, WIDE))
     further = tuple(max(0.0, (b - a) / (WIDE - 1)) for a, b in zip(narrow, wide, strict=True))
     return tuple(narrow), further

@@ -77,4 +77,4 @@ def _passes(target: LanguageModel) -> dict[int, float]:
             watched.forward(ids[CONTEXT : CONTEXT + width], keep=width)
             session.crop(CONTEXT)
     session.close()
-    return {width: 1e3 * statistics.median(found) for width, found in times.by_width.items()}
+    return {width: 1e3 * statistics.median(seconds) for width, seconds in times.by_width.items()}

@@ -71,7 +71,7 @@ class Promises:
         return table
 
     def _verified(self, lower: int, model: int, upper: int) -> Array:
-        """(longest, P): a token of `upper` costs at least this, by the threshold and price per token of `model`."""
+        """Return least costs (longest, P) of a token of `upper`, by threshold and price per token of `model`."""
         a, b = self.models.kept(lower, model), self.models.kept(model, upper)
         chances = a ** np.arange(1.0, self.longest * model + 1)  # no block from below is longer
         longer = np.append(0.0, chances.cumsum())

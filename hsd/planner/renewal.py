@@ -40,10 +40,10 @@ def latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> 
 def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> list[Level]:
     """Return what every level of a stack does, smallest model first. Raises HsdError for an invalid stack."""
     check_stack(models, stack, thresholds)
-    found: list[Level] = []
+    built: list[Level] = []
     for model, threshold in zip(stack, thresholds, strict=False):
-        found.append(_level(models, found[-1] if found else None, model, threshold))
-    return [*found, _top_level(models, found[-1] if found else None)]
+        built.append(_level(models, built[-1] if built else None, model, threshold))
+    return [*built, _top_level(models, built[-1] if built else None)]
 
 
 def _level(models: Models, below: Level | None, model: int, threshold: int) -> Level:
@@ -101,7 +101,7 @@ class Offers:
 
 
 def drafting(models: Models, model: int, longest: int) -> Offers:
-    """Return the offers of a model that drafts alone: T tokens from T calls, for T from 1 to `longest`."""
+    """Return what a model that drafts alone can hand up, T tokens for T calls each, for T from 1 to `longest`."""
     thresholds, costs = np.arange(1, longest + 1)[:, None], np.arange(1.0, longest + 1) * models.costs[model]
     return Offers((model,), thresholds, costs, np.eye(longest + 1)[1:])
 
@@ -123,7 +123,7 @@ class Requests:
     tokens: Array
 
     def per_token(self, models: Models, upper: int) -> Array:
-        """(S, longest) mean cost of a token of `upper` that verifies what is handed up.
+        """Return (S, longest) mean cost of a token of `upper` that verifies what is handed up.
 
         The mean of μ(a, n) for n ≥ T is 1 + Σ_{s<T} u_a(s) (Σ_k w(k) μ(a, k) - 1), where u_a is the renewal sequence
         of w(k) a^k: a round begun with s tokens held counts only if all of them are kept.
@@ -145,7 +145,7 @@ def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
 
 
 def handed_up(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
-    """Ways to hand up tokens: for each, its place in `requests.lower`, and its threshold."""
+    """Return ways to hand up tokens: for each, its place in `requests.lower`, and its threshold."""
     longest, size = int(thresholds.max()), requests.yields.shape[1]
     passed = np.zeros((len(requests.yields), longest + size - 1))
     laws = np.zeros((len(places), longest + size - 1))
@@ -158,7 +158,7 @@ def handed_up(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
 
 
 def _yield_laws(acceptance: float, size: int) -> Array:
-    """(size, size + 1): row n is the law of the tokens from n drafts: a^{k-1} (1 - a) for k ≤ n, aⁿ for n + 1."""
+    """Return (size, size + 1): row n has the chances of 1 … n + 1 tokens from n drafts, a^{k-1} (1 - a) and aⁿ."""
     drafts, tokens = np.arange(size)[:, None], np.arange(size + 1)[None, :]
     powers = acceptance ** np.maximum(tokens - 1.0, 0.0)
     return np.where(
@@ -183,7 +183,7 @@ def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
 
 
 def per_token(models: Models, lower: Offers, model: int) -> Array:
-    """(S,) mean cost of a token of `model` that verifies what `lower` hands up."""
+    """Return (S,) mean cost of a token of `model` that verifies what `lower` hands up."""
     tokens = lower.laws @ mean_yields(models.kept(lower.model, model), lower.laws.shape[1])
     costs: Array = (_pass_costs(models, lower, model) + lower.costs) / tokens
     return costs

@@ -117,7 +117,7 @@ def _finished(models: Models, lower: Offers) -> Stack:
 
 
 def fluid_latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> float:
-    """Cost per committed token if every block had its threshold's length: l_i = (c_i + T l_{i-1}) / μ(a, T)."""
+    """Return cost per committed token if every block had its threshold's length: l_i = (c_i + T l_{i-1}) / μ(a, T)."""
     check_stack(models, stack, thresholds)
     cost = models.costs[stack[0]]
     for below, model, drafts in zip(stack, stack[1:], thresholds, strict=False):
@@ -160,24 +160,24 @@ def mean_yield(acceptance: float, drafts: int) -> float:
 
 
 def _over(models: Models, below: int, model: int, cost: float, drafts: int) -> float:
-    """Fluid cost of a token of `model` that verifies `drafts` tokens of `cost` each."""
+    """Return fluid cost of a token of `model` that verifies `drafts` tokens of `cost` each."""
     spent: float = models.pass_cost(model, drafts) + drafts * cost
     return spent / mean_yield(models.kept(below, model), drafts)
 
 
-def as_json(models: Models, found: Plan) -> dict[str, Any]:
+def as_json(models: Models, best_plan: Plan) -> dict[str, Any]:
     """Return a plan as plain data; see `Plan` and `Level` for what the numbers are."""
-    best = found.best
+    best = best_plan.best
     ways = levels(models, best.models, best.thresholds)
     names = ("model", "threshold", "tokens", "cost", "passes")
     return {
         "stack": list(best.models),
         "thresholds": list(best.thresholds),
         "latency": best.latency,
-        "best_single": found.single.latency,
-        "plain": found.plain.latency,
-        "bound": found.bound,
-        "single": {"stack": list(found.single.models), "thresholds": list(found.single.thresholds)},
+        "best_single": best_plan.single.latency,
+        "plain": best_plan.plain.latency,
+        "bound": best_plan.bound,
+        "single": {"stack": list(best_plan.single.models), "thresholds": list(best_plan.single.thresholds)},
         "levels": [{name: getattr(level, name) for name in names} for level in ways],
         "warnings": models.warnings(),
     }

@@ -67,7 +67,7 @@ def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
 
 def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """As `hsd_law`, but the whole draft is tested with the uncapped min(1, r_γ), as in the published code.
+    """Return the law of `hsd_law` with the uncapped min(1, r_γ) as the whole draft's test, as the published code does.
 
     Not lossless: it accepts more than it may.
     """

@@ -70,7 +70,7 @@ def left(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
 
 
 def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
-    """(γ,) float64 in [0, 1): the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
+    """Return (γ,) float64 in [0, 1): the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
 
     With τ = E_x / q_x and s = min (E_i - q_i τ) / w_i over w_i = max(q_x p_i / p_x - q_i, 0) > 0, which sum to c, τ and
     c s are independent and exponential, whatever x is. So τ / (τ + c s) is uniform; and the target picks x as well

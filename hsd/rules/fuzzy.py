@@ -44,7 +44,7 @@ def relative_entropy(of: Tensor, to: Tensor) -> Tensor:
 
 
 def jensen_shannon(p: Tensor, q: Tensor) -> Tensor:
-    """(KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2, in nats: (n, V), (n, V) → (n,), from 0 to ln 2."""
+    """Return (KL(p ‖ m) + KL(q ‖ m)) / 2 with m = (p + q) / 2, in nats: (n, V), (n, V) → (n,), from 0 to ln 2."""
     total = p + q
     lean = (p - q) / total
     both = _to_the_middle(p, total, lean) + _to_the_middle(q, total, -lean)
@@ -58,7 +58,7 @@ def _to_the_middle(row: Tensor, total: Tensor, lean: Tensor) -> Tensor:
 
 
 def total_variation(p: Tensor, q: Tensor) -> Tensor:
-    """Half of Σ |p - q|: (n, V), (n, V) → (n,), from 0 to 1."""
+    """Return half of Σ |p - q|: (n, V), (n, V) → (n,), from 0 to 1."""
     return ((p - q).abs().sum(-1) / 2).clamp_max(1)
 
 

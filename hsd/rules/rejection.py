@@ -73,7 +73,7 @@ def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
 def tests_along(
     law: Law, tokens: Tensor, nodes: Sequence[int], draft: int, changes: tuple[Change, ...]
 ) -> Iterator[tuple[int, Test]]:
-    """Yield the tests of one draft in the law's order, each with its position. nodes: of its tokens."""
+    """Yield the tests of one draft in the law's order, each with its position. nodes: of its tokens, in the tree."""
     thresholds, grounds = law.threshold.tolist(), law.grounds(tokens)
     for t in law.order():
         kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"

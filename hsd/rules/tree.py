@@ -77,10 +77,10 @@ class DraftTree:
 
     @cached_property
     def _children(self) -> list[list[int]]:
-        found: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
+        children: list[list[int]] = [[] for _ in range(len(self.tokens) + 1)]
         for node, parent in enumerate(self.parents, start=1):
-            found[parent].append(node)
-        return found
+            children[parent].append(node)
+        return children
 
     def children(self, node: int) -> Sequence[int]:
         return self._children[node]
@@ -96,11 +96,11 @@ class DraftTree:
 
     def path(self, node: int) -> tuple[int, ...]:
         """Return the tokens from the root to `node`."""
-        found: list[int] = []
+        nodes: list[int] = []
         while node:
-            found.append(self.token(node))
+            nodes.append(self.token(node))
             node = self.parents[node - 1]
-        return tuple(reversed(found))
+        return tuple(reversed(nodes))
 
 
 @dataclass(frozen=True)
@@ -201,20 +201,20 @@ def answered(process: Process, answers: Sequence[bool]) -> Test | Ending:
 
 def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:
     """Run a process with given coins: the ending, and every test with its coin and outcome, in order."""
-    made: list[tuple[Test, float, bool]] = []
+    tests: list[tuple[Test, float, bool]] = []
     try:
         test = next(process)
         while True:
             coin = coin_of(test)
-            made.append((test, coin, coin < test.threshold))
-            test = process.send(made[-1][2])
+            tests.append((test, coin, coin < test.threshold))
+            test = process.send(tests[-1][2])
     except StopIteration as stop:
         ending: Ending = stop.value
-        return ending, made
+        return ending, tests
 
 
 def without(row: Tensor, token: int) -> Tensor:
-    """`row` without `token`, normalised again; all zeros where nothing else is left."""
+    """Return `row` without `token`, normalised again; all zeros where nothing else is left."""
     rest = row.clone()
     rest[token] = 0
     mass = rest.sum()

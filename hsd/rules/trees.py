@@ -78,7 +78,7 @@ NEEDS = {
 
 
 def check_fit(rule: TreeRule, tree: str, siblings: str) -> None:
-    """Raises HsdError when the rule would not be lossless on the layout `tree`, whose siblings come about that way."""
+    """Raise HsdError if a rule would not be lossless on the layout `tree`. siblings: how siblings of it come about."""
     if siblings not in rule.siblings:
         fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
         raise HsdError(f"rule {rule.name} does not fit tree {tree!r}, which {NEEDS[siblings]}: choose {fitting}")

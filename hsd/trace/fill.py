@@ -35,19 +35,19 @@ def say(name: str, facts: Facts) -> str:
 
 def filled(text: str, facts: Facts) -> str:
     """Return a text with its slots filled, without its marks."""
-    return _MARK.sub(lambda found: _put(found[1], facts) if found[1] else "", text)
+    return _MARK.sub(lambda match: _put(match[1], facts) if match[1] else "", text)
 
 
 def _holds(condition: str, facts: Facts) -> bool:
     negated, path, sign, value = _CONDITION.fullmatch(condition).groups()  # type: ignore[union-attr]
     scope, key = _reach(path, facts)
-    found = scope.get(key)
-    held = bool(found) if sign is None else str(found) == value if sign == "=" else (found or 0) > float(value)
+    fact = scope.get(key)
+    held = bool(fact) if sign is None else str(fact) == value if sign == "=" else (fact or 0) > float(value)
     return held is not bool(negated)
 
 
 def _reach(path: str, facts: Facts) -> tuple[Facts, str]:
-    """Return the facts that a dotted path leads to, over those on its way, and its last name."""
+    """Follow a dotted path into nested facts: return the inner ones over the outer, and the path's last name."""
     *way, key = path.split(".")
     for step in way:
         facts = {**facts, **facts[step]} if facts.get(step) else {}
@@ -55,7 +55,7 @@ def _reach(path: str, facts: Facts) -> tuple[Facts, str]:
 
 
 def _put(slot: str, facts: Facts) -> str:
-    """What stands in the place of {slot}."""
+    """Return the text for a slot, which is what stands in the braces of a sentence."""
     path, count, noun = (*re.split(r"([|?])", slot, maxsplit=1), "", "")[:3]
     scope, key = _reach(path, facts)
     value = scope.get(key)
@@ -74,8 +74,8 @@ def _put(slot: str, facts: Facts) -> str:
 
 
 def quoted(piece: str) -> str:
-    """Text on one line, its ends visible."""
-    shown = _UNSEEN.sub(lambda found: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(found[0], "�"), piece)
+    """Return text on one line, its ends visible."""
+    shown = _UNSEEN.sub(lambda match: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(match[0], "�"), piece)
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
 
 
@@ -112,17 +112,17 @@ def _short(value: Decimal) -> str:
 def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:
     """Return how many digits, of small numbers too, it takes to see which of both is larger; at least `start`."""
     every = ((digits, max(digits - 2, 2)) for digits in range(start, 19))
-    return next((found for found in every if a == b or number(a, *found) != number(b, *found)), (19, 19))
+    return next((counts for counts in every if a == b or number(a, *counts) != number(b, *counts)), (19, 19))
 
 
 def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
-    """Both numbers with as many digits as it takes to see which one is larger."""
+    """Return both numbers with as many digits as it takes to see which one is larger."""
     digits = apart(a, b, start)
     return number(a, *digits), number(b, *digits)
 
 
 def same(a: float, b: float) -> str | None:
-    """One text for both numbers, where they agree in every digit of it: in four, or five; None where they do not."""
+    """Return the text that two numbers have in common, to four or five digits; None where they differ there."""
     texts = ([number(x, digits, digits) for x in (a, b)] for digits in (4, 5))
     return next((one for one, other in texts if one == other), None)
 

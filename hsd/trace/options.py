@@ -22,12 +22,12 @@ ABOUT = {
 
 def _places() -> dict[str, dict[str, str]]:
     """Group → name in it → option; group "" is the top."""
-    found: dict[str, dict[str, str]] = {"": {}}
+    places: dict[str, dict[str, str]] = {"": {}}
     for name, option in Options.options().items():
         if option.place is not None:
             group, _, inner = option.place.partition(".")
-            found.setdefault(group, {})[inner or name] = name
-    return found
+            places.setdefault(group, {})[inner or name] = name
+    return places
 
 
 PLACES = _places()
@@ -35,7 +35,7 @@ GROUPS = {group: names for group, names in PLACES.items() if group}
 
 
 def _field(option: Option) -> tuple[Any, Any]:
-    """Type and default of an option in a trace, where 0 may also say that it was not given."""
+    """Return type and default of an option in a trace, where 0 may also say that it was not given."""
     limits = None if option.low is None else Field(ge=min(option.low, 0), le=option.high)
     kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
     kind = Annotated[kind, limits] if limits else kind
@@ -50,11 +50,11 @@ def _fields(group: str) -> dict[str, Any]:
 
 
 def _group(group: str) -> tuple[Any, Any]:
-    """Type and default of a group; it may be left out where everything in it may be."""
-    made = create_model(group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group))
-    globals()[made.__name__] = made  # so that a run can be pickled on its way to another process
-    needed = any(field.is_required() for field in made.model_fields.values())
-    return made, ... if needed else made()
+    """Return type and default of a group; it may be left out where everything in it may be."""
+    model = create_model(group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group))
+    globals()[model.__name__] = model  # so that a run can be pickled on its way to another process
+    needed = any(field.is_required() for field in model.model_fields.values())
+    return model, ... if needed else model()
 
 
 _parts: dict[str, Any] = _fields("") | {group: _group(group) for group in GROUPS}
@@ -75,7 +75,7 @@ class SetupOptions(_Groups):
 
     def flat(self) -> dict[str, Any]:
         """Return the options of all groups as one dictionary, by option."""
-        found: dict[str, Any] = {name: getattr(self, name) for name in PLACES[""]}
+        values: dict[str, Any] = {name: getattr(self, name) for name in PLACES[""]}
         for group, names in GROUPS.items():
-            found |= {name: getattr(getattr(self, group), inner) for inner, name in names.items()}
-        return found | self.knobs
+            values |= {name: getattr(getattr(self, group), inner) for inner, name in names.items()}
+        return values | self.knobs

@@ -13,7 +13,7 @@ def spell(data: bytes) -> str:
     """Return UTF-8 as text, with bytes that make no character in hexadecimal: "F0 9F", and beside text "a⟨F0 9F⟩"."""
     text = data.decode("utf-8", "surrogateescape")
     around = "{}" if _LOOSE.fullmatch(text) else "⟨{}⟩"
-    return _LOOSE.sub(lambda found: around.format(" ".join(f"{ord(byte) - 0xDC00:02X}" for byte in found[0])), text)
+    return _LOOSE.sub(lambda match: around.format(" ".join(f"{ord(byte) - 0xDC00:02X}" for byte in match[0])), text)
 
 
 def together(tokens: Iterable[Any]) -> str:

@@ -148,11 +148,11 @@ class Step(Record):
 
     def path(self, node: int) -> list[int]:
         """Return the nodes from the first drafted one to `node`; none for the root, 0."""
-        found: list[int] = []
+        nodes: list[int] = []
         while node:
-            found.insert(0, node)
+            nodes.insert(0, node)
             node = self.nodes[node - 1].parent
-        return found
+        return nodes
 
 
 def replay_step(step: Step) -> list[int]:

@@ -29,7 +29,7 @@ def _a_number(value: float) -> float:
 
 
 def _written(value: float) -> Written:
-    """As JSON has it, which cannot spell infinity: the text "Infinity" or "-Infinity"."""
+    """Return a number as JSON can have it: for an infinite one the text "Infinity" or "-Infinity"."""
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 
 

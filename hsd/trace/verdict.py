@@ -45,7 +45,7 @@ class Grown(Token):
 
 
 class Path(Record):
-    """One draft: its nodes from depth 1 on, of which the first `fork` belong to the first draft. May share all."""
+    """One draft: its nodes from depth 1 on. The first `fork` of them, perhaps all, are the first draft's too."""
 
     nodes: Annotated[list[DraftedId], Field(max_length=Most.NODES)]
     fork: Count = 0

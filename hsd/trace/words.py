@@ -49,7 +49,8 @@ class _Reading:
 
     def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
         self.step, self.options, self.models = step, trace.setup.options, trace.setup.models
-        self.rules = {rule["name"]: rule for rule in known.get("rules", [])}
+        cold = "cold" if self.options.sampling.temperature == 0 else ""  # what a rule is there, if it is another one
+        self.rules = {rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])}
         self.forms = known.get("forms", {})
         self.nodes = {node.id: node for node in step.nodes}
         self.parents = {node.parent for node in step.nodes}
@@ -58,9 +59,9 @@ class _Reading:
     def facts(self) -> dict[str, Any]:
         step, options = self.step, self.options
         rule = (options.draft.drafts > 1 and self.rules.get(options.rule, {}).get("recursive")) or options.rule
-        told = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
-        own = self.verdict(told) | {"extra": len(step.committed) - step.kept - 1}
-        other = self.verdict(step.shadow) | {"again": step.shadow.rule == told.rule} if step.shadow else None
+        verdict = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
+        own = self.verdict(verdict) | {"extra": len(step.committed) - step.kept - 1}
+        other = self.verdict(step.shadow) | {"again": step.shadow.rule == verdict.rule} if step.shadow else None
         texts = [quoted(together(self.nodes[node] for node in path.nodes)) for path in step.paths]
         facts: dict[str, Any] = {
             "drafted": step.drafted,
@@ -85,7 +86,7 @@ class _Reading:
         facts |= {key: own[key] for key in names}
         if step.shadow:
             assert other
-            facts |= self.between(told, step.shadow, own, other)
+            facts |= self.between(verdict, step.shadow, own, other)
         return facts
 
     def ratio(self, node: int) -> float:
@@ -95,23 +96,23 @@ class _Reading:
     # ---- one verdict
 
     def verdict(self, judged: Verdict) -> dict[str, Any]:
-        step, made, rule = self.step, judged.decisions, self.rules.get(judged.rule, {})
+        step, decisions, rule = self.step, judged.decisions, self.rules.get(judged.rule, {})
         name, lossless = _one_line(rule.get("short", judged.rule)), rule.get("lossless", True)
-        forward = all(decision.test == "token" for decision in made)
-        passed = [decision for decision in made if decision.accepted]
+        forward = all(decision.test == "token" for decision in decisions)
+        passed = [decision for decision in decisions if decision.accepted]
         last = passed[-1].node if passed else 0
         ended = self.tree and bool(last) and last not in self.parents
-        kind, stops = "forward" if forward else "backward", [d for d in made if d.accepted is not forward][:1]
+        kind, stops = "forward" if forward else "backward", [d for d in decisions if d.accepted is not forward][:1]
         if self.tree:
             kind = "drafts" if rule.get("asked", judged.rule) != judged.rule else "root" if forward else "leaves"
-            stops = made[-1:] if kind == "root" and not ended else passed[-1:] or made[-1:]
+            stops = decisions[-1:] if kind == "root" and not ended else passed[-1:] or decisions[-1:]
         elif not forward:
-            stops = stops or made[:1]
+            stops = stops or decisions[:1]
         law, mean = step.kept_law.get(judged.rule, []), step.expected_kept.get(judged.rule)
         knob = self.knob(judged.rule)
         exact = lossless or knob["exact"]
-        tests = [self.test(judged, decision) for decision in made]
-        tries = tests[made.index(passed[-1]) + 1 if passed else 0 :]
+        tests = [self.test(judged, decision) for decision in decisions]
+        tries = tests[decisions.index(passed[-1]) + 1 if passed else 0 :]
         return {
             **knob,
             "name": name,
@@ -130,14 +131,14 @@ class _Reading:
             "all": not self.tree and judged.kept == step.drafted,
             "ended": ended,
             "unseen": step.drafted - judged.kept - 1,
-            "made": len(made),
+            "made": len(decisions),
             "tests": tests,
             "first": tests[0] if tests else None,
             "end": self.test(judged, stops[0]) if stops else None,
-            "back": len(made) - 1,
+            "back": len(decisions) - 1,
             "tries": len(tries),
-            "tried": len({decision.draft for decision in made}),
-            "failures": len(made) - len(passed),
+            "tried": len({decision.draft for decision in decisions}),
+            "failures": len(decisions) - len(passed),
             "through": self.through(last),
             "spared": "" if exact or self.tree else _listing(self.overruled(judged)),
             "overrules": len(self.overruled(judged)),
@@ -149,29 +150,30 @@ class _Reading:
             "follows": self.recipe(judged.rule).get("follow", ""),
         }
 
-    def test(self, judged: Verdict, made: Decision) -> dict[str, Any]:
-        grounds, several = made.grounds, any(decision.draft for decision in judged.decisions)
+    def test(self, judged: Verdict, decision: Decision) -> dict[str, Any]:
+        grounds, several = decision.grounds, any(one.draft for one in judged.decisions)
         form = self.forms.get(grounds.form, {"words": "", "coin": True, "along": {}, "when": None, "threshold": 0})
         numbers = grounds.model_dump(exclude={"form"})
-        sides = made.coin, made.threshold
+        sides = decision.coin, decision.threshold
         if not form["coin"]:  # two numbers are compared, the lower first where the test passes
             sign, *compared = form["when"]
             left, right = (float(evaluate(side, self.options.flat() | numbers)) for side in compared)
             sides = (right, left) if sign in (">", "<=") else (left, right)
         (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
-        texts, holds = agreeing(numbers, lambda told: self.holds(form, told, made.threshold, apart(*sides, 3)))
-        order = judged.decisions.index(made) + 1
+        digits = apart(*sides, 3)
+        texts, holds = agreeing(numbers, lambda rounded: self.holds(form, rounded, decision.threshold, digits))
+        order = judged.decisions.index(decision) + 1
         return {
-            "accepted": made.accepted,
+            "accepted": decision.accepted,
             "coinless": not form["coin"],
             "whose": form.get("whose", "target"),
-            "always": made.threshold >= SURE,
-            "never": made.threshold <= 0,
-            "whole": made.test == "draft",
-            "single": made.test == "token",
-            "place": len(self.step.path(made.node)),
-            "piece": {"piece": self.nodes[made.node].piece},
-            "draft": made.draft + 1,
+            "always": decision.threshold >= SURE,
+            "never": decision.threshold <= 0,
+            "whole": decision.test == "draft",
+            "single": decision.test == "token",
+            "place": len(self.step.path(decision.node)),
+            "piece": {"piece": self.nodes[decision.node].piece},
+            "draft": decision.draft + 1,
             "several": several,
             "low": low,
             "high": high,
@@ -180,19 +182,19 @@ class _Reading:
             "form": grounds.form,
             "p": number(grounds.p),
             "q": number(grounds.q),
-            "nothing": grounds.form in ("share", "naive") and grounds.mass == 0 and made.threshold == 1,
+            "nothing": grounds.form in ("share", "naive") and grounds.mass == 0 and decision.threshold == 1,
             "form words": filled(form["words"], texts).replace(" = ", " = " if holds else " ≈ ", 1) or None,
             "changes": [self.change(judged, i) for i, c in enumerate(judged.changes) if c.after == order],
         }
 
     def change(self, judged: Verdict, i: int) -> dict[str, Any]:
-        """What a rejection made of the target at one place."""
-        change, made = judged.changes[i], judged.decisions
-        cause = made[change.after - 1]
+        """Return what a rejection made of the target at one place."""
+        change, decisions = judged.changes[i], judged.decisions
+        cause = decisions[change.after - 1]
         since = [other.after for other in judged.changes[:i] if other.node == change.node]
-        again = any(all(d.node != change.node for d in made[after : change.after]) for after in since)
+        again = any(all(d.node != change.node for d in decisions[after : change.after]) for after in since)
         distinct = self.options.draft.tree.startswith("distinct")
-        several = any(decision.draft for decision in made)
+        several = any(decision.draft for decision in decisions)
         return {
             "cause": None if several else {"piece": self.nodes[cause.node].piece},
             "draft": cause.draft + 1,
@@ -204,53 +206,46 @@ class _Reading:
             "q": "q′" if again and distinct else "q",
         }
 
-    def holds(self, form: dict[str, Any], told: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
+    def holds(self, form: dict[str, Any], numbers: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
         """Return whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
-        if any(told.get(name) is None for name in form["along"]):
+        if any(numbers.get(name) is None for name in form["along"]):
             return True
-        met = not form["when"] or bool(evaluate(form["when"], self.options.flat() | told))
-        return met and number(evaluate(form["threshold"], told), *digits) == number(threshold, *digits)
+        met = not form["when"] or bool(evaluate(form["when"], self.options.flat() | numbers))
+        return met and number(evaluate(form["threshold"], numbers), *digits) == number(threshold, *digits)
 
     def knob(self, name: str) -> dict[str, Any]:
         """Return the number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
-        rule = rule | (self.cold(name) or {})
         value: float = self.options.flat().get(knob["option"], 0.0)
         spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
         kept = self.step.kept
-        texts, _ = agreeing({"value": value}, lambda told: number(told["value"] * kept) == number(value * kept))
+        texts, _ = agreeing({"value": value}, lambda rounded: number(rounded["value"] * kept) == number(value * kept))
         put = {**texts, "drift": number(spent), "bound": number(value * kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]
         loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
         return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
 
-    def cold(self, name: str) -> dict[str, Any] | None:
-        """What a rule is at temperature 0, where it is another one."""
-        found: dict[str, Any] | None = self.rules.get(name, {}).get("cold")
-        return found if self.options.sampling.temperature == 0 else None
-
     def recipe(self, name: str) -> dict[str, Any]:
         """Return the record by which a rule judges a draft with this run's settings; empty for one of trees."""
         rule, settings = self.rules.get(name, {}), (self.options.fuzzy.mode, self.options.typical.after_kept)
         modes = [mode for at in settings if (mode := rule.get("modes", {}).get(at))]
-        found: dict[str, Any] | None = (self.cold(name) or {}).get("recipe") or next(iter(modes), rule.get("recipe"))
-        return found or {}
+        return next(iter(modes), rule.get("recipe")) or {}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
         """The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it."""
-        made = next(iter(judged.decisions), None)
-        if self.tree or not made or made.grounds.form not in ("capped", "ratio"):
+        decision = next(iter(judged.decisions), None)
+        if self.tree or not decision or decision.grounds.form not in ("capped", "ratio"):
             return {}
-        *before, r = [self.ratio(node) for node in [0, *self.step.path(made.node)]]
-        peak = before.index(max(before)) if made.grounds.form == "capped" else 0
-        h, digits = made.threshold, apart(made.coin, made.threshold)
+        *before, r = [self.ratio(node) for node in [0, *self.step.path(decision.node)]]
+        peak = before.index(max(before)) if decision.grounds.form == "capped" else 0
+        h, digits = decision.threshold, apart(decision.coin, decision.threshold)
 
-        def share(told: Facts) -> str:
-            return number(min(1.0, told["times"] / told["best"]), *digits)
+        def share(rounded: Facts) -> str:
+            return number(min(1.0, rounded["times"] / rounded["best"]), *digits)
 
-        texts, _ = agreeing({"times": r, "best": before[peak]}, lambda told: share(told) == number(h, *digits), 2)
-        return {**texts, "capped": made.grounds.form == "capped", "peak": peak}
+        texts, _ = agreeing({"times": r, "best": before[peak]}, lambda rounded: share(rounded) == number(h, *digits), 2)
+        return {**texts, "capped": decision.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
         """Return the token after the kept ones, and what it was drawn from."""
@@ -278,10 +273,10 @@ class _Reading:
         paths = self.step.paths
         if len(paths) > NUMBERED:
             return ""
-        found = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
-        if len(found) > 1 and len(found) == len(paths):
+        names = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
+        if len(names) > 1 and len(names) == len(paths):
             return "all drafts"
-        return f"{len(found)} drafts" if len(found) > 3 else _listing(found)
+        return f"{len(names)} drafts" if len(names) > 3 else _listing(names)
 
     # ---- two verdicts
 

@@ -97,9 +97,7 @@ def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: B
     page.click(".sp-go")
     page.locator(".sp-source", has_text="Run here just now").wait_for()
     page.locator(".sp-go:enabled").wait_for()
-    rates = page.locator(".sp-race .sp-rate").all_inner_texts()
-    assert len(rates) == 3
-    assert all(rate.endswith(" tokens/s") for rate in rates)
+    assert "plain decoding" in page.inner_text(".sp-verdict")
     guest.close()
 
 
