@@ -3,6 +3,7 @@
 # make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
 # make types: write the types of the page's data again.
 # make vendor: fetch again what the page has from elsewhere.
+# make engine: compile the portable engine again, and see that all of it gives the same bits.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
 # make busy: make test beside two processes that keep two cores busy.
 # Another Python: make demo PYTHON=python3.12. Without that: what .venv has, or else the first one here that fits.
@@ -21,7 +22,7 @@ TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 UNTYPED := step/again step/board step/cells step/changes step/formula step/help step/odds step/phases step/sentences step/sums step/table step/text step/texts step/tokens \
   step/divergence step/player step/stage step/tree
 
-.PHONY: demo test busy browser quick slow lint web types vendor format chromium advisories clean
+.PHONY: demo test busy browser quick slow lint web types engine vendor format chromium advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -55,6 +56,11 @@ web: node_modules/.done
 
 types: node_modules/.done
 	PYTHONPATH=.:tests/web $(BIN)/python tests/web/page_types.py
+
+engine: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
+	$(BIN)/python -m hsd.models.small.build
+	$(BIN)/python -m pytest tests/models/small
 
 # What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
 # Hugging Face's tokenizers, which a model in the browser needs.

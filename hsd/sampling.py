@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.models.small import sums
 
 COLDEST = 1e-30  # below, logits divided by the temperature leave single precision
 LEAST = 1e-37  # of top-p, likewise: the likeliest token alone has more
@@ -51,23 +52,25 @@ class Sampling:
         """Whether the likeliest token is always taken and nothing is drawn."""
         return self.temperature == 0
 
-    def probabilities(self, logits: Tensor) -> Tensor:
-        """Return (n, V) logits → (n, V) float32 probabilities, rows summing to 1. One sort serves all rows.
+    def probabilities(self, logits: Tensor, exact: bool = False) -> Tensor:
+        """Return float32 probabilities (n, V) of logits (n, V), rows summing to 1. One sort serves all rows.
 
-        Logits in double precision are exponentiated and summed in it, others in single precision.
+        exact: exponentiate and sum in double precision, so that the result is the same on every machine.
         """
         if self.temperature < COLDEST:
             return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
-        scaled = logits.float() / self.temperature
-        exact = torch.promote_types(logits.dtype, torch.float32)
+        whole = self.top_k == 0 and self.top_p == 1
+        if exact and whole and (found := sums.soften(logits, self.temperature)) is not None:
+            return found
+        scaled, kind = logits.float() / self.temperature, torch.float64 if exact else torch.float32
         if 0 < self.top_k < scaled.shape[-1]:
             values, index = scaled.topk(min(self.top_k + SPARE, scaled.shape[-1]), dim=-1)  # sorted, likeliest first
             values = values.masked_fill(values < values[..., self.top_k - 1 : self.top_k], -torch.inf)
         elif self.top_p < 1:
             values, index = scaled.sort(dim=-1, descending=True)
         else:
-            return scaled.softmax(-1, dtype=exact).float()
-        kept = self._nucleus(values.softmax(-1, dtype=exact).float())
+            return scaled.softmax(-1, dtype=kind).float()
+        kept = self._nucleus(values.softmax(-1, dtype=kind).float())
         return torch.zeros_like(scaled).scatter_(-1, index, kept)
 
     def _nucleus(self, ordered: Tensor) -> Tensor:
@@ -84,6 +87,8 @@ def draw(row: Tensor, number: Tensor) -> Tensor:
 
     Equal numbers give equal tokens, whoever asks, and a token of probability 0 is never picked.
     """
+    if (token := sums.pick(row, number)) is not None:
+        return token
     cumulative = row.double().cumsum(-1)
     total = cumulative[-1:]
     picked = torch.searchsorted(cumulative, number * total, right=True)

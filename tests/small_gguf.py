@@ -96,8 +96,8 @@ def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
     return weights
 
 
-def head_weights(seed: int = 1, drafted: int = 16) -> dict[str, Tensor]:
-    """Of a head for this model, as the project's own files have them: every fourth token can be drafted."""
+def head_weights(seed: int = 1, drafted: int = 32) -> dict[str, Tensor]:
+    """Of a head for this model, as the project's own files have them: every second token can be drafted."""
     noise, layer = torch.Generator().manual_seed(seed), "midlayer."
     kept = GROUPS * WIDTH
     shapes = {"fc": (HIDDEN, len(TAPS) * HIDDEN), "lm_head": (drafted, HIDDEN), layer + "token_proj": (HIDDEN, HIDDEN)}
@@ -111,11 +111,11 @@ def head_weights(seed: int = 1, drafted: int = 16) -> dict[str, Tensor]:
     names = [name.replace("layer_norm", "layernorm") for name in norms]
     found |= {f"{name}.weight": (1 + 0.1 * torch.randn(HIDDEN, generator=noise)).half() for name in names}
     found["taps_norm.weight"] = (1 + 0.1 * torch.randn(len(TAPS), HIDDEN, generator=noise)).half()
-    return found | {"d2t": 3 * torch.arange(drafted)}
+    return found | {"d2t": torch.arange(drafted)}
 
 
 HEAD = {
-    "architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 16, "target_layers": list(TAPS),
+    "architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 32, "target_layers": list(TAPS),
     "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS,
     "vocab_size": VOCAB, "rms_norm_eps": EPS, "rope_theta": BASE,
 }  # fmt: skip

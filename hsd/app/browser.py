@@ -18,8 +18,8 @@ from hsd.errors import HsdError
 from hsd.models.loading import fetch
 from hsd.models.loading.registry import draft_length
 from hsd.models.loading.sizes import SIZES
-from hsd.models.small.engine import MODULE, THREADED
 from hsd.models.small.head import SmallHead
+from hsd.models.small.machine import MODULE, THREADED
 from hsd.models.small.model import DTYPE
 from hsd.paths import ASSETS, WEB
 from hsd.space import PairSpec, Space

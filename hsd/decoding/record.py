@@ -6,7 +6,6 @@ Only called when tracing is on. It reads what the round computed anyway and chan
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -28,7 +27,7 @@ CPU = torch.device("cpu")
 
 def work_of(work: Computed) -> Work:
     """Return a `Work` as a trace records it."""
-    return Work(**asdict(work))
+    return Work(layers=work.layers, computed=work.computed, heads=work.heads, calls=work.calls)
 
 
 class Recorder:

@@ -29,7 +29,7 @@ class Copying(Proposer):
         self._copied, self._begin, self._length = self._rows([]), 0, 0
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        ids = self._what(text, gamma)
+        ids = self._what(text, gamma) if gamma else []
         known = next((i for i, token in enumerate(ids) if token >= self._vocab_size), len(ids))
         q, tokens = self._rows(ids[:known]), torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
         self._copied, self._begin = q, len(text)

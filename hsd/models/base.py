@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from operator import add, sub
 from typing import Protocol
 
 import torch
@@ -42,11 +41,11 @@ class Work:
     heads: int = 0
     calls: int = 0
 
-    def __add__(self, other: Work) -> Work:
-        return Work(*map(add, vars(self).values(), vars(other).values()))
+    def __add__(self, by: Work) -> Work:
+        return Work(self.layers + by.layers, self.computed + by.computed, self.heads + by.heads, self.calls + by.calls)
 
-    def __sub__(self, other: Work) -> Work:
-        return Work(*map(sub, vars(self).values(), vars(other).values()))
+    def __sub__(self, by: Work) -> Work:
+        return Work(self.layers - by.layers, self.computed - by.computed, self.heads - by.heads, self.calls - by.calls)
 
 
 class Session(Protocol):

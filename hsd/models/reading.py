@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import torch
 import torch.nn.functional as F
@@ -12,7 +12,7 @@ from torch import Tensor
 from hsd.models.base import Session, View, Work
 from hsd.sampling import Sampling
 
-UNCHANGED = Sampling(temperature=1.0)
+UNCHANGED, NOTHING = Sampling(temperature=1.0), Work()
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Rows:
 
 def fitted(logits: Tensor, width: int) -> Tensor:
     """(n, rows) → (n, width): rows beyond are cut off, and a token that the model has no row for gets -inf."""
-    return F.pad(logits[:, :width], (0, max(0, width - logits.shape[-1])), value=-torch.inf)
+    missing = width - logits.shape[-1]
+    return F.pad(logits[:, :width], (0, max(0, missing)), value=-torch.inf) if missing else logits
 
 
 class Reader:
@@ -79,8 +80,7 @@ class Reader:
         return fitted(self._session.forward(known, keep, view), self.vocab_size)
 
     def _rows(self, logits: Tensor) -> Rows:
-        exact = getattr(self._session, "exact", False)
-        return Rows(self.sampling.probabilities(logits.double() if exact else logits), logits)
+        return Rows(self.sampling.probabilities(logits, getattr(self._session, "exact", False)), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
         length, base = self.length, self._base
@@ -111,7 +111,8 @@ class Reader:
 
     def work(self) -> Work:
         """Return what this reader has computed so far: its calls, and whatever else its session counts."""
-        return replace(getattr(self._session, "work", Work()), calls=self._calls)
+        of = getattr(self._session, "work", NOTHING)
+        return Work(of.layers, of.computed, of.heads, self._calls)
 
     def close(self) -> None:
         self._session.close()

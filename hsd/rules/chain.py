@@ -15,7 +15,7 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.rules.forms import CAPPED, CHOSEN, COUPLED, NAIVE, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
-from hsd.rules.law import Law, PrefixRatios, deficient_mass, token_tests
+from hsd.rules.law import Law, PrefixRatios, both_masses, deficient_mass, token_tests
 from hsd.rules.recipe import Recipe
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 from hsd.rules.rule import Look, Rule
@@ -58,8 +58,7 @@ def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     log = PrefixRatios.of(p, q, tokens).log  # log r_t, t = 0 … γ
     peak = log.cummax(0).values  # log max(1, r_1, …, r_t): what caps every longer prefix
     branch = log - peak
-    gap = p[:-1] * branch[:-1].exp().unsqueeze(-1).to(p.dtype) - q  # r*(X_{1:t}, x) q(x) - q(x) for every x
-    missing, excess = gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
+    missing, excess = both_masses(p[:-1], q, branch[:-1].exp())  # of r*(X_{1:t}, x) q(x) and q(x) over every x
     starred = torch.cat([log[:1], log[1:] - peak[:-1]])
     numbers = {"capped": branch.exp(), "deficient": missing}
     threshold = _thresholds(_share(missing, excess)[1:], starred.clamp_max(0).exp(), tokens)

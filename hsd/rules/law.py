@@ -20,6 +20,7 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.models.small import sums
 from hsd.rules.forms import Grounds
 
 TINY = torch.finfo(torch.float64).tiny
@@ -41,7 +42,7 @@ class PrefixRatios:
     def of(cls, p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
         log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
-        log = torch.nn.functional.pad(log_ratio.cumsum(0), (1, 0))
+        log = torch.cat([log_ratio.new_zeros(1), log_ratio.cumsum(0)])
         return cls(log, log - log.cummax(0).values)
 
 
@@ -61,12 +62,22 @@ def likeliest(rows: Tensor) -> Tensor:
 
 
 def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: (n, V), (n, V), (n,), (n,) → (n,) in p's dtype.
+    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: p, q (n, V), a, b (n,) → (n,), float64 or as p.
 
     With b left out it is 1. This is what the draft gives too little of under that prefix.
     """
+    if (found := sums.surplus(p, q, a, b)) is not None:
+        return found[0]
     scaled_q = q if b is None else q * b.unsqueeze(-1).to(q.dtype)
     return torch.sub(p * a.unsqueeze(-1).to(p.dtype), scaled_q).clamp_min_(0).sum(-1)
+
+
+def both_masses(p: Tensor, q: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
+    """Return Σ_x max(a_t p_t(x) - q_t(x), 0) and Σ_x max(q_t(x) - a_t p_t(x), 0) of each row t, (n,) float64 both."""
+    if (found := sums.surplus(p, q, a)) is not None:
+        return found
+    gap = p * a.unsqueeze(-1).to(p.dtype) - q
+    return gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
 
 
 def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:

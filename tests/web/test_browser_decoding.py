@@ -24,8 +24,8 @@ from hsd.app import browser
 from hsd.draft.ngram import COPIERS, Copier
 from hsd.facts import PROPOSER_NAMES
 from hsd.models.loading import fetch, load_pair
-from hsd.models.small.engine import MODULE
 from hsd.models.small.gguf import read_gguf
+from hsd.models.small.machine import MODULE
 from hsd.models.small.text import FileTokenizer
 from hsd.paths import ROOT
 from hsd.rng import Streams

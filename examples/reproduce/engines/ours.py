@@ -11,7 +11,7 @@ from turn import Job, Reader, main
 
 import hsd
 from hsd.app import browser
-from hsd.models.small.engine import THREADED
+from hsd.models.small.machine import THREADED
 from hsd.models.threads import use_threads
 
 

@@ -65,7 +65,7 @@ class Shape:
             "heads": self.heads % (SHARING * self.groups) == 0,
             "hidden": self.hidden % 32 == 0 and self.hidden <= WIDEST,
             "inner": self.inner % 32 == 0 and self.inner <= WIDEST,
-            "vocab": self.vocab % 8 == 0,
+            "vocab": self.vocab % 32 == 0,
             "layers": self.layers <= DEEPEST,
         }
         wrong = ", ".join(f"{name} {getattr(self, name):,}" for name, fits in can.items() if not fits)
@@ -175,7 +175,7 @@ class Text:
                 f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
             )
         self.engine.tell("tokens", tokens)
-        self.engine.tell("positions", range(self.length, end) if view is None else view.positions)
+        self.engine.tell("positions", range(self.length, end) if view is None else view.positions.tolist())
         if view is not None:
             self.engine.tell("visible", view.visible)
         return view is not None
@@ -189,7 +189,7 @@ class SmallSession(Text):
     """One text read by a `SmallModel`. See `hsd.models.base.Session`."""
 
     def __init__(self, model: SmallModel) -> None:
-        super().__init__(model.engine, model.engine.made("open", model.place))
+        super().__init__(model.engine, model.engine.made("text", model.place))
         self._model = model
 
     def hidden(self, column: int) -> Tensor:
@@ -208,7 +208,7 @@ class SmallSession(Text):
             wanted = max(0, min(n, begin + n - (len(ids) - keep)))
             with self.engine.lock:
                 tree = self.prepare(ids[part], self._model.vocab_size, view and view.part(part, self.length))
-                self.engine.made("read", self.place, n, wanted, int(tree))
+                self.engine.made("forward", self.place, n, wanted, int(tree))
                 found += self.results(wanted, self._model.vocab_size)
             self.length += n
         return torch.cat(found) if found else torch.empty(0, self._model.vocab_size)

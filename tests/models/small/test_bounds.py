@@ -142,9 +142,9 @@ def test_a_closed_text_is_not_read_into_another_that_has_its_place(model: SmallM
 @pytest.mark.parametrize("name", INPUTS)
 def test_an_input_takes_no_more_than_it_holds(name: str):
     engine = Engine()
-    shape = (ROWS, LONGEST) if name == "visible" else (ROWS,)
-    engine.tell(name, torch.zeros(shape))
-    refused(engine.tell, name, torch.zeros(shape[0] + 1, *shape[1:]))
+    wide = name == "visible"
+    engine.tell(name, torch.zeros(ROWS, LONGEST, dtype=torch.bool) if wide else [0] * ROWS)
+    refused(engine.tell, name, torch.zeros(ROWS + 1, LONGEST, dtype=torch.bool) if wide else [0] * (ROWS + 1))
     refused(engine.write, engine.take(8), 8, bytes(9))
 
 
@@ -206,7 +206,7 @@ def test_a_head_whose_weights_have_other_shapes_is_refused(model: SmallModel, tm
 
 
 def test_a_head_that_drafts_tokens_which_there_are_not_is_refused(model: SmallModel, tmp_path: Path):
-    save_file(head_weights() | {"d2t": torch.full((16,), VOCAB)}, tmp_path / "model.safetensors")
+    save_file(head_weights() | {"d2t": torch.full((32,), VOCAB)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(HEAD))
     refused(load_small_head, tmp_path, model, "head", None)
     assert model.shape.hidden == HIDDEN

@@ -1,4 +1,4 @@
-"""The portable engine's modules are what their source compiles to, and small."""
+"""The portable engine's modules and libraries are what their source compiles to, and small."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from hsd.models.small.build import COMPILER, build, can_build
-from hsd.models.small.engine import MODULE, THREADED
+from hsd.models.small.build import COMPILER, TARGETS, build, can_build
+from hsd.models.small.machine import FOLDER, MODULE, THREADED
 
 BOTH = pytest.mark.parametrize("module", [MODULE, THREADED], ids=lambda module: module.stem)
 
 
 @pytest.mark.skipif(not can_build(), reason=f"the compiler is not here: pip install ziglang=={COMPILER}")
-def test_the_modules_are_compiled_from_their_source(tmp_path: Path):
-    build(tmp_path)
-    for module in (MODULE, THREADED):
-        assert (tmp_path / module.name).read_bytes() == module.read_bytes()
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_runs_is_compiled_from_its_source(tmp_path: Path, name: str):
+    build(tmp_path, [name])
+    assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 
 
 @BOTH

@@ -44,14 +44,15 @@ class Engine {
     this.calls = /** @type {Record<string, (...numbers: number[]) => number>} */ (exports);
     this.memory = memory ?? /** @type {WebAssembly.Memory} */ (exports.memory);
     this.threads = threads;
-    this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name]()]));
+    this.place = this.calls.engine();
+    this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name](this.place)]));
     this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
-    if (memory) this.calls.share(threads);
+    if (memory) this.calls.share(this.place, threads);
   }
 
   helped(/** @type {WebAssembly.Module} */ module) {
     const helper = new Worker(new URL("./helper.js", import.meta.url));
-    helper.postMessage({ module, memory: this.memory, stack: this.made("stack") });
+    helper.postMessage({ module, memory: this.memory, engine: this.place, stack: this.made("stack", this.place) });
     return new Promise((there) => (helper.onmessage = helper.onerror = there)); // nothing waits for one that fails
   }
 
@@ -80,18 +81,18 @@ class Engine {
 
   vector(/** @type {number[] | Float32Array} */ numbers) {
     const values = Float32Array.from(numbers);
-    const place = this.made("take", values.byteLength);
+    const place = this.made("take", this.place, values.byteLength);
     this.write(place, values.byteLength, new Uint8Array(values.buffer));
     return place;
   }
 
   /** A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor @param {Take} take */
   async matrix({ kind, rows, columns, bytes }, take, width = 0) {
-    need((rows % (width || 8)) + (rows % 8) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
-    const place = this.made("matrix", Number(kind === Q4_1), rows, columns);
+    need((rows % (width || 32)) + (rows % 32) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
+    const place = this.made("matrix", this.place, Number(kind === Q4_1), rows, columns);
     const [row, group] = [bytes / rows, width || 1];
     const room = Math.max(STAGED, row * group);
-    if (room > this.staged) [this.staging, this.staged] = [this.made("take", room), room];
+    if (room > this.staged) [this.staging, this.staged] = [this.made("take", this.place, room), room];
     const part = Math.floor(this.staged / row / group) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
@@ -167,8 +168,7 @@ class Model {
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
     const turned = (/** @type {string} */ name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
-    const places = await engine.tensors(file, (name) => (turned(name) ? width : 0));
-    return new Model(engine, file, places, tapped);
+    return new Model(engine, file, await engine.tensors(file, (name) => (turned(name) ? width : 0)), tapped);
   }
 
   /** places: of the tensors in the engine, by name. @param {Engine} engine @param {ModelFile} file @param {Places} places @param {number[]} tapped */
@@ -202,7 +202,7 @@ class Model {
       for (const [k, part] of [...NORMS, ...PRODUCTS].entries())
         held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
     need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
-    this.place = engine.made("model", ...shape, ...rates, of("token_embd"), of("output_norm"));
+    this.place = engine.made("model", engine.place, ...shape, ...rates, of("token_embd"), of("output_norm"));
     for (const i of range(0, layers))
       engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
     for (const layer of tapped) engine.calls.tap(this.place, layer);
@@ -212,7 +212,7 @@ class Model {
 /** A text that the model reads. */
 class TargetText extends Text {
   constructor(/** @type {Model} */ model) {
-    super(model.engine, model.engine.made("open", model.place));
+    super(model.engine, model.engine.made("text", model.place));
     this.model = model;
   }
 
@@ -224,8 +224,8 @@ class TargetText extends Text {
       const part = tokens.slice(begin, begin + ROWS);
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
       this.tell(part, model.vocab);
-      engine.made("read", this.place, part.length, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab, copy));
+      engine.made("forward", this.place, part.length, wanted, 0);
+      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab, copy));
       this.length += part.length;
     }
     return found;
@@ -285,7 +285,7 @@ class HeadText extends Text {
       this.tell(tokens.slice(done, done + many), target.model.vocab);
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(), wanted, model.vocab.length, copy));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab.length, copy));
       this.length += many;
       done += many;
       if (sure) this.sure = this.length;

@@ -1,0 +1,242 @@
+"""What runs `engine.c`: a library compiled for this processor, or the WebAssembly module by `wasmtime`. The same bits.
+
+Libraries are tried in the order of `LIBRARIES`; where none fits or loads, the module is taken.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from threading import Thread
+from typing import Any, Protocol
+from weakref import finalize
+
+from hsd.errors import HsdError
+
+FOLDER = Path(__file__).parent
+MODULE = FOLDER / "engine.wasm"  # for one thread, with its own memory
+THREADED = FOLDER / "engine_threads.wasm"  # for several, on a memory that they share
+PAGES = 64, 65_535  # of 64 KiB: what the module's memory has at first, and at most
+HELPER = "portable engine"  # the name of a thread that helps
+
+MEMORY = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)  # gives so many bytes of memory
+# Arguments of each function of engine.c: e the engine, p a place, n a size, i an int, f a float, d a double,
+# m what gives memory.
+SIGNATURES = {
+    "engine": "m", "take": "en", "matrix": "eiii", "pack": "piiipi", "model": "eiiiiiidfpp", "layer": "pippppppppp",
+    "tap": "pi", "head": "piiiidfippppppp", "text": "p", "follow": "p", "cut": "pi", "move": "pii", "shut": "p",
+    "state": "pii", "forward": "piii", "guess": "pppiii", "soften": "pifpp", "surplus": "ppiddp", "pick": "pidp",
+    "tokens": "e", "positions": "e", "before": "e", "visible": "e", "logits": "e",
+    "help": "ep", "stack": "e", "share": "ei", "dismiss": "e",
+}  # fmt: skip
+LETTERS = {
+    "e": ctypes.c_size_t, "p": ctypes.c_size_t, "n": ctypes.c_size_t,
+    "i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double,
+    "m": MEMORY,
+}  # fmt: skip
+NOTHING = {
+    "pack",
+    "layer",
+    "tap",
+    "cut",
+    "move",
+    "shut",
+    "soften",
+    "surplus",
+    "help",
+    "share",
+    "dismiss",
+}
+NUMBERS = {"forward", "guess", "pick"}  # return an int, those above nothing, all others a place
+
+V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
+V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni")
+# By system and processor: a library's file, what is shown for it, and which features of the processor it needs.
+LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
+    ("Linux", "x86_64"): [
+        ("engine-linux-x86_64-avx512.so", "AVX-512", V4),
+        ("engine-linux-x86_64-avx2.so", "AVX2", V3),
+    ],
+    ("Linux", "aarch64"): [("engine-linux-aarch64.so", "NEON", ("asimddp",))],
+    ("Darwin", "arm64"): [("engine-macos-arm64.dylib", "NEON", ())],
+    ("Darwin", "x86_64"): [("engine-macos-x86_64.dylib", "AVX2", ("avx2_0",))],
+    ("Windows", "AMD64"): [("engine-windows-x86_64.dll", "AVX2", ("avx2",))],
+}
+WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
+
+
+class Machine(Protocol):
+    """An instance of the engine. name: of the machine code, for people. threads: whether there can be several."""
+
+    name: str
+    threads: bool
+
+    def call(self, function: str, *arguments: float) -> int:
+        """Call a function of `SIGNATURES`, without its first argument where that is the engine; 0 for no result."""
+
+    def address(self, place: int) -> int:
+        """Return the address in this process of a place in the engine's memory; valid until the next call."""
+
+    def helper(self) -> None:
+        """Start one more thread that helps. It ends when the machine is let go."""
+
+
+class Native:
+    """A library, with memory that the process maps for it."""
+
+    threads = True
+
+    def __init__(self, file: Path, name: str) -> None:
+        """Load a library. Raises OSError if it cannot be loaded, AttributeError if it lacks a function."""
+        self.name = name
+        self._functions = load_library(file)
+        rooms: list[Any] = []
+
+        def more(size: int) -> int:
+            try:
+                room = mmap.mmap(-1, size)
+            except (OSError, ValueError, OverflowError):
+                return 0
+            with suppress(AttributeError, OSError):  # large pages, where the system has them
+                room.madvise(mmap.MADV_HUGEPAGE)
+            rooms.append(room)
+            rooms.append(ctypes.c_char.from_buffer(room))
+            return ctypes.addressof(rooms[-1])
+
+        self._more = MEMORY(more)
+        self._engine: int = self._functions["engine"](self._more)
+        if not self._engine:
+            raise OSError("no memory")
+        self._kept = rooms, self._more
+        finalize(self, self._functions["dismiss"], self._engine)
+
+    def call(self, function: str, *arguments: float) -> int:
+        first = (self._engine,) if SIGNATURES[function][0] == "e" else ()
+        return self._functions[function](*first, *arguments) or 0
+
+    def address(self, place: int) -> int:
+        return place
+
+    def helper(self) -> None:
+        stack = self.call("stack")
+        if stack:
+            _start(self._functions["help"], self._engine, stack, kept=self._kept)
+
+
+class Wasm:
+    """The WebAssembly module by `wasmtime`. Raises HsdError where that is not installed."""
+
+    name = "WebAssembly"
+
+    def __init__(self) -> None:
+        try:
+            import wasmtime
+        except ImportError:
+            raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
+        config = wasmtime.Config()
+        config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
+        config.shared_memory = True
+        core = wasmtime.Engine(config)
+        try:
+            module, shared = wasmtime.Module.from_file(core, str(THREADED)), [_shared_memory(core)]
+        except wasmtime.WasmtimeError:  # no threads on processors for which wasmtime interprets
+            module, shared = wasmtime.Module.from_file(core, str(MODULE)), []
+
+        def instance() -> tuple[Any, dict[str, Any]]:
+            store = wasmtime.Store(core)
+            return store, dict(wasmtime.Instance(store, module, shared).exports(store).items())
+
+        self._store, self._functions = instance()
+        self._instance, self.threads = instance, bool(shared)
+        self._engine: int = self._functions["engine"](self._store)
+        if shared:
+            self._begin: Any = shared[0].data_ptr
+            finalize(self, self._functions["dismiss"], self._store, self._engine)
+        else:
+            self._begin = partial(self._functions["memory"].data_ptr, self._store)
+
+    def call(self, function: str, *arguments: float) -> int:
+        first = (self._engine,) if SIGNATURES[function][0] == "e" else ()
+        return self._functions[function](self._store, *first, *arguments) or 0
+
+    def address(self, place: int) -> int:
+        base = ctypes.cast(self._begin(), ctypes.c_void_p).value
+        assert base is not None
+        return base + place
+
+    def helper(self) -> None:
+        stack = self.call("stack")
+        if stack:
+            store, functions = self._instance()
+            _start(functions["help"], store, self._engine, stack)
+
+
+def load_library(file: Path) -> dict[str, Any]:
+    """Return the functions of a library by name. Raises OSError if it cannot be loaded, AttributeError if one lacks."""
+    library, functions = ctypes.CDLL(str(file)), dict[str, Any]()
+    for name, letters in SIGNATURES.items():
+        functions[name] = getattr(library, name)
+        functions[name].argtypes = [LETTERS[letter] for letter in letters]
+        functions[name].restype = None if name in NOTHING else ctypes.c_int if name in NUMBERS else ctypes.c_size_t
+    return functions
+
+
+def open_machine() -> Machine:
+    """Return an engine on the first library that this processor can run, or else on the module."""
+    for file, name in usable():
+        with suppress(OSError, AttributeError):
+            return Native(file, name)
+    return Wasm()
+
+
+@cache
+def usable() -> list[tuple[Path, str]]:
+    """Return the libraries made for this processor, the fastest first, each with its name."""
+    known = LIBRARIES.get((platform.system(), platform.machine()), [])
+    able = _features() if any(needed for *_, needed in known) else frozenset[str]()
+    return [(FOLDER / file, name) for file, name, needed in known if able.issuperset(needed)]
+
+
+def _features() -> frozenset[str]:
+    """Return the processor's features by the system's names for them; none where the system does not tell."""
+    with suppress(OSError, subprocess.SubprocessError, AttributeError):
+        if platform.system() == "Linux":
+            lines = Path("/proc/cpuinfo").read_text().splitlines()
+            told = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+            return frozenset(told.partition(":")[2].split())
+        if platform.system() == "Darwin":
+            command = ["/usr/sbin/sysctl", "-n", "hw.optional.avx2_0"]
+            has = subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip() == "1"
+            return frozenset(["avx2_0"] if has else [])
+        if sys.platform == "win32" and ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS_AVX2):
+            return frozenset(["avx2"])
+    return frozenset()
+
+
+def _start(function: Callable[..., Any], *arguments: Any, kept: Any = None) -> None:
+    """Run a helper as a thread of its own; `kept` stays alive as long as it runs."""
+
+    def run(_: Any) -> None:
+        function(*arguments)
+
+    Thread(target=run, args=(kept,), name=HELPER, daemon=True).start()
+
+
+def _shared_memory(core: Any) -> Any:
+    """Memory for instances on several threads. wasmtime's own class hands over a pointer to what is wanted."""
+    import wasmtime
+    from wasmtime import _ffi
+
+    class Shared(wasmtime.SharedMemory):
+        def _as_extern(self) -> Any:
+            held = _ffi.wasmtime_extern_union(sharedmemory=self.ptr())
+            return _ffi.wasmtime_extern_t(_ffi.WASMTIME_EXTERN_SHAREDMEMORY, held)
+
+    return Shared(core, wasmtime.MemoryType(wasmtime.Limits(*PAGES), shared=True))

@@ -1,0 +1,78 @@
+/* What differs between the machines that engine.c is compiled for, but for the products: see products_*.h. */
+
+#define INLINE static inline __attribute__((always_inline))
+#define UNROLL _Pragma("clang loop unroll(full)")
+#define EACH(i, n) for (int i = 0; i < (n); i++)
+
+typedef unsigned char Byte;
+typedef unsigned short Half;
+typedef __SIZE_TYPE__ Size;
+
+#ifdef __wasm__
+#include <wasm_simd128.h>
+#define EXPORT(name) __attribute__((export_name(#name)))
+enum { LANES = 4 };
+#else
+#define EXPORT(name) __attribute__((visibility("default")))
+#ifdef __AVX512F__
+enum { LANES = 16 };
+#elif defined __AVX2__
+enum { LANES = 8 };
+#else
+enum { LANES = 4 };
+#endif
+#endif
+
+/* Vectors of floats: of 4, whose sums have one order everywhere, and of as many as the machine has at once, where every
+   lane is a number of its own. Eight doubles are as many instructions as it takes. */
+typedef float V __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float W __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+typedef int WI __attribute__((vector_size(4 * LANES)));
+typedef float F8 __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int I8 __attribute__((vector_size(32)));
+typedef double D8 __attribute__((vector_size(64), aligned(8)));
+typedef long long L8 __attribute__((vector_size(64)));
+
+#ifdef __wasm__
+INLINE W nearest(W x) { return (W)wasm_f32x4_nearest((v128_t)x); }
+INLINE W larger(W x, W y) { return (W)wasm_f32x4_pmax((v128_t)x, (v128_t)y); }
+INLINE W smaller(W x, W y) { return (W)wasm_f32x4_pmin((v128_t)x, (v128_t)y); }
+#else
+INLINE W nearest(W x) { return __builtin_elementwise_roundeven(x); }
+INLINE W larger(W x, W y) { return __builtin_elementwise_max(x, y); }
+INLINE W smaller(W x, W y) { return __builtin_elementwise_min(x, y); }
+#endif
+
+/* Memory that is zero, from the host; 0 where there is none. */
+typedef void *More(Size bytes);
+
+/* Threads: whether they can be had, and how one sleeps until a number changes. */
+#if defined __wasm__ && !defined __wasm_atomics__
+#define THREADED 0
+#else
+#define THREADED 1
+#endif
+#if defined __wasm__
+typedef int Sleepers;
+#define START_SLEEPERS(s) (void)(s)
+#if THREADED
+#define SLEEP(s, place, seen) __builtin_wasm_memory_atomic_wait32(place, seen, -1)
+#define WAKE(s, place) __builtin_wasm_memory_atomic_notify(place, -1u)
+#endif
+#else
+#include <pthread.h>
+typedef struct { pthread_mutex_t lock; pthread_cond_t changed; } Sleepers;
+#define START_SLEEPERS(s) pthread_mutex_init(&(s)->lock, 0), pthread_cond_init(&(s)->changed, 0)
+static void sleep_while(Sleepers *s, const int *place, int seen) {
+  pthread_mutex_lock(&s->lock);
+  while (__atomic_load_n(place, __ATOMIC_SEQ_CST) == seen) pthread_cond_wait(&s->changed, &s->lock);
+  pthread_mutex_unlock(&s->lock);
+}
+static void wake_all(Sleepers *s) {
+  pthread_mutex_lock(&s->lock);
+  pthread_cond_broadcast(&s->changed);
+  pthread_mutex_unlock(&s->lock);
+}
+#define SLEEP(s, place, seen) sleep_while(s, place, seen)
+#define WAKE(s, place) wake_all(s)
+#endif

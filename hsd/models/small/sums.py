@@ -1,0 +1,66 @@
+"""Sums over a vocabulary by the library for this processor, in double precision: softmax, masses, the draw of a token.
+
+Each returns None where there is no library, or where its tensors are not long rows of float32 on the CPU: whoever asks
+then computes the same with torch, which takes several times as long.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.models.small.machine import load_library, usable
+
+LONG, LANES = 4096, 8  # numbers of a row from which on it pays; of which a row has a multiple
+
+
+@cache
+def _library() -> Any:
+    for file, _ in usable():
+        try:
+            return load_library(file)
+        except (OSError, AttributeError):
+            continue
+    return None
+
+
+def _fits(*rows: Tensor) -> bool:
+    width = rows[0].shape[-1]
+    same = all(row.dtype == torch.float32 and row.device.type == "cpu" and row.is_contiguous() for row in rows)
+    return same and width >= LONG and width % LANES == 0 and _library() is not None
+
+
+def soften(logits: Tensor, temperature: float) -> Tensor | None:
+    """Return the softmax of logits (n, V) at a temperature above 0, (n, V) float32."""
+    if not _fits(logits):
+        return None
+    (rows, width), found, powers = logits.shape, torch.empty_like(logits), logits.new_empty(2 * logits.shape[-1])
+    begin, to = logits.data_ptr(), found.data_ptr()
+    for at in range(0, 4 * rows * width, 4 * width):
+        _library()["soften"](begin + at, width, temperature, to + at, powers.data_ptr())
+    return found
+
+
+def surplus(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor] | None:
+    """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (n, V), with factors (n,): (n,) float64 each."""
+    if not _fits(p, q):
+        return None
+    (rows, width), found = q.shape, torch.empty(len(q), 2, dtype=torch.float64)
+    of_p, of_q = a.tolist(), [1.0] * rows if b is None else b.tolist()
+    for row in range(rows):
+        at = 4 * row * width
+        place = found.data_ptr() + 16 * row
+        _library()["surplus"](p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place)
+    return found[:, 0], found[:, 1]
+
+
+def pick(row: Tensor, number: Tensor) -> Tensor | None:
+    """Return the token that a number in [0, 1) picks from a row (V,), by inverting the cumulative sum: () int64."""
+    if not _fits(row):
+        return None
+    width = len(row)
+    room = torch.empty(width // LANES, dtype=torch.float64)
+    return torch.tensor(_library()["pick"](row.data_ptr(), width, float(number), room.data_ptr()))

@@ -1,0 +1,153 @@
+"""Every machine that can run the engine gives the same bits, and what cannot be had is replaced by the module."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from small_gguf import TAPS, VOCAB, save_small, tree_view
+from torch import Tensor
+
+from hsd.models.small import machine, sums
+from hsd.models.small.engine import Engine
+from hsd.models.small.files import load_small, load_small_head
+from hsd.models.small.gguf import read_gguf
+from hsd.models.small.machine import LIBRARIES, Native, Wasm, open_machine, usable
+from hsd.sampling import Sampling, draw
+
+NOISE = torch.Generator().manual_seed(11)
+IDS = torch.randint(0, VOCAB, (200,), generator=NOISE)
+NAMES = [name for _, name in usable()]
+needs_library = pytest.mark.skipif(not NAMES, reason="no library for this processor")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return save_small(tmp_path_factory.mktemp("machines"))
+
+
+def rows_by(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> list[Tensor]:
+    """What a random model and its head give on one machine: texts, drafts, trees, what is read after a roll-back."""
+    monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
+    model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+    assert model.engine.machine.name == name
+    head = load_small_head(folder, model, "head", None)
+    model.use_threads(threads)
+    text, draft = model.start(), head.start()
+    draft.follow(text)
+    rows = [text.forward(IDS[:100], 100)]
+    rows += [draft.forward(IDS[:100], 100), draft.forward(IDS[7:8], 1), draft.forward(IDS[8:9], 1)]
+    for n in range(1, 9):
+        text.crop(90 - n)
+        draft.crop(90 - n)
+        rows += [text.forward(IDS[n : 2 * n], n), draft.forward(IDS[n : 2 * n], n)]
+    tree = [-1, -1, 0, 0, 1, 2, 4, 4, 3, 8, 5]
+    rows.append(text.forward(IDS[40:51], 11, tree_view(text.length, tree)))
+    text.select([*range(text.length - 11), text.length - 10, text.length - 7])
+    rows.append(text.forward(IDS[60:62], 2))
+    return [*rows, torch.stack([text.hidden(column) for column in (0, 63, 64, text.length - 1)])]
+
+
+USABLE = usable()
+
+
+@needs_library
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_library_gives_the_bits_of_the_module(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int):
+    pytest.importorskip("wasmtime")
+    wanted = rows_by(Wasm.name, folder, monkeypatch, 1)
+    found = rows_by(name, folder, monkeypatch, threads)
+    assert len({row.shape for row in wanted}) > 5
+    assert all(torch.equal(a, b) for a, b in zip(wanted, found, strict=True))
+
+
+@pytest.mark.parametrize("broken", ["missing", "damaged", "foreign"])
+def test_a_library_that_does_not_load_leaves_the_next_one_or_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+):
+    pytest.importorskip("wasmtime")
+    file = tmp_path / "engine.so"
+    if broken != "missing":
+        file.write_bytes(b"\x7fELF" + bytes(100) if broken == "damaged" else b"text")
+    monkeypatch.setattr(machine, "usable", lambda: [(file, "AVX-512"), *USABLE])
+    assert open_machine().name == (NAMES[0] if NAMES else Wasm.name)
+    monkeypatch.setattr(machine, "usable", lambda: [(file, "AVX-512")])
+    engine = Engine()
+    assert engine.machine.name == Wasm.name
+    assert engine.vector(torch.ones(4)) > 0
+
+
+def test_a_processor_without_what_a_library_needs_gets_none_of_it(monkeypatch: pytest.MonkeyPatch):
+    usable.cache_clear()
+    for needed, count in ((frozenset(machine.V4), 2), (frozenset(machine.V3), 1), (frozenset(["sse2"]), 0)):
+        monkeypatch.setattr(machine, "_features", lambda needed=needed: needed)
+        monkeypatch.setattr(machine.platform, "system", lambda: "Linux")
+        monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
+        assert len(usable()) == count
+        usable.cache_clear()
+
+
+def test_every_library_of_the_table_is_here():
+    files = [file for libraries in LIBRARIES.values() for file, *_ in libraries]
+    assert sorted(files) == sorted(path.name for path in machine.FOLDER.glob("engine-*"))
+
+
+@needs_library
+def test_softmax_has_the_bits_of_double_precision_by_torch():
+    logits = 4 * torch.randn(5, 8192, generator=NOISE)
+    logits[3, 100:8000] = -torch.inf
+    for temperature in (0.05, 0.7, 1.0, 3.0):
+        found = sums.soften(logits, temperature)
+        wanted = (logits / temperature).softmax(-1, dtype=torch.float64).float()
+        assert found is not None
+        assert torch.equal(found, wanted)
+    assert torch.equal(
+        Sampling(0.7).probabilities(logits, exact=True), Sampling(0.7).probabilities(logits.double(), True)
+    )
+
+
+@needs_library
+def test_masses_and_draws_are_those_of_double_precision():
+    p, q = ((3 * torch.randn(4, 8192, generator=NOISE)).softmax(-1) for _ in range(2))
+    a, b = torch.rand(4, generator=NOISE, dtype=torch.float64), torch.rand(4, generator=NOISE, dtype=torch.float64)
+    gap = p.double() * a[:, None] - q.double() * b[:, None]
+    found = sums.surplus(p, q, a, b)
+    assert found is not None
+    for one, wanted in zip(found, (gap.clamp_min(0).sum(-1), -gap.clamp_max(0).sum(-1)), strict=True):
+        assert torch.allclose(one, wanted, rtol=1e-12, atol=0)
+    row = p[0].clone()
+    row[:2000] = row[5000:] = 0
+    cumulative = row.double().cumsum(-1)
+    for number in [*torch.rand(300, generator=NOISE, dtype=torch.float64), torch.tensor(0.0), torch.tensor(1 - 2**-53)]:
+        token = int(draw(row, number))
+        assert row[token] > 0
+        share = cumulative[-1] * number.double()
+        assert cumulative[token] - row[token].double() - 1e-12 <= share <= cumulative[token] + 1e-12
+
+
+def test_short_rows_and_other_numbers_are_left_to_torch():
+    for row in (
+        torch.ones(1, 64),
+        torch.ones(1, 8192, dtype=torch.float64),
+        torch.ones(8192, 2).t(),
+        torch.ones(1, 8193),
+    ):
+        assert sums.soften(row, 1.0) is None
+
+
+@needs_library
+def test_an_engine_that_is_let_go_leaves_no_thread_and_no_crash():
+    program = (
+        "import torch; from hsd.models.small.engine import Engine\n"
+        "for _ in range(20):\n"
+        "    engine = Engine(); engine.share(4); engine.vector(torch.ones(100_000))\n"
+        "del engine\n"
+        "print('left')"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    assert (done.returncode, done.stdout.strip()) == (0, "left"), done.stderr
+    assert isinstance(open_machine(), Native)
