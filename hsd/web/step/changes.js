@@ -1,5 +1,5 @@
-// What a rejection did, between two tests: the target of the branch becomes the residual. Also the list of all that
-// happened to one branch, for the ledger.
+// What a rejection did, between two tests: the target of the branch becomes the residual. Also, for the ledger, all
+// rejections of one branch.
 import { h, prose, token } from "../kit/dom.js";
 import { agreeing, count, exact, number, percent, plural } from "../kit/format.js";
 import { say } from "./fill.js";
@@ -9,8 +9,10 @@ import { changeFacts } from "./sentences.js";
 
 const ENDS = 4; // rejections listed at the beginning and at the end of a long history
 const NAMED = 2; // tokens in the sentence itself; the others unfold
+const AS_FIRST =
+  "The branch is shown as it was first. Each rejection leaves a residual, which is its target from then on.";
 
-/** The line after the test that brought the change. */
+/** The line after the test that brought the change. @type {(view: View, judged: Judged, change: ReadChange) => HTMLElement} */
 function note(view, judged, change) {
   const facts = { ...changeFacts(view, judged, change), ...numbers(view, judged, change) };
   return h(
@@ -22,80 +24,73 @@ function note(view, judged, change) {
   );
 }
 
-/** The path's ratio from then on; and what tokens drawn without replacement have lost, where some are still to be tested. */
-function numbers(view, judged, { node, rate, earlier, after }) {
-  const cause = judged.decisions[after - 1];
-  const open = (view.children.get(node) || []).length - earlier.length - 1;
-  const distinct = view.options.draft.tree.startsWith("distinct") && !forms[cause.grounds.form]?.certain;
-  const tested = [...earlier.map((before) => judged.decisions[before.after - 1]), cause];
+/** The path's ratio from then on; and what tokens drawn without replacement have lost, where some are still to be tested. @type {(view: View, judged: Judged, change: ReadChange) => SentenceFacts} */
+function numbers(view, { decisions }, { node, rate, earlier, after }) {
+  const tested = [...earlier.map((before) => before.after), after].map((order) => decisions[order - 1]);
+  const open = (view.children.get(node) ?? []).length - tested.length;
+  const distinct = view.options.draft.tree.startsWith("distinct") && !forms[tested.at(-1)?.grounds.form ?? ""]?.certain;
   const gone = tested.reduce((sum, decision) => sum + view.nodes.get(decision.node).q, 0);
-  const left = (told) => exact(1 - told.gone, 4, 4) === exact(1 - gone, 4, 4);
+  const left = (/** @type {{gone: number}} */ rounded) => exact(1 - rounded.gone, 4, 4) === exact(1 - gone, 4, 4);
   return {
-    rate: node && (rate ?? null) !== null ? exact(rate, 4, 4) : null,
+    rate: node && rate !== null ? exact(rate, 4, 4) : null,
     gone: distinct && open > 0 ? agreeing({ gone }, left).texts.gone : null,
   };
 }
 
-/** "p(blue) 0.12 → 0.39": what the change did to tokens that are still to be tested, then to the likeliest ones. */
+/** "p(blue) 0.12 → 0.39": what the change did to tokens that are still to be tested, then to the likeliest ones. @type {(view: View, change: ReadChange) => Part[]} */
 function examples(view, change) {
   if (change.mass === 0) return [];
-  const drafted = new Set((view.children.get(change.node) || []).map((id) => view.nodes.get(id).token));
+  const drafted = (view.children.get(change.node) ?? []).map((id) => view.nodes.get(id).token);
   const moved = change.top.filter((top) => top.probability > 0 || formerly(change, top) !== 0);
-  const first = moved.sort((a, b) => drafted.has(b.token) - drafted.has(a.token)).slice(0, NAMED);
-  const one = (top) => `) ${number(formerly(change, top))} → ${number(top.probability)}. `;
-  return first.flatMap((top) => ["p(", { piece: top.piece, cells: 12 }, one(top)]);
+  moved.sort((a, b) => Number(drafted.includes(b.token)) - Number(drafted.includes(a.token)));
+  return moved.slice(0, NAMED).flatMap((top) => {
+    const values = `) ${number(formerly(change, top))} → ${number(top.probability)}. `;
+    return ["p(", { piece: top.piece, cells: 12 }, values];
+  });
 }
 
-/** What a token had before this change: what the change before it left, if that is recorded, else its first p. */
+/** What a token had before this change: what the change before it left, if that is recorded, else its first p. @type {(change: ReadChange, top: Outcome) => number | null} */
 function formerly({ earlier }, { token: id, p }) {
-  if (!earlier.length) return p;
-  return earlier.at(-1).top.find((top) => top.token === id)?.probability ?? null;
+  const before = earlier.at(-1);
+  return before ? (before.top.find((top) => top.token === id)?.probability ?? null) : p;
 }
 
-/** All recorded outcomes, folded; made when they are unfolded for the first time. */
+/** All recorded outcomes, folded; made when they are unfolded for the first time. @type {(view: View, change: ReadChange) => HTMLElement | null} */
 function outcomes(view, change) {
   if (change.mass === 0) return null;
-  const size = count(view.trace.setup.vocab_size);
   const unfold = () => {
     if (element.open && element.children.length === 1) element.append(...outcomeTable(change));
   };
-  const element = h(
-    "details.hp-outcomes",
-    { ontoggle: unfold, onclick: (event) => event.stopPropagation() },
-    h("summary", `${change.top.length} of ${size} tokens`),
-  );
+  const stop = (/** @type {Event} */ event) => event.stopPropagation();
+  const words = `${change.top.length} of ${count(view.trace.setup.vocab_size)} tokens`;
+  const element = h("details.hp-outcomes", { ontoggle: unfold, onclick: stop }, h("summary", words));
   return element;
 }
 
+/** @param {ReadChange} change */
 function outcomeTable(change) {
-  const row = (top) =>
-    h(
-      "tr",
-      h("th", { scope: "row" }, token(top.piece, { cells: 16 })),
-      [top.p, formerly(change, top), top.probability].map((x) => h("td", number(x))),
-    );
+  const sorted = [...change.top].sort((a, b) => b.probability - a.probability);
+  const rows = sorted.map((top) => {
+    const numbers = [top.p, formerly(change, top), top.probability].map((x) => h("td", number(x)));
+    return h("tr", h("th", { scope: "row" }, token(top.piece, { cells: 16 })), numbers);
+  });
   const head = ["token", "first p", "before", "now"].map((name) => h("th", { scope: "col" }, name));
-  const rows = [...change.top].sort((a, b) => b.probability - a.probability).map(row);
   const table = h("table.hp-candidates", h("thead", h("tr", head)), h("tbody", rows));
   return [table, h("p.hp-hint", `The others together: ${percent(change.rest)}. – : not recorded.`)];
 }
 
-const AS_FIRST =
-  "The branch is shown as it was first. Each rejection leaves a residual, which is its target from then on.";
-
-/** For the ledger: what the run's rule made of the target of one branch, in order; null if nothing. */
+/** For the ledger: what the run's rule made of the target of one branch, in order; null if nothing. @type {(view: View, node: number) => HTMLElement | null} */
 function history(view, node) {
   const list = changesOf(view.own).filter((change) => change.node === node);
   if (!list.length) return null;
-  const untold = list.length - 2 * ENDS;
-  const told = untold > 0 ? [...list.slice(0, ENDS), null, ...list.slice(-ENDS)] : list;
-  const words = (change) => [`After test ${change.after}: `, ...say("change", changeFacts(view, view.own, change))];
-  const entry = (change) =>
-    change
-      ? h("div.hp-past", { "data-after": change.after }, h("p.hp-note", prose(words(change))), outcomes(view, change))
-      : h("p.hp-hint", `… ${plural(untold, "further rejection")} …`);
+  const entries = list.map((change) => {
+    const words = [`After test ${change.after}: `, ...say("change", changeFacts(view, view.own, change))];
+    return h("div.hp-past", { "data-after": change.after }, h("p.hp-note", prose(words)), outcomes(view, change));
+  });
+  const left = list.length - 2 * ENDS;
+  if (left > 0) entries.splice(ENDS, left, h("p.hp-hint", `… ${plural(left, "further rejection")} …`));
   const title = h("h4.hp-subtitle", "How the target changed here");
-  return h("div.hp-history", title, h("p.hp-hint", AS_FIRST), told.map(entry));
+  return h("div.hp-history", title, h("p.hp-hint", AS_FIRST), entries);
 }
 
 export { note, history };

@@ -3,8 +3,6 @@
 import { facts } from "../kit/facts.js";
 import { exact, pair as apart, plural, real } from "../kit/format.js";
 
-/** @typedef {string | Special} Filled */
-
 // Of each name its ways to be said: a text, after conditions where it has some.
 const sentences = /** @type {Record<string, (string | string[])[]>} */ (facts.sentences);
 const CUT = 80; // characters of a token, or of a draft's text
@@ -96,7 +94,7 @@ function quoted(piece) {
 /** A number with so many digits, one below 0.001 with `tiny` and a power of ten. @param {Real | null} x */
 const number = (x, digits = 3, tiny = 2) => exact(real(x), digits, tiny);
 
-/** Both numbers with as many digits, at least `start`, as it takes to see which one is larger. @type {(a: Real, b: Real, start?: number) => string[]} */
+/** Both numbers with as many digits, at least `start`, as it takes to see which one is larger. @type {(a: Real | null, b: Real | null, start?: number) => string[]} */
 const pair = (a, b, start = 2) => apart(real(a), real(b), 2, start);
 
 export { filled, number, pair, plain, say };

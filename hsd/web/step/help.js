@@ -1,10 +1,14 @@
 // The player's keys, and the help that lists them.
 import { h } from "../kit/dom.js";
-import { MOVES } from "../kit/keys.js";
 import { button } from "../kit/parts.js";
 
 // [the key as the browser names it, as it is shown, what it does, name of the action]
-const OWN = [
+const LIST = [
+  [" ", "Space", "play or pause", "play"],
+  ["Home", "Home", "first step", "first"],
+  ["End", "End", "last step", "last"],
+  ["n", "n", "next step where the rules differ", "next"],
+  ["p", "p", "previous step where the rules differ", "previous"],
   ["ArrowUp", "↑", "token above in the column", "up"],
   ["ArrowDown", "↓", "token below in the column", "down"],
   ["ArrowLeft", "←", "one move back inside the step", "moveBack"],
@@ -20,18 +24,12 @@ const OWN = [
   ["l", "l", "copy a link to this view", "link"],
   ["?", "?", "this help", "help"],
 ];
-const WORDS = [
-  ["Space", "play or pause"],
-  ["Home", "first step"],
-  ["End", "last step"],
-  ["n", "next step where the rules differ"],
-  ["p", "previous step where the rules differ"],
-  ...OWN.map(([, shown, words]) => [shown, words]),
-];
-const KEYS = { ...MOVES, ...Object.fromEntries(OWN.map(([key, , , action]) => [key, action])) };
+const KEYS = Object.fromEntries(LIST.map(([key, , , action]) => [key, action]));
 
+/** The help: a dialog with all keys. */
 function dialog() {
-  const rows = WORDS.map(([shown, words]) => h("tr", h("td", h("kbd", shown)), h("td", words)));
+  const rows = LIST.map(([, shown, words]) => h("tr", h("td", h("kbd", shown)), h("td", words)));
+  /** @type {HTMLDialogElement} */
   const element = h(
     "dialog",
     { "class": "hp-dialog", "aria-label": "Keys" },

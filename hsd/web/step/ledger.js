@@ -7,10 +7,7 @@ import { recipeOf } from "../rules/tests.js";
 import * as changes from "./changes.js";
 import { pathTo, settingsOf } from "./model.js";
 
-/** @typedef {"q" | "p"} Side the draft, or the target */
-
 const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
-/** @typedef {keyof typeof NAMES} Kind of a part of a bar */
 const NO_BRANCH =
   "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.";
 const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
@@ -47,8 +44,7 @@ function branchBody(view, branch, highlighted) {
   const jointly = ` The draft comes here with probability ${reached}: jointly excess ${more}, deficient ${less}.`;
   const size = view.trace.setup.vocab_size;
   const rest = `${top.length} of ${count(size)} tokens shown; the rest holds ${percent(p)} of p and ${percent(q)} of q.`;
-  /** @type {[Kind, number]} */
-  const overlap = ["overlap", 1 - excess];
+  const overlap = /** @type {[MassKind, number]} */ (["overlap", 1 - excess]);
   return [
     h(
       "div.hp-stacks",
@@ -64,7 +60,7 @@ function branchBody(view, branch, highlighted) {
 /** @type {(kind: string, attributes?: Attributes) => HTMLElement} */
 const swatch = (kind, attributes = {}) => h(`span.hp-swatch.is-${kind}`, attributes);
 
-/** A bar of a mass of 1 and its parts, and the parts as a sum. @type {(name: string, of: Side, parts: [Kind, number][]) => HTMLElement} */
+/** A bar of a mass of 1 and its parts, and the parts as a sum. @type {(name: string, of: "q" | "p", parts: [MassKind, number][]) => HTMLElement} */
 function stack(name, of, parts) {
   const shown = adding(parts.map(([, share]) => share));
   const total = parts.map(([kind], i) => `${NAMES[kind]} ${shown[i]}`);
@@ -83,7 +79,7 @@ function stack(name, of, parts) {
   );
 }
 
-/** A part of a bar, as a share of its length. @type {(of: Side, kind: Kind, share: number, attributes?: Attributes) => HTMLElement} */
+/** A part of a bar, as a share of its length. @type {(of: "q" | "p", kind: MassKind, share: number, attributes?: Attributes) => HTMLElement} */
 const segment = (of, kind, share, attributes = {}) =>
   h(`span.hp-segment.is-${of}.is-${kind}`, { style: `width:${(100 * share).toFixed(3)}%`, ...attributes });
 
@@ -114,8 +110,7 @@ function candidates(view, { capped: c, node, top }, highlighted) {
   return h("table.hp-candidates", h("thead", h("tr", heads)), h("tbody", rows));
 }
 
-/** @type {(q: number, cp: number) => Child} */
-function surplus(q, cp) {
+function surplus(/** @type {number} */ q, /** @type {number} */ cp) {
   if (q === cp) return "equal";
   const kind = q > cp ? "excess" : "deficient";
   return [swatch(kind, { title: kind }), h("span.hp-part-word", ` ${kind}`), ` ${number(Math.abs(q - cp))}`];
@@ -124,7 +119,7 @@ function surplus(q, cp) {
 /** q over c·p, as shares of the longest bar: the common part plain, what goes beyond it hatched. @type {(q: number, cp: number) => HTMLElement[]} */
 function twin(q, cp) {
   const both = Math.min(q, cp);
-  const line = (/** @type {Side} */ of, /** @type {Kind} */ kind, /** @type {number} */ whole) =>
+  const line = (/** @type {"q" | "p"} */ of, /** @type {MassKind} */ kind, /** @type {number} */ whole) =>
     h("span.hp-twin", segment(of, "overlap", both), segment(of, kind, Math.max(whole - both, 0)));
   return [line("q", "excess", q), line("p", "deficient", cp)];
 }
@@ -170,8 +165,7 @@ function residualWords(view, { node, weight: given }) {
   return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
 }
 
-/** @type {(view: View, residual: Residual) => HTMLElement | null} */
-function drawSentence(view, { draw }) {
+function drawSentence(/** @type {View} */ view, /** @type {Residual} */ { draw }) {
   if (!view.drawn) return null;
   const { piece, origin, outcome } = view.drawn;
   const likeliest = recipeOf(view.rule, settingsOf(view.options))?.follow;
@@ -180,8 +174,7 @@ function drawSentence(view, { draw }) {
   return h("p.hp-note", prose([start, { piece, origin, cells: 18 }, `.${chance}`]));
 }
 
-/** @type {(view: View, residual: Residual | null) => string} */
-function elsewhere(view, residual) {
+function elsewhere(/** @type {View} */ view, /** @type {Residual | null} */ residual) {
   if (!residual) return view.original ? SUPPOSED : "The text ended with the kept tokens: nothing was drawn.";
   const depth = view.depth.get(residual.node);
   const at = depth ? `after ${plural(depth, "kept token")}` : "at the start of the draft";

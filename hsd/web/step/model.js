@@ -118,7 +118,7 @@ const reach = (view, id) => pathTo(view, id).reduce((product, at) => product * v
 /** The target's layers that a head reads; empty where a model of its own drafted. @param {View} view @returns {number[]} */
 const tapsOf = ({ trace }) => trace?.setup.models?.[0].taps ?? []; // the Lab has no models
 
-/** The path that the picture puts on top: what was kept, then what was tested, then what was drawn first. @type {(children: StepView["children"], own: Judged) => number[]} */
+/** The path in the top row: at each place the kept token, else one that was tested, else the first that was drawn. @type {(children: StepView["children"], own: Judged) => number[]} */
 function spine(children, { path, at }) {
   const ids = [];
   for (let kids = children.get(0); kids; kids = children.get(ids[ids.length - 1]))
@@ -171,25 +171,22 @@ const draftsWords = ({ drafts, tree }) => (drafts > 1 ? `${drafts} drafts, ${lay
 /** The divergence of the fuzzy rule as a formula. @param {Partial<Fuzzy>} fuzzy */
 const divergenceName = ({ divergence = "" }) => divergenceOf(divergence).formula ?? divergence;
 
-/**
- * The settings of the fuzzy rule where a step was judged by it, and what it did there: D(id) at a drafted token, null
- * if not recorded; near(id): D ≤ T; overruled: the kept tokens that the exact test would have rejected; drift: Σ D over
- * the kept tokens with D ≤ T, and its bound T × kept. Null where neither rule is that.
- * @param {StepView} view
- */
+/** The settings of the fuzzy rule where a step was judged by it, and what it did there; null elsewhere. @param {StepView} view @returns {FuzzyStep | null} */
 function fuzzy(view) {
   if (!view.own.info.by_divergence && !view.shadow?.info.by_divergence) return null;
   const { divergence, tolerance, mode, on } = /** @type {Fuzzy} */ (view.options.fuzzy);
   const values = view.step.divergences.map(real);
   const T = real(tolerance);
-  const D = (/** @type {number} */ id) => values[id - 1] ?? null;
   const near = (/** @type {number} */ id) => id <= values.length && values[id - 1] <= T;
-  const kept = view.step.nodes.slice(0, view.step.kept);
-  const exact = (/** @type {TreeNode} */ node) => Math.min(1, rho(node));
-  const overruled = kept.filter((node) => near(node.id) && node.coin >= exact(node)).map((node) => node.id);
-  const drift = kept.reduce((sum, { id }) => sum + (near(id) ? values[id - 1] : 0), 0);
-  const [unit, name] = [divergence === "tv" ? "" : " nats", divergenceName(view.options.fuzzy)];
-  return { T, mode, on, unit, name, divergence, D, near, exact, overruled, drift, bound: T * view.step.kept };
+  const exact = (/** @type {{p: number, q: number}} */ node) => Math.min(1, rho(node));
+  const passed = view.step.nodes.slice(0, view.step.kept).filter(({ id }) => near(id));
+  return {
+    ...{ T, mode, on, divergence, name: divergenceName(view.options.fuzzy), unit: divergence === "tv" ? "" : " nats" },
+    ...{ D: (id) => values[id - 1] ?? null, near, exact },
+    overruled: passed.filter((node) => node.coin >= exact(node)).map(({ id }) => id),
+    drift: passed.reduce((sum, { id }) => sum + values[id - 1], 0),
+    bound: T * view.step.kept,
+  };
 }
 
 /** What became of a token: its sign, and the word for it. @type {Record<string, {icon: string, word: string}>} */

@@ -3,39 +3,42 @@
 import { rule as ruleInfo } from "../kit/facts.js";
 import { agreeing, apart, exact, real, same } from "../kit/format.js";
 import { together } from "../kit/spans.js";
-import { evaluate } from "../rules/expression.js";
+import { evaluate, holds as meets } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, number, pair, plain, say } from "./fill.js";
-import { changesOf, coinOf, copies, exactly, knobOf, lastKept, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
+import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
 const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
 
-/** What is said of a step: lead, detail, why and warning, sentence parts each. */
+/** What is said of a step, sentence parts each. @param {View} view */
 function story(view) {
   const facts = factsOf(view);
-  return Object.fromEntries(["lead", "detail", "why", "warning"].map((name) => [name, say(name, facts)]));
+  const [lead, detail, why, warning] = ["lead", "detail", "why", "warning"].map((name) => say(name, facts));
+  return { lead, detail, why, warning };
 }
 
-/** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. */
+/** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. @type {(view: View) => string[]} */
 function lines(view) {
   const facts = factsOf(view);
-  const told = LINES.map((name) => {
+  const sentences = LINES.map((name) => {
     const [key, scope] = name.split(".").reverse();
     return plain(say(key, scope ? { ...facts, ...facts[scope] } : facts));
   });
-  return [...told.filter(Boolean), ...view.trace.setup.notes.map((note) => `Note: ${oneLine(note)}`)];
+  return [...sentences.filter(Boolean), ...view.trace.setup.notes.map((note) => `Note: ${oneLine(note)}`)];
 }
 
-/** Everything that the sentences about a step may name; scopes are objects. */
+/** Everything that the sentences about a step may name; scopes are objects. @param {View} view @returns {SentenceFacts} */
 function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
-  const other = view.shadow ? { ...verdictFacts(view, view.shadow), again: view.sameRule } : null;
-  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = own;
+  const other = view.shadow && { ...verdictFacts(view, view.shadow), again: view.sameRule };
+  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = /** @type {SentenceFacts} */ (
+    own
+  );
   return {
     step: view.index + 1,
     steps: view.trace.steps.length,
@@ -45,85 +48,77 @@ function factsOf(view) {
     calls: step.target_calls,
     details: view.detail,
     tree,
-    leaves: new Set(step.paths.filter(({ nodes }) => nodes.length).map(({ nodes }) => nodes.at(-1))).size,
+    leaves: new Set(step.paths.flatMap(({ nodes }) => nodes.at(-1) ?? [])).size,
     listed: step.paths.length,
     copies: copies(options),
-    levels: (step.events || []).length,
+    levels: step.events.length,
     head: tapsOf(view).length > 0,
-    candidates: (step.growth || []).length,
-    greedy: options.sampling.temperature === 0,
-    own,
-    other,
+    candidates: step.growth.length,
+    greedy: options.sampling?.temperature === 0,
+    ...{ own, other },
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
     ...{ next, bonus, entire, coupled, chance, replaced, repeated, extra, follows },
-    ...(view.shadow ? between(view, own, other) : {}),
-    ...(view.original ? supposed(view) : {}),
+    ...(view.shadow && other && between(view.own, view.shadow, own, other)),
+    ...(view.original && supposed(view, view.original)),
   };
 }
 
-/** What differs from the run as it was recorded. */
-function supposed(view) {
-  const { original, step } = view;
-  const moved = step.nodes.filter(({ id }) => coinOf(view, id) !== coinOf(original, id));
-  const coins = moved.map(({ id }) => `token ${id}: ${pair(coinOf(original, id), coinOf(view, id)).join(" → ")}`);
+/** What differs from the run as it was recorded. @type {(view: View, original: View) => SentenceFacts} */
+function supposed(view, original) {
+  const coins = view.step.nodes.flatMap(({ id }) => {
+    const [before, now] = [coinOf(original, id), coinOf(view, id)];
+    return before === now ? [] : [`token ${id}: ${pair(before, now).join(" → ")}`];
+  });
   const { info, kept } = original.own;
-  return {
-    supposed: true,
-    moved: coins.length ? `the coin of ${coins.join(", of ")}` : "the same draft and coins, another rule",
-    original: { name: info.short, kept },
-  };
+  const moved = coins.length ? `the coin of ${coins.join(", of ")}` : "the same draft and coins, another rule";
+  return { supposed: true, moved, original: { name: info.short, kept } };
 }
 
 // ---- one verdict
 
+/** The facts of a verdict. @type {(view: StepView, judged: Judged) => SentenceFacts} */
 function verdictFacts(view, judged) {
   const { step, isTrie: tree, options } = view;
-  const { decisions: made, info, kept, last } = judged;
+  const { decisions, info, kept, last } = judged;
   const name = oneLine(info.short);
-  const forward = made.every(({ test }) => test === "token");
-  const passed = made.filter(({ accepted }) => accepted);
+  const forward = decisions.every(({ test }) => test === "token");
+  const passed = decisions.filter(({ accepted }) => accepted);
   const ended = tree && last > 0 && !view.children.has(last);
   let kind = forward ? "forward" : "backward";
-  let [stop] = made.filter(({ accepted }) => accepted !== forward);
+  let stop = decisions.find(({ accepted }) => accepted !== forward);
   if (tree) {
     kind = info.drafts ? "drafts" : forward ? "root" : "leaves";
-    stop = kind === "root" && !ended ? made.at(-1) : (passed.at(-1) ?? made.at(-1));
-  } else if (!forward) stop ??= made[0];
-  const law = (view.original ? chances(view, judged.rule) : step.kept_law?.[judged.rule]) ?? [];
+    stop = kind === "root" && !ended ? decisions.at(-1) : (passed.at(-1) ?? decisions.at(-1));
+  } else if (!forward) stop ??= decisions[0];
+  const law = (view.original ? chances(view, judged.rule) : step.kept_law[judged.rule]) ?? [];
   const average = step.expected_kept[judged.rule] ?? (law.length ? mean(law) : null);
   const exact = exactly(view, judged.rule);
-  const tests = made.map((decision) => testFacts(view, judged, decision));
+  const tests = decisions.map((test) => testFacts(view, judged, test));
+  const spared = overruled(view, judged);
   return {
     ...knobFacts(view, judged.rule),
-    name,
+    ...{ name, forward, kind, ended, kept, average, exact, tests },
     "Name": name.slice(0, 1).toUpperCase() + name.slice(1),
     "link": info.term ? { words: name, term: info.term } : name,
     "lossless": info.lossless,
-    exact,
-    "greedy": options.sampling.temperature === 0 && exact,
-    forward,
-    kind,
+    "greedy": options.sampling?.temperature === 0 && exact,
     "coupled": info.recipe?.coupled ?? false,
     "resamples": info.resamples,
     "resumes": info.resamples && kept < step.drafted - 1,
-    kept,
     "after": kept + 1,
     "all": !tree && kept === step.drafted,
-    ended,
     "unseen": step.drafted - kept - 1,
-    "made": made.length,
-    tests,
+    "made": decisions.length,
     "first": tests[0] ?? null,
     "end": stop ? testFacts(view, judged, stop) : null,
-    "back": made.length - 1,
-    "tries": made.length - 1 - made.findLastIndex(({ accepted }) => accepted),
-    "tried": new Set(made.map(({ draft }) => draft)).size,
-    "failures": made.length - passed.length,
+    "back": decisions.length - 1,
+    "tries": decisions.length - (passed.at(-1)?.order ?? 0),
+    "tried": new Set(decisions.map(({ draft }) => draft)).size,
+    "failures": decisions.length - passed.length,
     "through": through(view, last),
-    "spared": exact || tree ? "" : listing(overruled(view, judged)),
-    "overrules": overruled(view, judged).length,
-    average,
+    "spared": exact || tree ? "" : listing(spared),
+    "overrules": spared.length,
     "mean": average === null ? null : number(average),
     "odds": kept < law.length ? number(law[kept]) : null,
     "certain": kept < law.length && law[kept] >= CERTAIN,
@@ -133,45 +128,39 @@ function verdictFacts(view, judged) {
   };
 }
 
-function testFacts(view, judged, made) {
-  const { sides, coinless, threshold: h } = made;
-  const [grounds, form] = [readGrounds(made.grounds), forms[made.grounds.form]];
+/** The facts of a test. @type {(view: StepView, judged: Judged, test: ReadTest) => SentenceFacts} */
+function testFacts(view, judged, test) {
+  const { sides, coinless, threshold: h, accepted } = test;
+  const [grounds, form] = [readGrounds(test.grounds), forms[test.grounds.form]];
   const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
-  const fits = (told) => !form || holds(form, { ...settingsOf(view.options), ...told }, h, apart(...sides, 3));
-  const told = agreeing(grounds, fits);
+  const fits = (/** @type {Numbers} */ rounded) =>
+    !form || holds(form, { ...settingsOf(view.options), ...rounded }, h, apart(...sides, 3));
+  const { texts, holds: agree } = agreeing(grounds, fits);
+  const changes = changesOf(judged).filter(({ after }) => after === test.order);
   return {
-    ...{ accepted: made.accepted, coinless, always: h >= SURE, never: h <= 0 },
-    ...{ whole: made.test === "draft", single: made.test === "token" },
-    place: view.depth.get(made.node),
-    piece: piece(view, made.node),
-    draft: made.draft + 1,
-    several: judged.decisions.some(({ draft }) => draft),
-    ...{ low, high, coin, threshold, form: grounds.form, whose: form?.whose ?? "target" },
-    ...{
-      p: number(grounds.p),
-      q: number(grounds.q),
-      nothing: ["share", "naive"].includes(form?.name) && !grounds.mass && h === 1,
-    },
-    "form words": plain(filled(form?.words ?? "", told.texts)).replace(" = ", told.holds ? " = " : " ≈ ") || null,
-    changes: changesOf(judged)
-      .filter(({ after }) => after === made.order)
-      .map((change) => changeFacts(view, judged, change)),
+    ...{ low, high, coin, threshold, accepted, coinless, always: h >= SURE, never: h <= 0 },
+    ...{ whole: test.test === "draft", single: test.test === "token", place: view.depth.get(test.node) },
+    ...{ piece: piece(view, test.node), draft: test.draft + 1, several: judged.decisions.some(({ draft }) => draft) },
+    ...{ p: number(grounds.p), q: number(grounds.q), form: grounds.form, whose: form?.whose ?? "target" },
+    "nothing": ["share", "naive"].includes(form?.name) && !grounds.mass && h === 1,
+    "form words": plain(filled(form?.words ?? "", texts)).replace(" = ", agree ? " = " : " ≈ ") || null,
+    "changes": changes.map((change) => changeFacts(view, judged, change)),
   };
 }
 
-/** Whether a test's numbers, as they are printed, give the threshold as it is printed, and meet its condition. */
-function holds(form, told, threshold, digits) {
-  if (Object.keys(form.along).some((name) => (told[name] ?? null) === null)) return true;
-  const met = !form.when || evaluate(form.when, told);
-  return met && exact(evaluate(form.threshold, told), ...digits) === exact(threshold, ...digits);
+/** Whether a test's numbers, as they are printed, give the threshold as it is printed, and meet its condition. @type {(form: Form, numbers: Numbers, threshold: number, digits: [number, number]) => boolean} */
+function holds(form, numbers, threshold, digits) {
+  if (Object.keys(form.along).some((name) => (numbers[name] ?? null) === null)) return true;
+  const met = !form.when || meets(form.when, numbers) === true;
+  return met && exact(evaluate(form.threshold, numbers), ...digits) === exact(threshold, ...digits);
 }
 
-/** What a rejection made of the target at one place. change: of changesOf. */
-function changeFacts(view, judged, { after, node, weight, mass, earlier }) {
-  const cause = judged.decisions[after - 1];
+/** What a rejection made of the target at one place. @type {(view: StepView, judged: Judged, change: ReadChange) => SentenceFacts} */
+function changeFacts(view, { decisions }, { after, node, weight, mass, earlier }) {
+  const cause = decisions[after - 1];
   const again = earlier.length > 0;
   return {
-    "cause": judged.decisions.some(({ draft }) => draft) ? null : piece(view, cause.node),
+    "cause": decisions.some(({ draft }) => draft) ? null : piece(view, cause.node),
     "draft": cause.draft + 1,
     "after piece": node ? piece(view, node) : null,
     "strikes": forms[cause.grounds.form]?.certain ?? false,
@@ -182,68 +171,69 @@ function changeFacts(view, judged, { after, node, weight, mass, earlier }) {
   };
 }
 
-/** The number of a rule that has one, whether the rule is exact at that, and what it gives up. */
+/** The number of a rule that has one, and what the rule gives up at that. @type {(view: StepView, rule: string) => SentenceFacts} */
 function knobFacts(view, rule) {
   const { knob, loses: usual = "" } = ruleInfo(rule);
   const { loses } = coldOf(rule, settingsOf(view.options)) ?? { loses: usual };
   const value = knob ? real(knobOf(view, rule)) : 0;
   const { kept, divergences } = view.step;
-  const spent = divergences.slice(0, kept).reduce((sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
-  const { texts } = agreeing({ value }, (told) => number(told.value * kept) === number(value * kept));
+  const spent = divergences
+    .slice(0, kept)
+    .reduce((/** @type {number} */ sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
+  const { texts } = agreeing({ value }, (rounded) => number(rounded.value * kept) === number(value * kept));
   const put = { ...texts, drift: number(spent), bound: number(value * kept) };
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
-  return { sign: knob ? knob.sign : "", value: put.value, loses: lost || null };
+  return { sign: knob?.sign ?? "", value: texts.value, loses: lost || null };
 }
 
-/** The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it. */
-function best(view, { decisions: [made] }) {
-  if (view.isTrie || !["capped", "ratio"].includes(made?.grounds.form)) return {};
-  const capped = made.grounds.form === "capped";
-  const before = [0, ...pathTo(view, made.node)].map((id) => ratio(view, id));
-  const r = before.pop();
+/** The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it. @type {(view: StepView, judged: Judged) => SentenceFacts} */
+function best(view, { decisions: [test] }) {
+  if (view.isTrie || !["capped", "ratio"].includes(test?.grounds.form)) return {};
+  const capped = test.grounds.form === "capped";
+  const before = [0, ...pathTo(view, test.node)].map((id) => ratio(view, id));
+  const times = before.pop() ?? 1;
   const peak = capped ? before.indexOf(Math.max(...before)) : 0;
-  const digits = apart(made.coin, made.threshold);
-  const share = ({ times, best: most }) => exact(Math.min(1, times / most), ...digits);
-  const fits = (told) => share(told) === exact(made.threshold, ...digits);
-  return { ...agreeing({ times: r, best: before[peak] }, fits, 2).texts, capped, peak };
+  const digits = apart(test.coin, test.threshold);
+  /** @type {(rounded: {times: number, best: number}) => boolean} */
+  const fits = (rounded) =>
+    exact(Math.min(1, rounded.times / rounded.best), ...digits) === exact(test.threshold, ...digits);
+  return { ...agreeing({ times, best: before[peak] }, fits, 2).texts, capped, peak };
 }
 
-/** The token after the kept ones, and what it was drawn from. */
+/** The token after the kept ones, and what it was drawn from. @type {(view: StepView, judged: Judged) => SentenceFacts} */
 function followed(view, { next, residual }) {
-  const outcome = next && residual ? residual.top.find(({ token }) => token === next.token) : null;
-  const children = residual ? (view.children.get(residual.node) ?? []) : [];
-  const weight = residual ? residual.weight : null;
+  const outcome = next && residual?.top.find(({ token }) => token === next.token);
+  const children = (residual && !view.isTrie && view.children.get(residual.node)) || [];
+  const weight = residual?.weight ?? null;
   return {
     next: next ? { piece: next.piece, origin: next.origin } : null,
     bonus: residual?.origin === "bonus",
     entire: weight === "Infinity",
     weight: weight === null ? null : number(weight, 2),
     chance: outcome ? number(outcome.probability) : null,
-    replaced: children.length && !view.isTrie ? piece(view, children[0]) : null,
-    repeated: !view.isTrie && children.some((id) => view.nodes.get(id).token === next?.token),
+    replaced: children.length ? piece(view, children[0]) : null,
+    repeated: children.some((id) => view.nodes.get(id).token === next?.token),
   };
 }
 
-/** The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin. */
+/** The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin. @type {(view: StepView, judged: Judged) => string[]} */
 const overruled = (view, { kept }) =>
   view.step.nodes
     .slice(0, kept)
-    .filter(({ id, p, q }) => q > 0 && coinOf(view, id) >= Math.min(1, p / q))
-    .map(({ id }) => String(id));
+    .flatMap(({ id, p, q }) => (q > 0 && coinOf(view, id) >= Math.min(1, p / q) ? `${id}` : []));
 
 // ---- two verdicts
 
-/** In what they differ, and what of it is luck. */
-function between(view, own, other) {
-  const { own: one, shadow: two } = view;
-  const [mine, theirs] = [own.average, other.average];
-  const level = mine === null || theirs === null ? null : same(mine, theirs);
+/** In what they differ, and what of it is luck; own, other: their facts. @type {(one: Judged, two: Judged, own: SentenceFacts, other: SentenceFacts) => SentenceFacts} */
+function between(one, two, own, other) {
+  const means = [own.average, other.average];
+  const level = means.includes(null) ? null : same(own.average, other.average);
   if (level) own.mean = other.mean = level;
-  else if (mine !== null && theirs !== null) [own.mean, other.mean] = pair(mine, theirs, 3);
-  const [gap, more] = [(mine ?? 0) - (theirs ?? 0), one.kept - two.kept];
+  else if (!means.includes(null)) [own.mean, other.mean] = pair(own.average, other.average, 3);
+  const [gap, more] = [(own.average ?? 0) - (other.average ?? 0), one.kept - two.kept];
   return {
-    same: view.sameRule,
-    alike: sameLaw(one.rule, two.rule),
+    same: one.rule === two.rule,
+    alike: one.rule !== two.rule && (one.info.law ?? one.rule) === (two.info.law ?? two.rule),
     differs: more !== 0,
     difference: difference(one, two),
     level: Boolean(level),
@@ -254,22 +244,23 @@ function between(view, own, other) {
   };
 }
 
-/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or "". */
+/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or "". @type {(one: Judged, two: Judged) => string} */
 function difference(one, two) {
   if (one.kept !== two.kept) return "kept";
-  if (lastKept(one) !== lastKept(two)) return "path";
+  if (one.last !== two.last) return "path";
   return one.next && two.next && one.next.token !== two.next.token ? "next" : "";
 }
 
-/** Whether two rules are one law by different derivations. */
-const sameLaw = (one, two) => one !== two && (ruleInfo(one).law ?? one) === (ruleInfo(two).law ?? two);
-
 // ---- words
 
-const oneLine = (text) => String(text).split(/\s+/).filter(Boolean).join(" ");
+const oneLine = (/** @type {string} */ text) => String(text).split(/\s+/).filter(Boolean).join(" ");
+/** @type {(view: StepView, id: number) => Special} */
 const piece = (view, id) => ({ piece: view.nodes.get(id).piece, cells: 16 });
+/** @type {(view: StepView, nodes: number[]) => string} */
 const words = (view, nodes) => plain([{ piece: together(nodes.map((id) => view.nodes.get(id))) }]);
+/** @param {object[]} items */
 const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
+/** "1, 2 and 3". @param {string[]} all */
 const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(Boolean).join(" and ");
 
 export { changeFacts, lines, listing, story, testFacts, verdictFacts };

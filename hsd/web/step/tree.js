@@ -3,8 +3,8 @@
 // carries its number (data-at), and what became of a token the beat from which on it shows (data-turn), so that a beat only
 // changes classes.
 import { h, s, token } from "../kit/dom.js";
-import { apart, count, number, percent, short, visible } from "../kit/format.js";
-import { brief, follow, level, masses } from "./cells.js";
+import { count, number, percent, short, visible } from "../kit/format.js";
+import { compare, follow, level, masses } from "./cells.js";
 import { beatIn } from "./growth.js";
 import { branchesAlong, layout } from "./layout.js";
 import { decisive, usualLength, VERDICTS, verdicts } from "./model.js";
@@ -226,12 +226,6 @@ const keyOf = (view) =>
       h(judged === view.own ? "b" : "span", judged.info.short),
     ),
   );
-
-/** @param {ReadTest} test */
-function compare({ sides, accepted }) {
-  const [low, high] = sides.map((x) => brief(x, apart(...sides, 2, 1)));
-  return `${low} ${accepted ? "<" : "≥"} ${high}`;
-}
 
 /** What a box says in words: its title, and the line under the tree. @type {(view: View, box: TreeBox) => string[]} */
 function describe(view, box) {

@@ -7,7 +7,19 @@ type Compared = { sides: (number | null)[]; coinless: boolean; sign: string };
 /** A test that was made. order: its number, from 1 on; it passes if the first of its sides is below the second. */
 type ReadTest = Decision & { order: number; sides: [number, number]; coinless: boolean; sign: string };
 /** A test that was made, or one that could have been: see again.js. */
-type PossibleTest = { node: number; threshold: number | null; grounds: Grounds | null };
+type PossibleTest = { node: number; threshold: number | null; grounds: Grounds | (Numbers & { form: string }) | null };
+/**
+ * A threshold as a name, a product, or a quotient of names and their sums; see `origin` of again.js. letter: the name of a
+ * number in facts.letters; "" for the ratio p/q of the token.
+ */
+type ThresholdOrigin = { tree: Expression; value: number; numbers: Numbers; letter: (name: string) => string };
+/** The numbers of a test, by the names of its form; value: the threshold that they give; changed: in a tree, which of them are no longer the step's first ones. */
+type FormNumbers = {
+  form: string;
+  numbers: Numbers;
+  value: number | null;
+  changed: Record<string, boolean> | null;
+};
 /** What a rejection made of the target. earlier: the changes at its place that it builds on. */
 type ReadChange = Change & { earlier: Change[] };
 /** A verdict of a trace, or of a draft that was judged again, which has drawn nothing. */
@@ -60,8 +72,32 @@ type StepView = {
 };
 /** A step of a run, as `readStep` gives it. */
 type View = Omit<StepView, "original"> & { trace: Trace; index: number; rootPiece: string; original?: View };
+/** A run whose text is shown; one that is awaited has no options yet. */
+type ShownText = {
+  prompt: Pick<Prompt, "pieces"> & Partial<Prompt>;
+  steps: Step[];
+  setup?: Pick<Setup, "options">;
+  result?: Pick<Result, "text">;
+};
 /** What a sentence may name: see fill.js. */
 type SentenceFacts = Record<string, any>;
+/** The settings of the fuzzy rule, and what it did in a step. */
+type FuzzyStep = Pick<Fuzzy, "mode" | "on" | "divergence"> & {
+  T: number;
+  name: string;
+  unit: string;
+  /** The divergence at a drafted token; null if not recorded. */
+  D: (id: number) => number | null;
+  /** Whether it is at most T. */
+  near: (id: number) => boolean;
+  /** The threshold of the exact test. */
+  exact: (node: { p: number; q: number }) => number;
+  /** The kept tokens that the exact test would have rejected. */
+  overruled: number[];
+  /** Σ D over the kept tokens with D ≤ T, and its bound T × kept. */
+  drift: number;
+  bound: number;
+};
 /** What a visitor supposes: the run's rule, and coins by node. */
 type Supposed = { rule: string | null; coins: Map<number, number> };
 
@@ -139,3 +175,37 @@ type PlayerOptions = {
   address?: () => string;
   hidden?: () => boolean;
 };
+
+// ---- what is drawn of it
+
+/** What the board's buttons and drags do. */
+type BoardActions = {
+  select: (node: number) => void;
+  test: (judged: Judged, node: number) => void;
+  judgeBy: (rule: string) => void;
+  coin: (node: number, value: number) => void;
+};
+/** A cell of a row of the board, for a drafted token; at: the beat at which it appears; rule: of a lane. */
+type BoardCell = { at: number; content: Child; rule?: string };
+/** A column of the table of numbers. */
+type NumberColumn = [heading: string, meaning: string, value: (node: TreeNode, branch?: Branch) => Maybe];
+/** A part of a bar of a branch's masses. */
+type MassKind = "overlap" | "excess" | "deficient" | "remainder";
+/** What a rule came to over the steps of a run. mean: kept over all coins, where the steps tell; more: steps in which it keeps more than the other one. */
+type RuleSums = {
+  rule: string;
+  drafted: number;
+  kept: number;
+  mean: number | null;
+  more?: number;
+  tokens: number;
+  calls: number;
+};
+/** names: of both rules; step: the one that is shown, of text `shown`; parted: the first after different texts, or null. */
+type TextsState = { names: string[]; shown: number; step: number; parted: number | null; words: string };
+/** A letter of a formula, or a number; of: the model that it measures. */
+type FormulaLeaf = { v: string; n?: undefined; of?: string } | { n: string; v?: undefined; of?: string };
+/** A part of a formula: text as it stands, a letter or a number, what stands above, a fraction. */
+type FormulaPiece = string | FormulaLeaf | { sup: FormulaPiece[] } | { top: FormulaPiece[]; bottom: FormulaPiece[] };
+/** A part of a filled sentence. */
+type Filled = string | Special;

@@ -66,7 +66,7 @@ const total = (/** @type {Times} */ times) => Object.values(times).reduce((a, b)
 function law({ steps, setup }) {
   const rules = compare({ steps }).filter((/** @type {RuleSums} */ { mean }) => mean !== null);
   if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
-  const [own, other] = rules.map(({ mean }) => 1 + mean / steps.length);
+  const [own, other] = rules.map(({ mean }) => 1 + (mean ?? 0) / steps.length);
   const [half, places, level] = [spread(steps, [rules[0], rules[1]]), placesOf(own, other), same(own, other)];
   const one = (/** @type {RuleSums} */ { rule }, /** @type {number} */ value) => [
     ruleFacts(rule).short,

@@ -51,17 +51,6 @@ type Source = {
   wished?: Values | null;
 };
 
-/** What a rule came to over the steps of a run; more: steps in which it keeps more than the other one. */
-type RuleSums = {
-  rule: string;
-  drafted: number;
-  kept: number;
-  mean: number | null;
-  more?: number;
-  tokens: number;
-  calls: number;
-};
-
 /** What a pair says of its levels: its models, smallest first; the target's layers, 0 where not known; HiSpec's usual exits and thresholds. */
 type PairLevels = { models: string[]; layers: number; exits: number[]; thresholds: number[] };
 /** What makes the control of an option, see kit/form.js. */
