@@ -129,6 +129,7 @@ class Stage(Guest):
               window.player.load(trace, where);
               if (folded) return;
               for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;
+              await import("./step/folds.js"); // what fills them comes with the first one
               await new Promise((told) => setTimeout(told));
             }""",
             [trace, {"step": step} | where, folded],
