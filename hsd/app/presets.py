@@ -57,15 +57,13 @@ def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Pre
 @lru_cache(maxsize=1)
 def systems() -> dict[str, dict[str, Any]]:
     """Return title, words, source and shown presets of every system, by name, as systems.yaml has them."""
-    entries: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8"))
-    return entries
+    return dict(yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8")))
 
 
 @lru_cache(maxsize=1)
 def charts() -> dict[str, list[dict[str, Any]]]:
     """Return the charts of every system, by name, as examples/reproduce/systems_charts.py has made them."""
-    entries: dict[str, list[dict[str, Any]]] = json.loads(CHARTS.read_text(encoding="utf-8"))
-    return entries
+    return dict(json.loads(CHARTS.read_text(encoding="utf-8")))
 
 
 @lru_cache(maxsize=1)
@@ -85,8 +83,7 @@ def recorded(preset: Preset) -> Trace:
 def timings() -> dict[str, dict[str, Any]]:
     """Return the speed of each recorded run beside plain decoding, by preset, as `time_presets.py` measured it."""
     file = RESULTS / "presets.json"
-    entries: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
-    return entries
+    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 @lru_cache(maxsize=32)

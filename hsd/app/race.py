@@ -64,13 +64,11 @@ class Plan:
         """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
-        lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **self._kind(c)} for c in self.cases]
+        kinds = [{"served": True} if c.name in self.addresses else {"lossless": lossless(c)} for c in self.cases]
+        cases = zip(self.cases, kinds, strict=True)
+        lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **kind} for c, kind in cases]
         shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
         return {**shared, "lanes": lanes, "link": self.link()}
-
-    def _kind(self, case: Case) -> dict[str, Any]:
-        """Return whether its text follows the target's distribution; for a server this is unknown."""
-        return {"served": True} if case.name in self.addresses else {"lossless": lossless(case)}
 
 
 def own(options: Values) -> dict[str, Any]:
@@ -90,7 +88,8 @@ def read_plan(space: Space, values: Values) -> Plan:
     and HSD. A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
     """
     lanes = values.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
-    lanes = from_link(lanes) if isinstance(lanes, str) else lanes
+    if isinstance(lanes, str):  # of a link, see `to_link`
+        lanes = [dict(part.partition(":")[::2] for part in lane.split("~")) for lane in lanes.split(",")]
     if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
         raise HsdError("lanes: give a list of mappings, such as {'rule': 'hsd', 'gamma': 4}")
     if len(lanes) >= MOST_LANES:
@@ -180,11 +179,6 @@ def to_link(lanes: Sequence[Values]) -> str:
     """Return options of lanes as a link has them: option:value~option:value,option:value; lists as 3_5."""
     options = RunOptions.options()
     return ",".join("~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items()) for lane in lanes)
-
-
-def from_link(text: str) -> list[dict[str, Any]]:
-    """Return the lanes of a link, see `to_link`, not checked yet."""
-    return [dict(part.partition(":")[::2] for part in lane.split("~")) for lane in text.split(",")]
 
 
 # ---- runs

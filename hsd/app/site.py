@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
-from hsd.app import browser, device, page, pairs, race, speed
+from hsd.app import browser, device, modules, page, pairs, race, speed
 from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, systems, timings
 from hsd.app.questions import shown
 from hsd.app.replies import compact, shortened
@@ -76,7 +76,7 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
         f"{folder}facts.json": lambda: facts_json().encode(),
         f"{folder}single.html": lambda: page.template().encode(),
         f"{folder}trace.schema.json": _json(Trace.schema_for_others),
-        **{f"{folder}{path}": (WEB / path).read_bytes for path in served()},
+        **{f"{folder}{path}": partial(modules.sent, path) for path in served()},
         f"{folder}vendor/plotly.js": speed.PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
         **(browser.files(folder, weights) if alone else {}),

