@@ -77,15 +77,11 @@ function draftedWords(view, chosen) {
   ];
 }
 
-/** Of a tree that was cut: how many dropped candidates are drawn. @param {TreeLayout["cut"]} cut */
-const droppedWords = (cut) =>
-  cut && cut.drawn < cut.dropped
-    ? [`${count(cut.drawn)} of ${count(cut.dropped)} dropped candidates are drawn, the surest of each level.`]
-    : [];
-
 /** What is not drawn, in a sentence each: tokens of a large tree, and possible next tokens of the selected branch. @type {(plan: TreeLayout) => string[]} */
 function leftOutWords({ view, selected, shown: chosen, rest, cut }) {
-  const said = [...draftedWords(view, chosen), ...droppedWords(cut)];
+  const said = draftedWords(view, chosen);
+  if (cut && cut.drawn < cut.dropped)
+    said.push(`${count(cut.drawn)} of ${count(cut.dropped)} dropped candidates are drawn, the surest of each level.`);
   if (!rest || rest.hidden <= 0) return said;
   const after = selected ? `After “${shorten(view.nodes.get(selected).piece, 20)}”` : "At the start";
   const size = view.trace.setup.vocab_size;

@@ -14,7 +14,7 @@ const exporting = () => needed(import("./export.js")); // what few visitors need
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
 /** @typedef {{read: View, view: View, plan: Plan}} Shown read: the step as it was recorded; view: as it is judged here, see again.js */
-/** @typedef {{step?: number, node?: number | null, mass?: string, supposed?: Supposing | null}} Where to go */
+/** @typedef {{step?: number, node?: number | null, supposed?: Supposing | null}} Where to go */
 
 class Player {
   record = /** @type {Trace | null} */ (null);
@@ -348,10 +348,9 @@ class Player {
   }
 
   /** @param {Where} where */
-  select({ step = this.step, node = null, mass = this.state.mass, supposed = null }) {
+  select({ step = this.step, node = null, supposed = null }) {
     if (!this.steps.length) return;
     this.go(step);
-    if (mass !== this.state.mass) this.mass();
     const known = node === 0 || (node !== null && this.shown?.view.nodes.has(node));
     if (known && node !== this.state.node) this.selectNode(node);
     if (supposed) this.suppose(supposed);
