@@ -132,16 +132,18 @@ function edge(from, to, times) {
 
 /** A box, and what stands above and below it. @type {(view: View, box: TreeBox, how: {active: boolean, times: Times, handlers: Handlers}) => HTMLElement} */
 function cell(view, box, { active, times, handlers: { select, hover } }) {
+  const words = describe(view, box);
   const node = h(
     "div.hp-node",
     {
       ...change(box, times),
       "role": "button",
+      "aria-label": words.join(", "),
       "data-key": box.key,
       "data-node": box.id,
       "tabindex": active ? 0 : -1,
       "aria-pressed": String(active),
-      "title": describe(view, box).join("\n"),
+      "title": words.join("\n"),
       "onclick": () => select(box),
       "onpointerenter": () => hover(box),
       "onpointerleave": () => hover(null),
