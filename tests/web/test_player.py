@@ -555,7 +555,6 @@ def test_a_tree_of_drafts_is_laid_out_without_overlap(stage: Stage) -> None:
     assert stage.state()["node"] == extra
 
 
-@pytest.mark.recorded
 def test_a_fold_that_cannot_be_loaded_says_what_to_do(stage: Stage, trace: dict) -> None:
     stage.page.route("**/step/folds.js", lambda route: route.abort())
     stage.load(trace, folded=True)
