@@ -27,12 +27,12 @@ VIEWS = {  # name: what the address asks for, and when it is drawn
     "trie": ("preset=four-drafts", WATCH),
     "learn": ("lesson=9", "window.__hsdLearn"),
     "both": ("preset=story&mode=free", "window.__hsdBeside?.second?.state === 'done'"),
-    "speed": ("tab=speed", "document.querySelector('.sp-lane')"),
-    "systems": ("tab=systems", "document.querySelector('#sy-stack .sy-way')"),
+    "speed": ("tab=speed", "document.querySelector('.hf-lane')"),
+    "systems": ("tab=systems", "document.querySelector('#hf-stack .hf-way')"),
     "hispec": ("preset=hispec-trained", WATCH),
     "fsd": ("preset=fsd-sum", WATCH),
     "eagle": ("preset=eagle-chosen", WATCH),
-    "lab": ("tab=lab", "document.querySelector('#hsd-tab-lab .hl-rules')"),
+    "lab": ("tab=lab", "document.querySelector('#hsd-tab-lab .hf-rules')"),
 }
 TOPS = {"both": ".hf-player > .hp-board"}
 """What is at the top of a picture, where that is not the page's own."""

@@ -29,10 +29,10 @@ STORY = TRACES / "story.json"
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
 DRAWN = {
     "watch": "#hsd-tab-watch .hp-guess",
-    "learn": "#hsd-tab-learn .ln-page",
-    "speed": "#hsd-tab-speed .sp-race li",
-    "systems": "#sy-fsd .sy-run",
-    "lab": "#hsd-tab-lab .hl-rules",
+    "learn": "#hsd-tab-learn .hf-page",
+    "speed": "#hsd-tab-speed .hf-race li",
+    "systems": "#hf-fsd .hf-run",
+    "lab": "#hsd-tab-lab .hf-rules",
 }
 
 

@@ -58,24 +58,24 @@ class LabPage(Guest):
         self.page.get_by_role("group", name=group, exact=True).get_by_role("radio", name=option, exact=True).check()
 
     def rule(self, name: str) -> None:
-        self.page.check(f".hl-rules input[value={name}]")
+        self.page.check(f".hf-rules input[value={name}]")
 
     def cell(self, name: str, column: str) -> str:
         """What the table of rules says."""
-        return self.text(f".hl-rules tr[data-rule={name}] td.hl-{column}").strip()
+        return self.text(f".hf-rules tr[data-rule={name}] td.hf-{column}").strip()
 
     def number(self, row: str, index: int):
         """The field of one entry: row "p0" is the only row of p, or its first."""
-        return self.page.locator(f".hl-row[data-row={row}] .hp-field").nth(index)
+        return self.page.locator(f".hf-row[data-row={row}] .hp-field").nth(index)
 
     def slider(self, row: str, index: int):
-        return self.page.locator(f".hl-row[data-row={row}] .hp-slider").nth(index)
+        return self.page.locator(f".hf-row[data-row={row}] .hp-slider").nth(index)
 
     def coin(self, position: int):
-        return self.page.locator(f".hl-pos[data-position='{position}'] .hp-slider.is-coin")
+        return self.page.locator(f".hf-pos[data-position='{position}'] .hp-slider.is-coin")
 
     def verdicts(self) -> str:
-        return self.text(".hl-verdicts")
+        return self.text(".hf-verdicts")
 
     def judged(self, rule: str) -> dict:
         """What a rule decided about the draft, as a trace would have it."""
@@ -88,7 +88,7 @@ class LabPage(Guest):
 
     def simulate(self) -> dict:
         self.page.bring_to_front()  # a page behind another one draws no frames, between which it counts
-        self.page.click(".hl-trial .is-main")
+        self.page.click(".hf-trial .is-main")
         self.page.wait_for_function("window.__hsdLab.simulated")
         return self.hook["simulated"]
 
@@ -121,7 +121,7 @@ def test_a_rule_that_is_a_record_alone_is_worked_out_and_judges_the_draft(here: 
     show(here.page, page_html())
     here.page.wait_for_function("window.__hsdLab && window.__hsdLab.ready")
     _, kept = output_law(context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2), NEWCOMER.law)
-    assert "Newcomer, a test (not lossless)" in here.text(".hl-rules tr[data-rule=newcomer]")
+    assert "Newcomer, a test (not lossless)" in here.text(".hf-rules tr[data-rule=newcomer]")
     assert here.cell("newcomer", "kept") == f"{float(kept):.4f}"
     here.rule("newcomer")
     assert [one["threshold"] for one in here.judged("newcomer")["decisions"]] == [0.25]
@@ -143,22 +143,22 @@ def test_the_toy_table_is_on_the_page_to_four_digits(here: LabPage, gamma: int) 
     assert here.cell("hsd-released", "distance") == off
     assert here.cell("naive-hsd", "kept") == naive
     assert here.cell("naive-hsd", "calls") == calls
-    assert naive in here.text(".hl-ideal")
+    assert naive in here.text(".hf-ideal")
     assert {here.cell(name, "distance") for name in LOSSLESS} == {"0 (exact)"}
-    assert all("yes" in here.text(f"tr[data-rule={name}] .hl-lossless") for name in LOSSLESS)
-    assert ("no" in here.text("tr[data-rule=hsd-released] .hl-lossless").split()) == (gamma > 1)
+    assert all("yes" in here.text(f"tr[data-rule={name}] .hf-lossless") for name in LOSSLESS)
+    assert ("no" in here.text("tr[data-rule=hsd-released] .hf-lossless").split()) == (gamma > 1)
 
 
 def test_the_two_equal_rules_are_said_to_be_equal(here: LabPage) -> None:
-    note = here.text(".hl-notes li:has-text('same law')")
+    note = here.text(".hf-notes li:has-text('same law')")
     assert "1.2222" in note
     assert "all 4 drafts" in note
 
 
 def test_what_a_rule_keeps_is_drawn_beside_the_most_that_one_can(here: LabPage) -> None:
-    row = here.page.locator(".hl-rules tr[data-rule=hsd]")
+    row = here.page.locator(".hf-rules tr[data-rule=hsd]")
     looks = "one => [one.getBoundingClientRect().width, getComputedStyle(one).backgroundColor]"
-    for part in (".hl-fill", ".hl-mark"):
+    for part in (".hf-fill", ".hf-mark"):
         width, colour = row.locator(part).evaluate(looks)
         assert width > 0
         assert colour != "rgba(0, 0, 0, 0)", part
@@ -167,17 +167,17 @@ def test_what_a_rule_keeps_is_drawn_beside_the_most_that_one_can(here: LabPage) 
 @pytest.mark.core
 def test_output_bars_are_the_exact_law(here: LabPage) -> None:
     here.rule("hsd-released")
-    rows = here.page.locator(".hl-seq").all_inner_texts()
+    rows = here.page.locator(".hf-seq").all_inner_texts()
     found = here.hook["exact"]
     assert len(rows) == 8
     for row, target, output in zip(rows, found["target"], found["rules"]["hsd-released"]["output"], strict=True):
         assert f"{target:.4f}" in row
         assert (f"{output:.4f}" in row) or abs(target - output) < EXACT
-    assert here.page.locator(".hl-seq .is-excess").count() == 2
-    assert here.page.locator(".hl-seq .is-deficient").count() == 2
-    assert "0.1111" in here.text(".hl-law-say")
+    assert here.page.locator(".hf-seq .is-excess").count() == 2
+    assert here.page.locator(".hf-seq .is-deficient").count() == 2
+    assert "0.1111" in here.text(".hf-law-say")
     here.rule("hsd")
-    assert here.page.locator(".hl-seq :is(.is-excess, .is-deficient)").count() == 0
+    assert here.page.locator(".hf-seq :is(.is-excess, .is-deficient)").count() == 0
 
 
 # ---- the fuzzy rule's settings
@@ -198,34 +198,34 @@ def tolerance(here: LabPage):
 def test_settings_are_shown_for_the_rules_that_have_some(here: LabPage) -> None:
     for name, rule in RULES.items():
         here.rule(name)
-        assert here.page.locator(".hl-tuning").is_visible() == bool(rule.knob)
-        assert here.page.locator(".hl-tuning fieldset:visible").count() == {"fuzzy": 2, "typical": 1}.get(name, 0)
+        assert here.page.locator(".hf-tuning").is_visible() == bool(rule.knob)
+        assert here.page.locator(".hf-tuning fieldset:visible").count() == {"fuzzy": 2, "typical": 1}.get(name, 0)
     here.rule("fuzzy")
     here.preset("paper")
-    assert here.page.locator(".hl-tuning").is_visible()
-    here.page.select_option(".hl-draft select", "hsd")
-    assert here.page.locator(".hl-tuning").is_hidden()
+    assert here.page.locator(".hf-tuning").is_visible()
+    here.page.select_option(".hf-draft select", "hsd")
+    assert here.page.locator(".hf-tuning").is_hidden()
 
 
 def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> None:
     here.rule("fuzzy")
     assert here.cell("fuzzy", "kept") == "2.0000"  # KL = ln(2)/3 = 0.231 is within 0.3
     assert here.cell("fuzzy", "lossless") == "✕ no"
-    assert "Here KL(q‖p) is 0.231, so tokens pass by D at every position." in here.text(".hl-near")
-    assert "KL(output‖target) is 0.4621 nats, at most T · E[τ] = 0.6000" in here.text(".hl-notes")
-    assert "FSD misses the target" in here.text(".hl-law-say")
+    assert "Here KL(q‖p) is 0.231, so tokens pass by D at every position." in here.text(".hf-near")
+    assert "KL(output‖target) is 0.4621 nats, at most T · E[τ] = 0.6000" in here.text(".hf-notes")
+    assert "FSD misses the target" in here.text(".hf-law-say")
     assert [one["accepted"] for one in here.judged("fuzzy")["decisions"]] == [True, True]
     assert here.hook["step"]["divergences"] == pytest.approx([math.log(2) / 3] * 2)
     tolerance(here).fill("0.2")
     assert here.cell("fuzzy", "kept") == here.cell("tokenwise", "kept")
     assert here.cell("fuzzy", "lossless") == "✓ here, not always"
-    assert "no token passes by D, and the rule is exact here" in here.text(".hl-near")
-    assert "writes every sequence exactly as often as the target" in here.text(".hl-law-say")
+    assert "no token passes by D, and the rule is exact here" in here.text(".hf-near")
+    assert "writes every sequence exactly as often as the target" in here.text(".hf-law-say")
     tolerance(here).fill("-0.05")
     assert here.cell("fuzzy", "lossless") == "✓ yes, at T ≤ 0"
-    assert "A tolerance below 0 lets nothing pass: this is vanilla, token by token." in here.text(".hl-near")
+    assert "A tolerance below 0 lets nothing pass: this is vanilla, token by token." in here.text(".hf-near")
     here.choose("Where D > T", "Divergence only")
-    assert "this is plain decoding, as every draft ends at its first token." in here.text(".hl-near")
+    assert "this is plain decoding, as every draft ends at its first token." in here.text(".hf-near")
     assert here.cell("fuzzy", "kept") == "0.0000"
     here.rule("hsd")
     assert here.hook["step"]["divergences"] == []
@@ -243,19 +243,19 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     here.choose("Divergence D", "JS")
     assert settings(here) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
     assert here.cell("fuzzy", "kept") == "2.0000"
-    assert "never says (p = 0) can pass" in here.text(".hl-near")
+    assert "never says (p = 0) can pass" in here.text(".hf-near")
     here.choose("Divergence D", "TV")
     assert here.cell("fuzzy", "kept") == "0.0000"
     here.preset("near")  # a preset leaves the settings as they are
     assert here.cell("fuzzy", "kept") == "4.0000"
-    assert "differs from the target by" in here.text(".hl-notes")
+    assert "differs from the target by" in here.text(".hf-notes")
     here.preset("disjoint")
     tolerance(here).fill("1")
     assert here.cell("fuzzy", "kept") == "3.0000"
     assert here.cell("fuzzy", "distance") == "1.0000"
     here.choose("Divergence D", "KL(q‖p)")
     assert here.cell("fuzzy", "kept") == "0.0000"
-    assert "KL(q‖p) is ∞" in here.text(".hl-near")
+    assert "KL(q‖p) is ∞" in here.text(".hf-near")
 
 
 @pytest.mark.parametrize(("rule", "option"), [("ensemble", "draft_weight"), ("typical", "epsilon")])
@@ -270,12 +270,12 @@ def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str
         distance = total_variation(output, target_law(models))
         assert here.cell(rule, "kept") == f"{kept:.4f}"
         assert here.cell(rule, "distance") == (f"{distance:.4f}" if distance > EXACT else "0 (exact)")
-    assert here.text(".hl-tuning .hp-title") in ("Ensemble: draft weight", "Typical: epsilon")
+    assert here.text(".hf-tuning .hp-title") in ("Ensemble: draft weight", "Typical: epsilon")
 
 
 def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPage) -> None:
     here.rule("typical")
-    assert here.page.locator(".hl-tuning legend:visible").all_inner_texts() == ["After the kept ones"]
+    assert here.page.locator(".hf-tuning legend:visible").all_inner_texts() == ["After the kept ones"]
     here.choose("After the kept ones", "The target’s likeliest (Medusa)")
     assert settings(here)["after_kept"] == "likeliest"
     models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
@@ -292,19 +292,19 @@ def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPag
 
 def test_an_ensemble_without_the_draft_is_exact_and_its_share_is_told(here: LabPage) -> None:
     here.rule("ensemble")
-    assert "0.3333 apart (total variation), and the mixture w times that from p: 0.1667." in here.text(".hl-near")
+    assert "0.3333 apart (total variation), and the mixture w times that from p: 0.1667." in here.text(".hf-near")
     tolerance(here).fill("0")
     assert here.cell("ensemble", "lossless") == "✓ yes, at w = 0"
-    assert here.text(".hl-near") == "At w = 0 the draft has no share: this is vanilla, token by token."
+    assert here.text(".hf-near") == "At w = 0 the draft has no share: this is vanilla, token by token."
     assert here.cell("ensemble", "kept") == here.cell("tokenwise", "kept")
 
 
 def test_typical_acceptance_asks_the_bar_and_no_coin(here: LabPage) -> None:
     here.preset("near")
     here.rule("typical")
-    assert "every token passes" in here.text(".hl-near")
+    assert "every token passes" in here.text(".hf-near")
     tolerance(here).fill("0.36")  # the bar is √.36 · e^−H = .6 · .357 = .214
-    assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hl-near")
+    assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hf-near")
     assert here.keeps()[-1] == "keeps 3"
     assert "drawn from the whole target" in here.verdicts()
 
@@ -315,28 +315,28 @@ def test_a_draft_that_is_certain_makes_all_lossless_rules_one(here: LabPage) -> 
     assert len({here.cell(name, "kept") for name in lossless}) == 1
     assert (
         f"all {len(lossless)} lossless rules keep 0.8750, and each number of tokens with the same chance"
-        in here.text(".hl-notes")
+        in here.text(".hf-notes")
     )
     here.preset("near")
-    assert "The draft is certain" not in here.text(".hl-notes")
+    assert "The draft is certain" not in here.text(".hf-notes")
 
 
 def test_a_simulation_of_the_fuzzy_rule_ends_when_its_settings_change(here: LabPage) -> None:
     here.rule("fuzzy")
-    assert "FSD misses the target" in here.text(".hl-law-say")
+    assert "FSD misses the target" in here.text(".hf-law-say")
     here.simulate()
-    assert "FSD misses the target" in here.text(".hl-trial-say")
+    assert "FSD misses the target" in here.text(".hf-trial-say")
     tolerance(here).fill("0.1")
-    assert here.page.locator(".hl-whisker").count() == 0
+    assert here.page.locator(".hf-whisker").count() == 0
     here.simulate()
-    assert "FSD agrees with the target" in here.text(".hl-trial-say")
+    assert "FSD agrees with the target" in here.text(".hf-trial-say")
 
 
 def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
     here.choose("Tokens", "4")
     here.choose("Draft length γ", "4")
-    assert here.page.locator(".hl-seq").count() == 16
-    assert "the first 2 of 5" in here.text(".hl-output .hp-hint >> nth=0")
+    assert here.page.locator(".hf-seq").count() == 16
+    assert "the first 2 of 5" in here.text(".hf-output .hp-hint >> nth=0")
 
 
 def test_a_dragged_row_stays_a_distribution_and_the_others_keep_their_proportions(here: LabPage) -> None:
@@ -376,16 +376,16 @@ BAD_ROWS = [
 
 @pytest.mark.parametrize(("row", "index", "typed", "message"), BAD_ROWS)
 def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index, typed, message) -> None:
-    before = here.text(".hl-rules"), here.verdicts()
+    before = here.text(".hf-rules"), here.verdicts()
     here.number(row, index).fill(typed)
-    assert here.text(".hl-inputs .hp-problem") == message
+    assert here.text(".hf-inputs .hp-problem") == message
     assert here.page.locator(".hp-card.is-stale").count() == 4
     assert here.number(row, index).get_attribute("aria-invalid") == "true"
-    assert (here.text(".hl-rules"), here.verdicts()) == before
+    assert (here.text(".hf-rules"), here.verdicts()) == before
     here.page.get_by_role("button", name="Normalise").click()
     assert here.hook["message"] == ""
     assert here.page.locator(".hp-card.is-stale").count() == 0
-    assert here.page.locator(".hl-inputs .hp-problem").is_hidden()
+    assert here.page.locator(".hf-inputs .hp-problem").is_hidden()
     rows = here.hook["model"]
     assert all(abs(sum(one) - 1) < EXACT for one in rows["p"] + rows["q"])
     assert here.page.evaluate("window.hacked") is None
@@ -404,9 +404,9 @@ def test_fractions_decimals_and_commas_are_numbers(here: LabPage) -> None:
 def test_own_rows_start_from_the_common_one_and_are_edited_one_by_one(here: LabPage) -> None:
     here.choose("Rows", "own rows per position")
     assert here.hook["model"]["p"] == [[pytest.approx(1 / 3), pytest.approx(2 / 3)]] * 3
-    here.page.click(".hl-position:nth-child(2) summary")
+    here.page.click(".hf-position:nth-child(2) summary")
     here.number("q1", 0).fill("0.9")
-    assert here.text(".hl-inputs .hp-problem").startswith("Row q₁ sums to 1.233")
+    assert here.text(".hf-inputs .hp-problem").startswith("Row q₁ sums to 1.233")
     here.number("q1", 1).fill("0.1")
     assert here.hook["model"]["q"][1] == [0.9, 0.1]
     assert here.hook["model"]["q"][0] == [pytest.approx(2 / 3), pytest.approx(1 / 3)]
@@ -487,12 +487,12 @@ def test_a_branch_a_test_and_the_numbers_unfold(here: LabPage) -> None:
 
 def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -> None:
     here.preset("disjoint")
-    assert here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
+    assert here.page.locator(".hf-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
     here.preset("toy")
     here.slider("q0", 0).fill("0")
-    assert "never proposes “a” at position 1" in here.text(".hl-draft .hp-problem")
-    here.page.locator(".hl-pos[data-position='1']").get_by_role("radio", name="b").check()
-    assert here.page.locator(".hl-draft .hp-problem").is_hidden()
+    assert "never proposes “a” at position 1" in here.text(".hf-draft .hp-problem")
+    here.page.locator(".hf-pos[data-position='1']").get_by_role("radio", name="b").check()
+    assert here.page.locator(".hf-draft .hp-problem").is_hidden()
     assert "Kept" in here.verdicts()
 
 
@@ -504,11 +504,11 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
     assert [one["ratio"] for one in branches[5:]] == [0] * 5
     assert [one["pivot"] for one in branches] == [0, 0, 0, 2, 3, 4, 4, 4, 4, 4]
     assert here.page.locator(".hp-guess").all_inner_texts()[1:3] == ["token 1\nshe", "token 2\nwork"]
-    about = here.text(".hl-about")
+    about = here.text(".hf-paper")
     assert "first 4 tokens survive whatever the coins" in about
     assert "with probability 0.1841" in about
     assert "lumped into one token" in about
-    assert here.page.locator(".hl-results").is_hidden()
+    assert here.page.locator(".hf-results").is_hidden()
     for coins in (0.0, 0.5, 0.99):
         for position in range(1, 11):
             here.coin(position).fill(str(coins))
@@ -522,13 +522,13 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
 def test_a_simulation_hits_the_exact_law_and_is_the_same_for_the_same_seed(here: LabPage) -> None:
     first = here.simulate()
     assert first["trials"] == sum(first["counts"]) == 10_000
-    assert "agrees with the target" in here.text(".hl-trial-say")
-    assert here.page.locator(".hl-whisker").count() == 8
+    assert "agrees with the target" in here.text(".hf-trial-say")
+    assert here.page.locator(".hf-whisker").count() == 8
     second = here.simulate()
     assert second == first
-    here.page.fill(".hl-seed", "2")
-    here.page.locator(".hl-seed").blur()
-    assert here.page.locator(".hl-whisker").count() == 0
+    here.page.fill(".hf-seed", "2")
+    here.page.locator(".hf-seed").blur()
+    assert here.page.locator(".hf-whisker").count() == 0
     assert here.simulate()["counts"] != first["counts"]
 
 
@@ -548,16 +548,16 @@ def test_simulated_counts_follow_the_rules_own_law(here: LabPage, rule: str) -> 
     assert largest(found["rules"][rule]["output"]) < 5
     assert (largest(found["target"]) < 5) == RULES[rule].lossless
     assert kept == pytest.approx(found["rules"][rule]["kept"], abs=0.1)
-    words = here.text(".hl-trial-say")
+    words = here.text(".hf-trial-say")
     assert ("agrees with the target" in words) == RULES[rule].lossless
     assert ("misses the target" in words) == (not RULES[rule].lossless)
 
 
 def test_a_change_of_the_inputs_ends_a_simulation(here: LabPage) -> None:
-    here.page.click(".hl-trial .is-main")
+    here.page.click(".hf-trial .is-main")
     here.slider("p0", 0).fill("0.5")
-    assert here.page.locator(".hl-trial .is-main").is_enabled()
-    assert here.page.locator(".hl-whisker").count() == 0
+    assert here.page.locator(".hf-trial .is-main").is_enabled()
+    assert here.page.locator(".hf-whisker").count() == 0
     assert here.simulate()["trials"] == 10_000
 
 
@@ -581,16 +581,16 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
     here.slider("q0", 1).fill("0.4")
     here.rule("naive-hsd")
     here.coin(2).fill("0.13")
-    here.page.locator(".hl-pos[data-position='3']").get_by_role("radio", name="c").check()
-    here.page.fill(".hl-seed", "77")
-    here.page.locator(".hl-seed").blur()
+    here.page.locator(".hf-pos[data-position='3']").get_by_role("radio", name="c").check()
+    here.page.fill(".hf-seed", "77")
+    here.page.locator(".hf-seed").blur()
     query = parse_qs(urlsplit(here.link()).query)
     assert query["tab"] == ["lab"]
     other = opened(labs, here)
     assert other.hook["state"] == here.hook["state"]
-    for part in (".hl-rules", ".hl-verdicts", ".hl-law", ".hp-board"):
+    for part in (".hf-rules", ".hf-verdicts", ".hf-law", ".hp-board"):
         assert other.text(part) == here.text(part)
-    assert other.page.locator(".hl-alert").is_hidden()
+    assert other.page.locator(".hf-bad-link").is_hidden()
 
 
 def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
@@ -604,7 +604,7 @@ def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
     assert other.hook["state"] == here.hook["state"]
     fuzzy = {"divergence": "reverse-kl", "tolerance": -0.03, "mode": "divergence-only"}
     assert settings(other) == NUMBERS | fuzzy | {"draft_weight": 0.25, "epsilon": 0.09}
-    assert other.text(".hl-tuning") == here.text(".hl-tuning")
+    assert other.text(".hf-tuning") == here.text(".hf-tuning")
     older = labs("?tab=lab&lab=" + quote("*".join([*GOOD[:4], "fuzzy", *GOOD[5:]])))
     usual = {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"} | NUMBERS
     assert settings(older) == usual
@@ -626,7 +626,7 @@ def test_a_link_may_hold_a_longer_draft_where_it_can_be_enumerated(labs) -> None
     assert here.cell("hsd", "kept") == "3.4593"
     assert here.cell("naive-hsd", "kept") == "4.4824"
     here.choose("Tokens", "3")
-    assert "over the limit of 4,096: reduce γ to 6" in here.text(".hl-inputs .hp-problem")
+    assert "over the limit of 4,096: reduce γ to 6" in here.text(".hf-inputs .hp-problem")
     assert here.cell("hsd", "kept") == "3.4593"
 
 
@@ -670,7 +670,7 @@ SAID = {
 @pytest.mark.parametrize("case", MALFORMED)
 def test_a_malformed_link_gets_one_line_and_the_toy(labs, case: str) -> None:
     here = labs("?tab=lab&lab=" + quote(MALFORMED[case]))
-    line = here.text(".hl-alert")
+    line = here.text(".hf-bad-link")
     assert line.startswith("This link cannot be read (")
     assert SAID.get(case, "") in line
     assert len(line) < 220
@@ -683,8 +683,8 @@ def test_a_malformed_link_gets_one_line_and_the_toy(labs, case: str) -> None:
 def test_the_button_copies_the_link(labs) -> None:
     here = labs(permissions=["clipboard-read", "clipboard-write"])
     here.page.get_by_role("button", name="Copy link").click()
-    here.page.locator(".hl-copied", has_text="link").wait_for()
-    assert here.text(".hl-copied") == "link copied"
+    here.page.locator(".hf-copied", has_text="link").wait_for()
+    assert here.text(".hf-copied") == "link copied"
 
 
 # ---- for everyone
@@ -710,7 +710,7 @@ def test_every_control_has_a_name_and_can_be_reached_by_keyboard(here: LabPage) 
       .map((e) => e.outerHTML)"""
     assert here.page.eval_on_selector_all(".hsd-lab :is(input, button, select, summary)", unnamed) == []
     assert here.page.eval_on_selector_all(".hsd-lab [tabindex='-1']", "list => list.length") == 0
-    here.page.focus(".hl-rules input[value=hsd]")
+    here.page.focus(".hf-rules input[value=hsd]")
     here.page.keyboard.press("ArrowDown")
     assert here.hook["state"]["rule"] == "hsd-released"
     here.slider("p0", 0).press("ArrowRight")
@@ -718,7 +718,7 @@ def test_every_control_has_a_name_and_can_be_reached_by_keyboard(here: LabPage) 
 
 
 def test_the_verdict_is_announced(here: LabPage) -> None:
-    assert here.page.get_attribute(".hl-verdicts", "aria-live") == "polite"
+    assert here.page.get_attribute(".hf-verdicts", "aria-live") == "polite"
 
 
 @pytest.mark.core
@@ -728,9 +728,9 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])
     visitor.page.goto(visitor.app.url + "?tab=lab&lab=" + quote(state))
     visitor.unfold()
-    visitor.page.locator(".hl-pos").first.wait_for()
-    assert visitor.page.inner_text(".hl-rules tr[data-rule=hsd] .hl-figure") == "1.6667"
-    assert visitor.page.is_checked(".hl-rules input[value=hsd-released]")
+    visitor.page.locator(".hf-pos").first.wait_for()
+    assert visitor.page.inner_text(".hf-rules tr[data-rule=hsd] .hf-figure") == "1.6667"
+    assert visitor.page.is_checked(".hf-rules input[value=hsd-released]")
     visitor.page.locator(".hp-slider.is-p").first.fill("0.5")
     visitor.until("new URL(location.href).searchParams.get('lab').includes('0.5_0.5')")
 
@@ -739,7 +739,7 @@ def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
 @pytest.mark.recorded
 def test_everything_folded_the_lab_takes_two_windows_at_most(visitors):
     visitor = visitors(height=800).open("?tab=lab", folded=True)
-    visitor.page.locator(".hl-results .hl-rules").wait_for()
+    visitor.page.locator(".hf-results .hf-rules").wait_for()
     assert visitor.page.evaluate("document.documentElement.scrollHeight") <= 1600
-    visitor.page.click(".hl-draft > summary")
-    assert visitor.page.locator(".hl-verdicts").is_visible()
+    visitor.page.click(".hf-draft > summary")
+    assert visitor.page.locator(".hf-verdicts").is_visible()

@@ -33,16 +33,16 @@ def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> 
     visitor = opened(visitors, "?lesson=5", 5)
     page = visitor.page
     assert page.get_attribute("#hsd-tabs button[data-tab-id=learn]", "aria-selected") == "true"
-    assert page.inner_text(".ln-page h2") == "5. Why it is exact"
-    assert page.locator(".ln-answer").count() == 0
+    assert page.inner_text(".hf-page h2") == "5. Why it is exact"
+    assert page.locator(".hf-answer").count() == 0
     page.get_by_role("button", name="less often than p").click()
     visitor.until(at(5, answered=True))
-    assert "lossless" in page.inner_text(".ln-answer")
-    assert page.locator(".ln-option.is-wrong").count() == page.locator(".ln-option.is-right").count() == 1
+    assert "lossless" in page.inner_text(".hf-answer")
+    assert page.locator(".hf-guess.is-wrong").count() == page.locator(".hf-guess.is-right").count() == 1
     page.reload()
     visitor.until(at(5, answered=True))
     assert page.evaluate("window.__hsdLearn.score") == [0, 1]
-    assert "0 of 1 guesses right" in page.inner_text(".ln-top")
+    assert "0 of 1 guesses right" in page.inner_text(".hf-learn-top")
     page.get_by_role("button", name="Start over").click()
     visitor.until(at(1, answered=False))
 
@@ -51,10 +51,10 @@ def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> 
 def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=4", 4)
     page = visitor.page
-    page.locator(".ln-option").nth(1).focus()
+    page.locator(".hf-guess").nth(1).focus()
     page.keyboard.press("Enter")
     visitor.until(at(4, answered=True))
-    assert page.evaluate("document.activeElement.className") == "ln-answer"
+    assert page.evaluate("document.activeElement.className") == "hf-answer"
     page.keyboard.press("ArrowRight")
     visitor.until(at(5))
     page.wait_for_url("**lesson=5**")
@@ -67,7 +67,7 @@ def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     assert page.evaluate("document.activeElement.matches('.hp-term:focus-visible')")
     assert "draft model:" in page.inner_text("#hp-tip")
     page.keyboard.press("Escape")
-    slider = page.locator(".ln-slide input")
+    slider = page.locator(".hf-slide input")
     slider.focus()
     for _ in range(round(50 - learn.numbers()["time6"])):  # it begins in the middle
         page.keyboard.press("ArrowLeft")
@@ -82,13 +82,13 @@ def test_presented_a_lesson_fills_the_window_without_controls_and_arrows_turn_it
     visitor = opened(visitors, "?lesson=5&present=1", 5)
     page = visitor.page
     visitor.until(at(5, present=True))
-    box = page.locator("dialog.ln-present").bounding_box()
+    box = page.locator("dialog.hf-present").bounding_box()
     assert (box["x"], box["y"], box["width"], box["height"]) == (0, 0, 1280, 800)
-    assert page.locator("dialog.ln-present :is(button, input, select, a, summary)").count() == 0
+    assert page.locator("dialog.hf-present :is(button, input, select, a, summary)").count() == 0
     corners = [(10, 10), (1270, 10), (10, 790), (640, 400), (100, 60)]
-    inside = "([x, y]) => document.elementFromPoint(x, y).closest('dialog.ln-present') !== null"
+    inside = "([x, y]) => document.elementFromPoint(x, y).closest('dialog.hf-present') !== null"
     assert all(page.evaluate(inside, corner) for corner in corners)
-    assert page.locator("dialog .ln-answer").count() == 0
+    assert page.locator("dialog .hf-answer").count() == 0
     page.keyboard.press("ArrowRight")
     visitor.until(at(5, answered=True))
     page.keyboard.press("ArrowRight")
@@ -98,7 +98,7 @@ def test_presented_a_lesson_fills_the_window_without_controls_and_arrows_turn_it
     visitor.until(at(5, answered=False))
     page.keyboard.press("Escape")
     visitor.until(at(5, present=False))
-    assert page.locator(".ln-option").count() == 3
+    assert page.locator(".hf-guess").count() == 3
 
 
 @pytest.mark.recorded
@@ -106,13 +106,13 @@ def test_no_lesson_is_wider_than_a_phone(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=1", 1, width=390, height=844)
     page = visitor.page
     for number in range(1, 11):
-        page.locator(".ln-list-of-lessons button").nth(number - 1).click()
+        page.locator(".hf-list-of-lessons button").nth(number - 1).click()
         visitor.until(at(number))
-        page.locator(".ln-option, .ln-slide button").first.click()
+        page.locator(".hf-guess, .hf-slide button").first.click()
         visitor.until(at(number, answered=True))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, number
         wide = "list => list.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
-        assert page.eval_on_selector_all(".ln-page, .ln-words, .ln-scene, .ln-row", wide) == [], number
+        assert page.eval_on_selector_all(".hf-page, .hf-words, .hf-scene, .hf-row", wide) == [], number
 
 
 @pytest.mark.recorded
@@ -125,10 +125,10 @@ def test_a_lesson_that_there_is_not_is_told(visitors) -> None:
 def test_hidden_rows_come_with_the_answer_and_take_no_other_place(visitors) -> None:
     visitor = opened(visitors, "?tab=learn&lesson=9", 9)
     page = visitor.page
-    row = page.locator(".ln-row[data-row=kept-hsd]")
+    row = page.locator(".hf-row[data-row=kept-hsd]")
     before = row.bounding_box()
     assert not row.is_visible()
-    page.locator(".ln-slide button").click()
+    page.locator(".hf-slide button").click()
     visitor.until(at(9, answered=True))
     assert row.is_visible()
     assert f"mean {learn.number(learn.numbers()['hsd_mean'])}" in " ".join(row.inner_text().split())

@@ -10,11 +10,11 @@ from hsd.paths import ROOT
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 SCREENS = {  # what the address asks for, and what is there once it is drawn
     "watch": ("", "#hsd-tab-watch .hp-board:visible"),
-    "learn": ("tab=learn", "#hsd-tab-learn .ln-page"),
-    "speed": ("tab=speed", "#hsd-tab-speed .sp-race li"),
-    "systems": ("tab=systems", "#sy-stack :is(.sy-way, .hp-elsewhere)"),
-    "fsd": ("tab=systems&panel=fsd", "#sy-fsd .hp-chart .legend"),
-    "lab": ("tab=lab", "#hsd-tab-lab .hl-rules:not(.hl-keys)"),
+    "learn": ("tab=learn", "#hsd-tab-learn .hf-page"),
+    "speed": ("tab=speed", "#hsd-tab-speed .hf-race li"),
+    "systems": ("tab=systems", "#hf-stack :is(.hf-way, .hp-elsewhere)"),
+    "fsd": ("tab=systems&panel=fsd", "#hf-fsd .hp-chart .legend"),
+    "lab": ("tab=lab", "#hsd-tab-lab .hf-rules:not(.hf-keys)"),
 }
 FOUND = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
   .filter(({ impact }) => impact !== "minor")
@@ -89,7 +89,7 @@ def test_axe_finds_nothing_that_is_moderate_or_serious(visitors, screen, width, 
 
 def test_axe_does_notice_a_faint_word(visitors):
     page = visitors().open("?tab=lab").page
-    page.locator("#hsd-tab-lab .hl-rules:not(.hl-keys)").wait_for()
+    page.locator("#hsd-tab-lab .hf-rules:not(.hf-keys)").wait_for()
     page.evaluate(AXE.read_text(encoding="utf-8"))
     page.evaluate("document.querySelector('#hsd-tab-lab .hp-title').style.color = '#aaa'")
     assert "color-contrast" in [one["rule"] for one in page.evaluate(FOUND)]
@@ -148,7 +148,7 @@ def test_little_moves_while_a_run_comes_in(visitors):
 @pytest.mark.recorded
 def test_the_first_tab_stop_leads_to_what_the_open_tab_shows(visitors):
     page = visitors().open("?tab=lab", options=False).page
-    page.locator("#hsd-tab-lab .hl-rules:not(.hl-keys)").wait_for()
+    page.locator("#hsd-tab-lab .hf-rules:not(.hf-keys)").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
     assert page.locator(".hp-skip").bounding_box()["height"] > 20, "it is seen once it has the focus"
@@ -180,7 +180,7 @@ def test_every_tab_stop_shows_that_it_has_the_focus(visitors, screen):
 def test_a_tab_is_a_place_to_come_back_to(visitors):
     visitor = visitors().open("?preset=story&step=3", options=False)
     page = visitor.page
-    for name, drawn in (("lab", "#hsd-tab-lab .hl-rules"), ("learn", "#hsd-tab-learn .ln-page")):
+    for name, drawn in (("lab", "#hsd-tab-lab .hf-rules"), ("learn", "#hsd-tab-learn .hf-page")):
         page.click(f"#hsd-tab-{name}-button")
         page.locator(drawn).first.wait_for()
         visitor.until(f"location.search.startsWith('?tab={name}&')")
@@ -188,7 +188,7 @@ def test_a_tab_is_a_place_to_come_back_to(visitors):
     page.go_back()
     visitor.until(f"{opened} === 'lab'")
     page.reload()
-    page.locator("#hsd-tab-lab .hl-rules").first.wait_for()
+    page.locator("#hsd-tab-lab .hf-rules").first.wait_for()
     page.go_back()
     visitor.until(f"{opened} === 'watch' && location.search.includes('preset=story')")
     page.go_forward()
@@ -217,7 +217,7 @@ def test_a_screen_is_loaded_when_its_tab_is_opened_and_nothing_else_is(visitors)
     visitor.page.wait_for_load_state("networkidle")
     assert not [path for path in paths if "/lab/" in path or "/systems/" in path or "/vendor/" in path]
     visitor.page.click("#hsd-tab-lab-button")
-    visitor.page.locator("#hsd-tab-lab .hl-rules").first.wait_for()
+    visitor.page.locator("#hsd-tab-lab .hf-rules").first.wait_for()
     assert [path for path in paths if path.endswith("/lab/lab.css")]
     assert not [path for path in paths if "/systems/" in path]
 

@@ -62,11 +62,11 @@ def expected(told: dict) -> dict:
 
 
 def verdict(visitor) -> str:
-    return visitor.page.inner_text(".sp-verdict")
+    return visitor.page.inner_text(".hf-verdict")
 
 
 def rates(visitor) -> list[str]:
-    return visitor.page.locator(".sp-race .sp-rate").all_inner_texts()
+    return visitor.page.locator(".hf-race .hf-rate").all_inner_texts()
 
 
 def in_words(rate: float) -> str:
@@ -94,10 +94,10 @@ def test_the_recorded_race_is_there_at_a_glance(visitors):
     rows = shown["report"]["rows"]
     assert verdict(visitor) == shown["report"]["verdict"]
     assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in rows]
-    widths = visitor.page.locator(".sp-fill").evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
+    widths = visitor.page.locator(".hf-fill").evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
     fastest = max(row["tokens_per_second"] for row in rows)
     assert widths == pytest.approx([max(widths) * row["tokens_per_second"] / fastest for row in rows], rel=0.01)
-    assert "Recorded 25 Nov 2026 on Intel(R) Xeon(R) Processor CPU" in visitor.page.inner_text(".sp-source")
+    assert "Recorded 25 Nov 2026 on Intel(R) Xeon(R) Processor CPU" in visitor.page.inner_text(".hf-machine")
     assert [track["shown"] for track in state(visitor)["tracks"]] == [t["steps"] for t in state(visitor)["tracks"]]
 
 
@@ -105,7 +105,7 @@ def test_the_recorded_race_is_there_at_a_glance(visitors):
 def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors):
     visitor = opened(visitors())
     assert visitor.page.evaluate("document.querySelector('main').getBoundingClientRect().height") <= 1600
-    below = visitor.page.evaluate("document.querySelector('.sp-part .hp-card').getBoundingClientRect().bottom")
+    below = visitor.page.evaluate("document.querySelector('.hf-part .hp-card').getBoundingClientRect().bottom")
     assert below <= 800, "the race is above the fold"
     words = visitor.page.inner_text("[aria-label='The race']")
     assert len(re.findall(r"[\d.]+(?= tokens/s| ×(?! slower))", words)) == 5  # of four lanes, and of the sentence
@@ -117,15 +117,15 @@ def test_each_kind_of_prompt_has_a_recorded_race_and_all_together_a_report(visit
     visitor = opened(visitors())
     shown = race.recorded()
     names = [one["domain"] for one in shown["races"]]
-    assert visitor.page.locator(".sp-part .hp-option").all_inner_texts() == [*names, "All"]
+    assert visitor.page.locator(".hf-part .hp-option").all_inner_texts() == [*names, "All"]
     for one in shown["races"][::-1]:
-        visitor.page.locator(".sp-part").get_by_role("radio", name=one["domain"]).check()
+        visitor.page.locator(".hf-part").get_by_role("radio", name=one["domain"]).check()
         assert verdict(visitor) == one["report"]["verdict"]
-        assert one["header"]["prompt"][:40] in visitor.page.inner_text(".sp-asked")
+        assert one["header"]["prompt"][:40] in visitor.page.inner_text(".hf-asked")
         tracks = state(visitor)["tracks"]
         assert [len(track["tokens"]) for track in tracks] == [row["tokens"] for row in one["report"]["rows"]]
         visitor.until(f"location.search.includes('domain={one['domain']}')")
-    visitor.page.locator(".sp-part").get_by_role("radio", name="All").check()
+    visitor.page.locator(".hf-part").get_by_role("radio", name="All").check()
     assert verdict(visitor) == shown["all"]["verdict"]
     assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in shown["all"]["rows"]]
     again = opened(visitors(), {"domain": "Sums"})
@@ -150,19 +150,19 @@ def test_the_folded_numbers_are_those_that_python_computes(visitors):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
     found = race.recorded()["races"][0]["report"]
-    assert found["calls"] in visitor.page.inner_text(".sp-words")
+    assert found["calls"] in visitor.page.inner_text(".hf-words")
     for i, row in enumerate(found["rows"]):
-        line = visitor.page.locator(f".sp-numbers tr[data-case='{row['case']}']")
+        line = visitor.page.locator(f".hf-numbers tr[data-case='{row['case']}']")
         texts = [line.locator("td").nth(n).inner_text() for n in range(line.locator("td").count())]
         low, high = row["speedups"]
         assert texts[:3] == [str(row["tokens"]), str(row["target_calls"]), f"{row['tokens_per_call']:.2f}"]
         assert float(texts[3]) == pytest.approx(row["seconds"], rel=5e-3)
         assert texts[4] == f"{row['speedup']:.2f} ({low:.2f}–{high:.2f})"
-        bar = visitor.page.locator(".sp-times li").nth(i)
+        bar = visitor.page.locator(".hf-times li").nth(i)
         assert row["sentence"] in bar.inner_text()
-        width = bar.locator(".sp-stack").evaluate("e => e.getBoundingClientRect().width / e.parentElement.clientWidth")
+        width = bar.locator(".hf-stack").evaluate("e => e.getBoundingClientRect().width / e.parentElement.clientWidth")
         assert width == pytest.approx(row["ms_per_token"] / max(r["ms_per_token"] for r in found["rows"]), abs=0.01)
-        shares = bar.locator(".sp-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
+        shares = bar.locator(".hf-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
         assert shares == pytest.approx([max(x, 1e-4) for x in row["shares"].values()], abs=1e-3)
 
 
@@ -170,7 +170,7 @@ def test_the_folded_numbers_are_those_that_python_computes(visitors):
 def test_a_race_can_be_saved(visitors, tmp_path):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
-    buttons = visitor.page.locator(".sp-numbers .sp-tools")
+    buttons = visitor.page.locator(".hf-numbers .hf-tools")
     found = race.recorded()["races"][0]["report"]["rows"]
     for line, row in zip(csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True):
         assert line["lane"] == row["case"]
@@ -188,14 +188,14 @@ def test_the_replay_shows_each_step_when_it_had_ended_and_the_pace_so_far(visito
     row = told["report"]["rows"][2]
     ends = [s for e in told["events"] if (e["lane"], e["repetition"]) == (2, row["replay"]) for s in e["steps"]]
     middle = (ends[4]["end"] + ends[5]["end"]) / 2
-    visitor.page.locator(".sp-slider").evaluate(
+    visitor.page.locator(".hf-slider").evaluate(
         "(e, time) => { e.value = time; e.dispatchEvent(new Event('input')) }", middle
     )
     track = state(visitor)["tracks"][2]
     assert track["shown"] == 5
     assert track["rate"] == pytest.approx(sum(len(step["tokens"]) for step in ends[:5]) / middle, rel=1e-3)
-    assert visitor.page.locator('.sp-lane[data-lane="2"] .is-later').count() == len(ends) - 5
-    visitor.page.select_option(".sp-part [aria-label=pace]", "0.01")
+    assert visitor.page.locator('.hf-lane[data-lane="2"] .is-later').count() == len(ends) - 5
+    visitor.page.select_option(".hf-part [aria-label=pace]", "0.01")
     visitor.page.get_by_role("button", name="play", exact=True).press("Enter")
     visitor.until(f"window.__hsdSpeed.playing && window.__hsdSpeed.time > {middle}")
     visitor.page.get_by_role("button", name="pause").click()
@@ -217,10 +217,10 @@ def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
     own = [lane["own"] for lane in header["lanes"][1:]]
     assert [{name: lane[name] for name in one} for lane, one in zip(setup["lanes"], own, strict=True)] == own
     fold(visitor, "Another prompt")
-    names = visitor.page.locator(".sp-lanes summary")
-    visitor.until("document.querySelectorAll('.sp-lanes summary').length === 3")
+    names = visitor.page.locator(".hf-lanes summary")
+    visitor.until("document.querySelectorAll('.hf-lanes summary').length === 3")
     first = json.dumps(header["lanes"][1]["name"])
-    visitor.until(f"document.querySelector('.sp-lanes summary').textContent === {first}")
+    visitor.until(f"document.querySelector('.hf-lanes summary').textContent === {first}")
     assert names.all_inner_texts() == [lane["name"] for lane in header["lanes"][1:]]
 
 
@@ -235,10 +235,10 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
     for i, more in enumerate(own):
         run = hsd.run(pair, SHARED["prompt"], **common, **more)
         assert told["tracks"][i]["tokens"] == run.tokens
-        written = visitor.page.locator(".sp-text").nth(i).text_content()
+        written = visitor.page.locator(".hf-text").nth(i).text_content()
         assert written.split() == "".join(c.piece for s in run.steps for c in s.committed).split()
     assert len({len(track["tokens"]) for track in told["tracks"]}) == 1
-    assert visitor.page.inner_text(".sp-source").startswith("Run here just now")
+    assert visitor.page.inner_text(".hf-machine").startswith("Run here just now")
 
 
 def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):
@@ -246,9 +246,9 @@ def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):
     told = raced_here(visitor, {**SHARED, "temperature": 0, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct"})
     length = len(told["tracks"][0]["tokens"])
     assert all(track["tokens"] == told["tracks"][0]["tokens"] for track in told["tracks"])
-    assert visitor.page.inner_text(".sp-same") == f"Not a word changed: 4 lanes, the same {length} tokens."
+    assert visitor.page.inner_text(".hf-same") == f"Not a word changed: 4 lanes, the same {length} tokens."
     raced_here(visitor, {**SHARED, "lanes": "fuzzy~4~0.9~js"})
-    assert visitor.page.inner_text(".sp-same") == "", "nothing is said of a lane that is not exact"
+    assert visitor.page.inner_text(".hf-same") == "", "nothing is said of a lane that is not exact"
 
 
 def test_a_recorded_race_begins_by_itself(visitors):
@@ -276,7 +276,7 @@ def test_the_link_of_a_race_runs_it_again(visitors):
     visitor.until("/rounds=3(&|$)/.test(location.search)")
     asked = address(visitor)
     assert {name: asked[name] for name in query} == query
-    assert visitor.page.locator(".sp-part b").count() == 0
+    assert visitor.page.locator(".hf-part b").count() == 0
     again = raced_here(visitors(), asked)
     assert again["header"]["lanes"] == told["header"]["lanes"]
     assert again["header"]["seed"] == query["seed"]
@@ -300,10 +300,10 @@ def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors
     visitor.page.locator("#hsd-lane-5-rule select").select_option("ensemble")
     weight = visitor.page.locator("#hsd-lane-5-draft-weight input[type=text]")
     weight.fill("0.25")
-    visitor.page.locator(".sp-lanes summary", has_text="draft weight 0.25").wait_for()
+    visitor.page.locator(".hf-lanes summary", has_text="draft weight 0.25").wait_for()
     visitor.page.get_by_role("button", name="remove lane 2").click()
     visitor.page.locator("#hsd-race-gamma input[type=text]").fill("3")
-    visitor.page.locator(".sp-lanes summary", has_text="HSD, γ = 3").wait_for()
+    visitor.page.locator(".hf-lanes summary", has_text="HSD, γ = 3").wait_for()
     lanes = state(visitor)["setup"]["lanes"]
     assert [lane["gamma"] for lane in lanes] == [3, 3, 3]
     assert [lane.get("proposer", "model") for lane in lanes] == ["model", "ngram", "ngram"]
@@ -314,7 +314,7 @@ def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors
     names = [lane["name"] for lane in state(visitor)["header"]["lanes"]]
     assert names[1:3] == ["HSD, γ = 3", "N-grams, Vanilla, γ = 3"]
     assert "draft weight 0.25" in names[3]
-    assert visitor.page.locator('.sp-lane[data-lane="3"] .hp-lossy').is_visible()
+    assert visitor.page.locator('.hf-lane[data-lane="3"] .hp-lossy').is_visible()
 
 
 def test_a_race_here_takes_a_pair_that_is_here(visitors):
@@ -322,7 +322,7 @@ def test_a_race_here_takes_a_pair_that_is_here(visitors):
     visitor = opened(visitors())
     assert state(visitor)["header"]["pair"] == "smollm2"
     fold(visitor, "Another prompt")
-    visitor.until("document.querySelector('.sp-setup select[aria-label=pair]').value === 'tiny'")
+    visitor.until("document.querySelector('.hf-setup select[aria-label=pair]').value === 'tiny'")
     visitor.page.locator("#hsd-race-max-new-tokens input[type=text]").fill("8")
     visitor.page.get_by_role("button", name="Race here").click()
     visitor.until("window.__hsdSpeed.state === 'done' && window.__hsdSpeed.domain === ''")
@@ -335,7 +335,7 @@ def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(
     fold(visitor, "Another prompt")
     visitor.page.get_by_label("prompt of the race").fill("  ")
     line = "the prompt is empty: type some text to continue"
-    visitor.page.locator(".sp-setup .hp-problem").get_by_text(line, exact=True).wait_for()
+    visitor.page.locator(".hf-setup .hp-problem").get_by_text(line, exact=True).wait_for()
     visitor.page.get_by_role("button", name="Race here").click()
     assert "the prompt is empty" in visitor.alert()
     visitor.until("window.__hsdSpeed.state === 'failed'")
@@ -346,7 +346,7 @@ def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(
 def test_a_cancel_counts_at_once_also_before_the_server_has_answered(visitors):
     visitor = opened(visitors())
     visitor.page.evaluate(
-        "() => { const named = (words) => [...document.querySelectorAll('.sp-part button')].find((one) => "
+        "() => { const named = (words) => [...document.querySelectorAll('.hf-part button')].find((one) => "
         "one.textContent === words); named('Race here').click(); named('Cancel').click() }"
     )
     visitor.until("window.__hsdSpeed.state === 'cancelled'")
@@ -374,31 +374,31 @@ def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors
     visitor.until(DONE)
     fold(visitor, "Another prompt")
     visitor.page.get_by_role("button", name="Add a server").click()
-    problem = visitor.page.locator(".sp-setup .hp-problem", has_text="no server is named")
+    problem = visitor.page.locator(".hf-setup .hp-problem", has_text="no server is named")
     problem.wait_for()
     for name, value in (("url", f"{fake.url}/v1"), ("model", "one")):
-        visitor.page.locator(f".sp-lanes [data-field={name}]").fill(value)
-    visitor.page.locator(".sp-lanes summary", has_text="Server, one").wait_for()
+        visitor.page.locator(f".hf-lanes [data-field={name}]").fill(value)
+    visitor.page.locator(".hf-lanes summary", has_text="Server, one").wait_for()
     visitor.page.get_by_role("button", name="Race here").click()
     visitor.until("window.__hsdSpeed.state === 'running'")
     visitor.until(DONE)
     told = state(raced_again)
     assert told["report"]["served"][0]["case"] == "Server, one"
-    lane = visitor.page.locator('.sp-lane[data-lane="2"]')
+    lane = visitor.page.locator('.hf-lane[data-lane="2"]')
     assert "Model one; counts and seconds only, as the server tells them" in lane.inner_text()
-    assert lane.locator(".sp-text").is_hidden()
+    assert lane.locator(".hf-text").is_hidden()
     fold(visitor, "Where the time went")
-    assert "acceptance length AL 2.75" in visitor.page.inner_text(".sp-times")
+    assert "acceptance length AL 2.75" in visitor.page.inner_text(".hf-times")
     visitor.until("location.search.includes('lanes=')")
     assert address(visitor)["lanes"] == "rule:hsd~gamma:4"
-    assert fake.url not in saved(visitor, visitor.page.locator(".sp-numbers .sp-tools").get_by_text("JSON"))
+    assert fake.url not in saved(visitor, visitor.page.locator(".hf-numbers .hf-tools").get_by_text("JSON"))
 
 
 # ---- benchmarks
 
 
 def table(visitor) -> list[list[str]]:
-    rows = visitor.page.locator(".sp-bench").first.locator("tbody tr").all()
+    rows = visitor.page.locator(".hf-bench").first.locator("tbody tr").all()
     return [row.locator("th, td").all_inner_texts() for row in rows]
 
 
@@ -416,7 +416,7 @@ def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     visitor.page.get_by_role("radio", name="toy pair").check()
     visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
     assert table(visitor) == lines(TOY)
-    buttons = visitor.page.locator("[aria-label=Benchmark] > .sp-tools")
+    buttons = visitor.page.locator("[aria-label=Benchmark] > .hf-tools")
     names = [line["case"] for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))]
     assert names == [row[0] for row in table(visitor)]
     assert json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
@@ -459,13 +459,13 @@ def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
 def test_published_numbers_stand_beside_measured_ones_and_the_command_beside_all(visitors):
     visitor = opened(visitors())
     fold(visitor, "Published numbers")
-    words = visitor.page.locator(".sp-fold", has_text="Published numbers").inner_text()
+    words = visitor.page.locator(".hf-fold", has_text="Published numbers").inner_text()
     for line in published()["lines"]:
         assert line["setting"] in words
-    here = visitor.page.locator(".sp-here").all_text_contents()
+    here = visitor.page.locator(".hf-here").all_text_contents()
     assert here == speed.view("smollm2")["here"]["systems"]
     fold(visitor, "The same on your machine")
-    assert visitor.page.locator(".sp-code code").first.inner_text() == speed.view("smollm2")["command"]
+    assert visitor.page.locator(".hf-code code").first.inner_text() == speed.view("smollm2")["command"]
 
 
 @pytest.mark.core
@@ -504,9 +504,9 @@ def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
     fold(visitor, "Another prompt")
     visitor.page.get_by_label("pair", exact=True).select_option("tiny")
     fold(visitor, "The same on your machine")
-    visitor.page.click(f'.sp-fold [data-name="{endpoint}"]')
-    visitor.page.locator(".sp-code code", has_text=f'api_name="{endpoint}"').wait_for()
-    code, shell = visitor.page.locator(".sp-code code").all_text_contents()[-2:]
+    visitor.page.click(f'.hf-fold [data-name="{endpoint}"]')
+    visitor.page.locator(".hf-code code", has_text=f'api_name="{endpoint}"').wait_for()
+    code, shell = visitor.page.locator(".hf-code code").all_text_contents()[-2:]
     environment = os.environ | {"HF_HUB_OFFLINE": "1"}
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=600)
     assert ran.returncode == 0, ran.stderr
@@ -523,7 +523,7 @@ def test_nothing_sticks_out_on_a_phone(visitors, theme):
         fold(visitor, words)
     visitor.page.locator(".hp-chart .main-svg").nth(3).wait_for()
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
-    for name in (".sp-race", ".sp-slider", ".sp-times", ".sp-verdict", ".hp-chart .main-svg"):
+    for name in (".hf-race", ".hf-slider", ".hf-times", ".hf-verdict", ".hp-chart .main-svg"):
         box = visitor.page.locator(name).first.bounding_box()
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390

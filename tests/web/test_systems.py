@@ -34,7 +34,7 @@ def open_systems(visitor, **query: str):
 def settled(visitor) -> dict:
     """What the planner shows, once it has heard from the server."""
     visitor.until("window.__hsdPlanner && !window.__hsdPlanner.busy")
-    visitor.page.evaluate("for (const fold of document.querySelectorAll('.sy-plan .sy-more')) fold.open = true")
+    visitor.page.evaluate("for (const fold of document.querySelectorAll('.hf-plan .hf-more')) fold.open = true")
     return visitor.page.evaluate(
         "(({inputs, plan, problem, edge}) => ({inputs, plan, problem, edge}))(window.__hsdPlanner)"
     )
@@ -46,7 +46,7 @@ def here(visitors):
 
 
 def choose(visitor, preset: str) -> dict:
-    visitor.page.locator(f".sy-inputs input[value='{preset}']").check(force=True)
+    visitor.page.locator(f".hf-inputs input[value='{preset}']").check(force=True)
     return settled(visitor)
 
 
@@ -67,26 +67,26 @@ def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
         choose(here, name)
         models = models_of(name)
         ways, found = alternatives(models), plan(models)
-        rows = here.page.locator(".sy-way").all()
-        assert [row.locator(".sy-figure").first.inner_text() for row in rows] == [four(way.latency) for way in ways]
-        assert here.page.inner_text(".sy-result .sy-lead") == planner.planned(models)["verdict"]
-        best = here.page.locator(".sy-way.is-best")
+        rows = here.page.locator(".hf-way").all()
+        assert [row.locator(".hf-figure").first.inner_text() for row in rows] == [four(way.latency) for way in ways]
+        assert here.page.inner_text(".hf-result .hf-lead") == planner.planned(models)["verdict"]
+        best = here.page.locator(".hf-way.is-best")
         assert best.count() == 1
         assert best.get_attribute("aria-checked") == "true"
         assert in_words(found.best) in best.inner_text().replace("\n", " ")
-        edges = here.page.locator(".sy-edge.is-path").evaluate_all("all => all.map((e) => e.dataset.edge)")
+        edges = here.page.locator(".hf-edge.is-path").evaluate_all("all => all.map((e) => e.dataset.edge)")
         stack = found.best.models
         assert set(edges) == {f"{stack[0]}-sink", *(f"{b}-{a}" for a, b in pairwise(stack))}
         count = len(models.costs)
-        assert here.page.locator(".sy-edge").count() == count * (count - 1) // 2 + count
-    assert "Stacking does not pay here" in here.page.inner_text(".sy-result .sy-lead")
-    assert here.page.inner_text(".sy-note") == PRESETS["measured"]["note"]
+        assert here.page.locator(".hf-edge").count() == count * (count - 1) // 2 + count
+    assert "Stacking does not pay here" in here.page.inner_text(".hf-result .hf-lead")
+    assert here.page.inner_text(".hf-note") == PRESETS["measured"]["note"]
 
 
 def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
     models = models_of("skip")
     ways = alternatives(models)
-    widths = here.page.locator(".sy-bar").evaluate_all(
+    widths = here.page.locator(".hf-bar").evaluate_all(
         "all => all.map((bar) => [...bar.children].map((part) => "
         "part.getBoundingClientRect().width / bar.getBoundingClientRect().width))"
     )
@@ -97,22 +97,22 @@ def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
 
 def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     page = here.page
-    before = page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()
+    before = page.inner_text(".hf-result .hf-lead"), page.locator(".hf-way").count()
     page.fill("[data-pair='0-3'] .hp-field", "0.2")
     told = settled(here)
-    line = page.inner_text(".sy-inputs .hp-problem")
+    line = page.inner_text(".hf-inputs .hp-problem")
     assert line.startswith("Models 0, 1, 3: acceptances 0.8 (0, 1), 0.75 (1, 3) and 0.2 (0, 3) cannot all be true")
     assert told["problem"]
-    assert page.locator(".sy-plan.is-stale").count() == 1
-    assert (page.inner_text(".sy-result .sy-lead"), page.locator(".sy-way").count()) == before
+    assert page.locator(".hf-plan.is-stale").count() == 1
+    assert (page.inner_text(".hf-result .hf-lead"), page.locator(".hf-way").count()) == before
     page.fill("[data-pair='0-3'] .hp-field", "")
     settled(here)
-    assert page.inner_text(".sy-inputs .hp-problem").startswith("A field is empty")
+    assert page.inner_text(".hf-inputs .hp-problem").startswith("A field is empty")
     page.fill("[data-pair='0-3'] .hp-field", "0,62")  # a decimal comma is a point
     settled(here)
-    assert page.is_hidden(".sy-inputs .hp-problem")
-    assert page.locator(".sy-plan.is-stale").count() == 0
-    assert page.inner_text(".sy-result .sy-lead") == before[0]
+    assert page.is_hidden(".hf-inputs .hp-problem")
+    assert page.locator(".hf-plan.is-stale").count() == 0
+    assert page.inner_text(".hf-result .hf-lead") == before[0]
 
 
 def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
@@ -120,11 +120,11 @@ def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
     told = drag(here, "[data-threshold='1'] .hp-slider", 30)
     now = latency(models, best.models, (best.thresholds[0], 30))
     assert told["plan"]["way"]["latency"] == pytest.approx(now)
-    said = here.page.inner_text(".sy-trial-said")
+    said = here.page.inner_text(".hf-trial-said")
     assert four(now) in said
     assert f"{100 * (now / best.latency - 1):.2g} % more" in said
-    assert "T = 30" in here.page.locator(".sy-edge.is-path").all_text_contents()[0]
-    here.page.click(".sy-back button")
+    assert "T = 30" in here.page.locator(".hf-edge.is-path").all_text_contents()[0]
+    here.page.click(".hf-back button")
     assert settled(here)["plan"]["way"]["latency"] == pytest.approx(best.latency)
 
 
@@ -132,24 +132,24 @@ def test_an_edge_and_a_way_tell_their_formula_with_numbers(here):
     models = models_of("skip")
     here.page.locator("[data-edge='3-1'] text").first.click()
     edge = next(e for e in graph(models)["edges"] if (e["from"], e["to"]) == (3, 1))
-    said = here.page.inner_text(".sy-formula")
+    said = here.page.inner_text(".hf-formula")
     for name in ("yield", "cost", "gain", "price", "value"):
         assert four(edge[name]) in said
     here.page.locator("[data-way='2']").click()
     told = settled(here)
     assert told["plan"]["way"]["models"] == [1, 3]
-    said = here.page.inner_text(".sy-formula")
+    said = here.page.inner_text(".hf-formula")
     for level in told["plan"]["way"]["levels"]:
         assert four(level["cost"] if level["model"] < 3 else told["plan"]["way"]["latency"]) in said
 
 
 def test_models_are_added_and_removed_and_the_plan_follows(here):
     page = here.page
-    page.click(".sy-add")
+    page.click(".hf-add")
     told = settled(here)
     assert len(told["inputs"]["costs"]) == 5
     assert not told["problem"]
-    assert page.is_disabled(".sy-add")
+    assert page.is_disabled(".hf-add")
     asked = {**told["inputs"], "per_token": told["inputs"]["perToken"]}
     assert (
         told["plan"]["alternatives"][told["plan"]["best"]]["latency"] == plan(planner.read_models(asked)).best.latency
@@ -161,20 +161,20 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     assert told["inputs"]["costs"] == ["12", "60"]
     assert told["inputs"]["acceptance"] == [["0.90"]]
     assert page.get_by_role("button", name="remove M₀").is_disabled()
-    assert "nothing to stack" in page.inner_text(".sy-result .sy-lead")
+    assert "nothing to stack" in page.inner_text(".hf-result .hf-lead")
 
 
 def test_everything_can_be_done_from_the_keyboard(here):
     page = here.page
-    page.locator(".sy-way[tabindex='0']").focus()
+    page.locator(".hf-way[tabindex='0']").focus()
     page.keyboard.press("Home")
     assert settled(here)["plan"]["chosen"] == 0
-    assert page.is_hidden(".sy-trial")
+    assert page.is_hidden(".hf-trial")
     page.keyboard.press("ArrowDown")
     here.until("window.__hsdPlanner.plan.chosen === 1")
     settled(here)
     assert page.evaluate("document.activeElement.dataset.way") == "1"
-    page.locator(".sy-edge[tabindex='0']").focus()
+    page.locator(".hf-edge[tabindex='0']").focus()
     page.keyboard.press("Home")
     first = page.evaluate("document.activeElement.dataset.edge")
     page.keyboard.press("Enter")
@@ -205,31 +205,31 @@ def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visito
 def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors):
     hostile = "1*1_<img src=x onerror=window.hacked=1>*0.8**0_1*4"
     visitor = open_systems(visitors(), panel="stack", plan=hostile)
-    assert visitor.page.inner_text(".sy-inputs .hp-problem").startswith("The plan in this link cannot be read")
-    assert visitor.page.locator(".sy-way.is-best").count() == 1
+    assert visitor.page.inner_text(".hf-inputs .hp-problem").startswith("The plan in this link cannot be read")
+    assert visitor.page.locator(".hf-way.is-best").count() == 1
     assert not visitor.page.evaluate("window.hacked")
     visitor = open_systems(visitors(), panel="stack", plan="1*1_4_60*0.9_0.3--0.9***")
-    assert "cannot all be true" in visitor.page.inner_text(".sy-inputs .hp-problem")
-    assert visitor.page.is_hidden(".sy-result")
+    assert "cannot all be true" in visitor.page.inner_text(".hf-inputs .hp-problem")
+    assert visitor.page.is_hidden(".hf-result")
     choose(visitor, "skip")
-    assert visitor.page.is_hidden(".sy-inputs .hp-problem")
-    assert visitor.page.is_visible(".sy-result")
+    assert visitor.page.is_hidden(".hf-inputs .hp-problem")
+    assert visitor.page.is_visible(".hf-result")
 
 
 def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(visitors):
     visitor = open_systems(visitors(width=390), __theme="dark")
-    visitor.page.click(".sy-add")
+    visitor.page.click(".hf-add")
     settled(visitor)
     for selector in (
-        ".sy-cost .hp-slider",
-        ".sy-cell .hp-slider",
-        ".sy-way",
-        ".sy-edge-line",
-        ".sy-trial-row",
-        ".sy-lines",
+        ".hf-cost .hp-slider",
+        ".hf-cell .hp-slider",
+        ".hf-way",
+        ".hf-edge-line",
+        ".hf-trial-row",
+        ".hf-lines",
     ):
         assert visitor.page.locator(selector).first.is_visible()
-    assert visitor.page.locator(".sy-cell").count() == 10
+    assert visitor.page.locator(".hf-cell").count() == 10
     assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
 
 
@@ -243,17 +243,17 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
     page = visitor.page
     page.goto(visitor.app.url + "?tab=systems")
     for name, system in systems().items():
-        card = page.locator(f"#sy-{name}")
-        card.locator(".sy-run").first.wait_for()
+        card = page.locator(f"#hf-{name}")
+        card.locator(".hf-run").first.wait_for()
         assert system["words"].split(".")[0] in card.inner_text()
-        runs = card.locator(".sy-run").evaluate_all("all => all.map((run) => run.dataset.run)")
+        runs = card.locator(".hf-run").evaluate_all("all => all.map((run) => run.dataset.run)")
         assert runs == system["shown"]
         per_call = recorded_run(runs[0]).stats()["block_efficiency"]
         assert f"{per_call:.3g} tokens per target call" in card.locator("li").first.inner_text()
         if name == "stack":
             card.locator("summary", has_text="What the planner promised").click()
-        card.locator(".sy-chart").scroll_into_view_if_needed()
-        card.locator(".sy-chart .main-svg").first.wait_for()
+        card.locator(".hf-chart").scroll_into_view_if_needed()
+        card.locator(".hf-chart .main-svg").first.wait_for()
         card.locator(".hp-hint", has_text=charts()[name][0]["words"][:40]).wait_for()
 
 
@@ -261,10 +261,10 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
 def test_another_chart_is_chosen_from_a_menu(visitors):
     visitor = visitors()
     visitor.page.goto(visitor.app.url + "?tab=systems&panel=fsd")
-    menu = visitor.page.locator("#sy-fsd select")
+    menu = visitor.page.locator("#hf-fsd select")
     menu.select_option("stories drift")
-    visitor.page.locator("#sy-fsd .ytitle", has_text="drift per new token").wait_for()
-    said = visitor.page.inner_text("#sy-fsd")
+    visitor.page.locator("#hf-fsd .ytitle", has_text="drift per new token").wait_for()
+    said = visitor.page.inner_text("#hf-fsd")
     assert "calibrated on 20 stories" in said
     assert "KL(q‖p) 0.372, 0.75, 1.4, 2.77, 8.18" in said
 
@@ -283,7 +283,7 @@ def test_a_recorded_run_opens_on_watch_at_its_most_telling_step_and_back_leads_h
     assert page.input_value("#hsd-preset") == "hispec-trained"
     visitor.until("location.search.includes('preset=hispec-trained')")
     page.go_back()
-    page.locator("#sy-hispec").wait_for()
+    page.locator("#hf-hispec").wait_for()
     page.click("[data-run='fsd-sum']")
     visitor.until("window.__hsd.steps === 7")
 

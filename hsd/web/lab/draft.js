@@ -28,18 +28,18 @@ function draft(actions) {
   const rule = menu("Rule beside vanilla", TITLES, USUAL, actions.rule);
   const drawing = button("Draw a draft from q", "draw the tokens as the draft model does", actions.drawDraft);
   const throwing = button("Throw the coins", "new random coins", actions.throwCoins);
-  const tools = h("div.hl-tools", h("label.hl-label", "Rule beside vanilla", rule), drawing, throwing);
+  const tools = h("div.hp-row", h("label.hf-label", "Rule beside vanilla", rule), drawing, throwing);
   const problem = h("p.hp-problem", { role: "status" });
-  const spoken = h("div.hl-verdicts", { "aria-live": "polite" });
-  const about = h("div.hl-about");
-  const list = h("ol.hl-positions");
+  const spoken = h("div.hp-callout.hf-verdicts", { "aria-live": "polite" });
+  const about = h("div.hf-paper");
+  const list = h("ol.hf-positions");
   const coin = (/** @type {number} */ node, /** @type {number} */ value) =>
     actions.coin(node - 1, Math.round(100 * value) / 100);
   const grid = board.create({ select, coin, judgeBy: actions.rule, test: () => open("tests") });
   const folds = Object.fromEntries(FOLDS.map(([name, title]) => [name, fold(title, () => fill(name))]));
   const parts = Object.values(folds).map((one) => one.element);
   const step = h("div.hsd-player", grid.element, parts);
-  const element = folded("hl-draft", "One draft, coin by coin", HINT, about, tools, problem, spoken, list, step);
+  const element = folded("hf-draft", "One draft, coin by coin", HINT, about, tools, problem, spoken, list, step);
   let [drawn, node] = ["", 0];
   let lines = /** @type {ReturnType<typeof position>[]} */ ([]);
   let view = /** @type {ReturnType<typeof viewOf> | null} */ (null);
@@ -100,7 +100,7 @@ function position(state, t, actions) {
   const coin = slider(`coin of position ${t}`, { css: "is-coin", max: 0.99 });
   coin.addEventListener("input", () => actions.coin(t - 1, Number(coin.value)));
   const value = h("output");
-  const element = h("li.hl-pos", { "data-position": t }, h("span.hl-place", t), tokens.element, coin, value);
+  const element = h("li.hf-pos", { "data-position": t }, h("span.hf-place", t), tokens.element, coin, value);
 
   function update(/** @type {LabState} */ { kind, draft: chosen, vocab, coins }, /** @type {LabModel} */ { q }) {
     const offers = names({ ...state, kind, vocab }, t - 1).slice(0, kind === "step" ? 1 : vocab); // the paper lists one

@@ -12,20 +12,20 @@ function inputs(actions) {
   const chips = Object.entries(PRESETS).map(([name, { title }]) =>
     button(title, `start from: ${title}`, () => actions.preset(name), { "data-preset": name }),
   );
-  const presets = h("div.hl-tools", { "role": "group", "aria-label": "Presets" }, chips);
+  const presets = h("div.hp-row", { "role": "group", "aria-label": "Presets" }, chips);
   const vocab = segments("Tokens", (/** @type {number} */ value) => actions.reshape({ vocab: value }));
   const gamma = segments("Draft length γ", (/** @type {number} */ value) => actions.reshape({ gamma: value }));
   const kind = segments("Rows", (/** @type {LabKind} */ value) => actions.reshape({ kind: value }));
   const words = h("p.hp-problem", { role: "alert" });
   const repair = button("Normalise", "scale the rows so that each sums to 1", actions.normalise);
-  const rows = h("div.hl-rows");
+  const rows = h("div.hf-rows");
   const element = card(
-    "hl-inputs",
+    "hf-inputs",
     "What the two models believe",
     "p: the target's next-token probabilities. q: the draft's. Drag, or type numbers such as 0.25 or 1/3.",
     presets,
-    h("div.hl-choices", vocab.element, gamma.element, kind.element),
-    h("div.hl-wrong", words, repair),
+    h("div.hf-choices", vocab.element, gamma.element, kind.element),
+    h("div.hf-wrong", words, repair),
     rows,
   );
   let drawn = "";
@@ -68,7 +68,7 @@ function choose({ kind, vocab, gamma }, controls) {
 function draw(state, actions, cells) {
   const side = (/** @type {LabSide} */ name, /** @type {number} */ t) =>
     t < state[name].length && !(state.kind === "step" && t === state.gamma) && row(state, name, t, actions, cells);
-  const block = (/** @type {number} */ t) => h("div.hl-block", side("p", t), side("q", t));
+  const block = (/** @type {number} */ t) => h("div.hf-block", side("p", t), side("q", t));
   if (state.kind === "same") return [block(0)];
   return range(state.gamma + (state.kind === "own" ? 1 : 0)).map((t) => position(state, t, block(t), cells));
 }
@@ -77,8 +77,8 @@ function draw(state, actions, cells) {
 function position(state, t, block, cells) {
   const after = t === 0 ? "first token" : `after ${plural(t, "token")}`;
   const place = state.kind === "step" ? `${t + 1}. “${names(state, t)[0]}”` : after;
-  const digest = h("span.hl-digest");
-  const element = h("details.hl-position", { open: t === 0 }, h("summary", h("b", place), digest), block);
+  const digest = h("span.hf-digest");
+  const element = h("details.hf-position", { open: t === 0 }, h("summary", h("b", place), digest), block);
   const text = (/** @type {string[] | undefined} */ row) => row?.map((cell) => short(parse(cell))).join(" ");
   cells.push({
     update: (now, bad) => {
@@ -99,7 +99,7 @@ function row(state, side, t, actions, cells) {
   );
   const element = h(
     "fieldset",
-    { "class": `hl-row is-${side}${state.kind === "step" ? " is-long" : ""}`, "data-row": side + t },
+    { "class": `hf-row is-${side}${state.kind === "step" ? " is-long" : ""}`, "data-row": side + t },
     h("legend", `${SIDES[side]} ${name}`),
     lines,
   );
@@ -124,7 +124,7 @@ function line(token, label, { side, t, i }, actions, cells) {
       setSlider(range, Number.isFinite(parse(text)) ? parse(text) : 0, text);
     },
   });
-  return h("div.hl-line", h("span.hl-token", token), range, number);
+  return h("div.hf-line", h("span.hf-token", token), range, number);
 }
 
 export { inputs };

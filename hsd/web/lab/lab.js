@@ -41,7 +41,7 @@ class Lab {
   runKey = "";
   run = /** @type {LabRun | null} */ (null); // the simulation
   ms = 0; // what the last change took
-  alert = h("p.hp-problem.hl-alert", { role: "alert" });
+  alert = h("p.hp-problem.hf-bad-link", { role: "alert" });
 
   constructor(/** @type {HTMLElement} */ root) {
     this.bar = addressBar("lab", () => ({ lab: encode(this.valid) }));
@@ -52,9 +52,9 @@ class Lab {
     this.law = law(actions);
     this.draft = draft(actions);
     this.cards = [this.results, this.tuning, this.law, this.draft].map(({ element }) => element); // of results
-    const copied = said("hl-copied");
+    const copied = said("hf-copied");
     const copy = button("Copy link", "a link to all of this", async () => copied.say(await this.bar.copyLink()));
-    const head = h("header.hl-top", h("p.hp-hint", INTRODUCTION), h("div.hl-tools", copied.element, copy));
+    const head = h("header.hp-row.hf-lab-top", h("p.hp-hint", INTRODUCTION), h("div.hp-row", copied.element, copy));
     root.replaceChildren(head, this.alert, this.inputs.element, ...this.cards);
     this.open(asked("lab").get("lab"));
     page.listen((what) => what === "tab" && this.bar.remember());

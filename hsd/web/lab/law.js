@@ -11,12 +11,12 @@ import { capital, four, lawHint, lawSentence, short, trialSentence } from "./wor
 
 /** The card. @param {LabActions} actions */
 function law(actions) {
-  const bars = h("ol.hl-law");
-  const verdict = h("p.hl-say.hl-law-say");
+  const bars = h("ol.hf-law");
+  const verdict = h("p.hf-say.hf-law-say");
   const hint = h("span");
   const trial = trialPanel(actions);
-  const body = h("div.hl-output-body", h("div", legend(), bars), trial.element);
-  const element = card("hl-output", "What comes out", hint, verdict, body);
+  const body = h("div.hf-output-body", h("div", legend(), bars), trial.element);
+  const element = card("hf-output", "What comes out", hint, verdict, body);
 
   function update(/** @type {LabView} */ view) {
     const { valid, exact, simulation } = view;
@@ -39,7 +39,7 @@ function law(actions) {
 function legend() {
   const item = (/** @type {string} */ css, /** @type {string} */ words) => h("span", h(`i.hp-swatch.${css}`), words);
   return h(
-    "p.hp-hint.hp-keyline.hl-legend",
+    "p.hp-hint.hp-keyline.hf-legend",
     item("is-p", "target and rule agree"),
     item("is-excess", "rule writes it too often"),
     item("is-deficient", "too rarely"),
@@ -58,10 +58,10 @@ function drawBars({ shown, target, output, counts, trials }, vocab) {
       .join(" ");
     const simulated = counts && intervals && whisker(counts[i] / trials, intervals[i], at);
     return h(
-      "li.hl-seq",
-      h("span.hl-seq-name", tokens),
-      h("span.hl-seq-bar", pieces(mass, output[i], at), simulated),
-      h("span.hl-seq-value", values(mass, output[i])),
+      "li.hf-seq",
+      h("span.hf-seq-name", tokens),
+      h("span.hf-seq-bar", pieces(mass, output[i], at), simulated),
+      h("span.hf-seq-value", values(mass, output[i])),
     );
   });
 }
@@ -73,7 +73,7 @@ const span = (from, to) => `left:${from};width:calc(${to} - ${from})`;
 function pieces(target, output, at) {
   const both = Math.min(target, output);
   const piece = (/** @type {string} */ css, /** @type {number} */ from, /** @type {number} */ to) =>
-    h(`span.hp-segment.hl-piece.${css}`, { style: span(at(from), at(to)) });
+    h(`span.hp-segment.hf-piece.${css}`, { style: span(at(from), at(to)) });
   const off = Math.abs(target - output) >= ROUNDING;
   return [
     piece("is-p", 0, both),
@@ -83,7 +83,7 @@ function pieces(target, output, at) {
 
 /** What a simulation says of a sequence. @type {(share: number, interval: [number, number], at: LabScale) => Child[]} */
 function whisker(share, [low, high], at) {
-  return [h("span.hl-whisker", { style: span(at(low), at(high)) }), h("span.hl-dot", { style: `left:${at(share)}` })];
+  return [h("span.hf-whisker", { style: span(at(low), at(high)) }), h("span.hf-dot", { style: `left:${at(share)}` })];
 }
 
 /** The target's probability, and the rule's where it is another. @type {(target: number, output: number) => Child} */
@@ -99,12 +99,12 @@ function values(target, output) {
 function trialPanel(actions) {
   const main = { class: "is-main" };
   const start = button("▶ Simulate 10,000 steps", "run the real sampling process", actions.simulate, main);
-  const seed = field("seed of the simulation", actions.seed, { class: "hp-field hl-seed", inputmode: "numeric" });
+  const seed = field("seed of the simulation", actions.seed, { class: "hp-field hf-seed", inputmode: "numeric" });
   const fresh = button("New seed", "another seed", () => actions.seed(String(Math.floor(Math.random() * 100000))));
-  const sentence = h("p.hl-say.hl-trial-say", { role: "status" });
+  const sentence = h("p.hf-say.hf-trial-say", { role: "status" });
   const plot = h("div");
-  const tools = h("div.hl-tools", start, h("label.hl-label", "seed", seed), fresh);
-  const element = h("div.hl-trial", tools, sentence, plot);
+  const tools = h("div.hp-row", start, h("label.hf-label", "seed", seed), fresh);
+  const element = h("div.hp-box.hf-trial", tools, sentence, plot);
 
   function update(/** @type {LabView} */ { valid, exact, simulation, running }, /** @type {LabBars} */ rows) {
     start.disabled = running;
@@ -151,15 +151,15 @@ function chart({ history, state }, found, gamma) {
   const keeps = h("b", `${capital(short(found.name))} keeps ${now}`);
   const spoken = `estimate ${now}, exact ${four(found.kept)}`;
   return h(
-    "figure.hl-figurebox",
+    "figure.hf-figurebox",
     h("figcaption", keeps, ` after ${count(state.trials)} steps; exact ${four(found.kept)}`),
     s(
       "svg",
       { "viewBox": `0 0 ${width} ${height}`, "role": "img", "aria-label": spoken },
-      s("path.hl-band", { d: `${path([...upper, ...lower])}Z` }),
-      s("path.hl-mean", { d: path(history.map((one) => [one.trials, one.mean])) }),
-      line("hl-exact", y(found.kept)),
-      line("hl-axis", base),
+      s("path.hf-band", { d: `${path([...upper, ...lower])}Z` }),
+      s("path.hf-mean", { d: path(history.map((one) => [one.trials, one.mean])) }),
+      line("hf-exact", y(found.kept)),
+      line("hf-axis", base),
       text(left, base + 15, "0", "start"),
       text(width - left, base + 15, "10,000 steps", "end"),
       text(width - left, y(found.kept) - 5, "exact", "end"),

@@ -22,13 +22,13 @@ function results(actions) {
   const lines = [...CHAINS.values()].map((rule) => line(rule, group, actions));
   const ideal = h("td", { "data-label": "Kept, E[τ]" });
   const row = h("th", { scope: "row" }, "Ideal, Σ min(p(X), q(X))");
-  const last = h("tr.hl-ideal", row, ideal, h("td.hl-wide", { colspan: 4 }, "no lossless rule keeps more on average"));
+  const last = h("tr.hf-ideal", row, ideal, h("td.hf-wide", { colspan: 4 }, "no lossless rule keeps more on average"));
   const heads = ["Rule", ...COLUMNS.map(([, words]) => words)].map((words) => h("th", { scope: "col" }, words));
   const rows = lines.map((one) => one.element);
-  const table = h("table.hl-rules", h("thead", h("tr", heads)), h("tbody", rows, last));
-  const notes = h("ul.hl-notes");
+  const table = h("table.hf-rules", h("thead", h("tr", heads)), h("tbody", rows, last));
+  const notes = h("ul.hf-notes");
   const element = card(
-    "hl-results",
+    "hf-results",
     "Which rules are lossless, and what each keeps",
     "Exact: every draft and every outcome is listed, with no sampling. Pick a rule to look at it below.",
     table,
@@ -47,10 +47,10 @@ function results(actions) {
 
 /** One rule's row. @param {Chain} rule @param {string} group @param {LabActions} actions */
 function line({ name, title }, group, actions) {
-  const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hl-${key}`, { "data-label": words })]));
+  const cells = Object.fromEntries(COLUMNS.map(([key, words]) => [key, h(`td.hf-${key}`, { "data-label": words })]));
   const radio = h("input", { type: "radio", name: group, value: name, onchange: () => actions.rule(name) });
-  const [number, fill, mark] = [h("span.hl-figure"), h("span.hl-fill"), h("span.hl-mark")];
-  cells.kept.append(number, h("span.hl-bar", { "aria-hidden": "true" }, fill, mark));
+  const [number, fill, mark] = [h("span.hf-figure"), h("span.hf-fill"), h("span.hf-mark")];
+  cells.kept.append(number, h("span.hf-bar", { "aria-hidden": "true" }, fill, mark));
   const head = h("th", { scope: "row" }, h("label", radio, h("span", title)));
   const element = h("tr", { "data-rule": name }, head, Object.values(cells));
 
@@ -69,7 +69,7 @@ function line({ name, title }, group, actions) {
     say(cells.rate, four(found.committed / found.calls));
     say(cells.lossless, judged.words);
     cells.lossless.title = judged.title;
-    cells.lossless.className = `hl-lossless ${judged.css}`;
+    cells.lossless.className = `hf-lossless ${judged.css}`;
   }
 
   return { element, update };

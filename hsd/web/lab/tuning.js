@@ -26,14 +26,14 @@ function tuning(actions) {
     segments(title, (/** @type {string} */ value) => actions.settings({ [name]: value }));
   const [divergence, mode] = [choice("Divergence D", "divergence"), choice("Where D > T", "mode")];
   const after = choice(AFTER.title, "after_kept");
-  const choices = h("div.hl-choices", divergence.element, mode.element, after.element);
+  const choices = h("div.hf-choices", divergence.element, mode.element, after.element);
   let option = ""; // that the slider sets
   const number = slider("", { css: "is-knob", id });
   number.addEventListener("input", () => actions.settings({ [option]: Number(number.value) }));
   const label = h("label", { for: id });
   const text = h("output", { for: id });
-  const lines = h("div.hl-near", { "aria-live": "polite" });
-  const element = card("hl-tuning", " ", " ", choices, h("div.hl-knob", label, number, text), lines);
+  const lines = h("div.hf-near", { "aria-live": "polite" });
+  const element = card("hf-tuning", " ", " ", choices, h("div.hf-knob", label, number, text), lines);
   const [title, hint] = [".hp-title", ".hp-hint"].map((css) => find(css, element));
 
   function update(/** @type {LabDraftView} */ { valid, model }) {

@@ -20,7 +20,7 @@ const PRESENTED = /** @type {typeof TURNS} */ ({ ...TURNS, " ": "forward", PageU
 
 /** A link into the app, to what `query` asks for. @param {LessonLink} see */
 const link = ({ words, query }) =>
-  h("a.ln-see", { href: address(Object.fromEntries(new URLSearchParams(query))) }, words);
+  h("a.hf-see", { href: address(Object.fromEntries(new URLSearchParams(query))) }, words);
 
 /** Sentence parts with nothing in them that could be clicked. @param {Part[]} parts */
 const bare = (parts) => prose(parts.map((part) => (special(part) && part.term ? part.words : part)));
@@ -29,12 +29,12 @@ class Learn {
   guesses = store.read();
   at = 0;
   turned = false; // presented: the answer is shown
-  list = h("ol.ln-list-of-lessons");
+  list = h("ol.hf-list-of-lessons");
   stop = roving(this.list, () => [...this.list.querySelectorAll("button")]);
   score = h("span.hp-hint");
   again = button("Start over", "forget all guesses", () => this.forget());
-  place = h("section.hp-card.ln-page", { "aria-label": "lesson" });
-  dialog = h("dialog.ln-present", { "aria-label": "lesson", "onclose": () => this.ended() });
+  place = h("section.hp-card.hf-page", { "aria-label": "lesson" });
+  dialog = h("dialog.hf-present", { "aria-label": "lesson", "onclose": () => this.ended() });
   bar = addressBar("learn", () => ({ lesson: this.at + 1, present: this.dialog.open ? 1 : null }));
 
   constructor(/** @type {HTMLElement} */ root, /** @type {LearnContent} */ content) {
@@ -57,17 +57,17 @@ class Learn {
     const copied = said();
     const copy = button("Copy link", "a link to this lesson", async () => copied.say(await this.bar.copyLink()));
     const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () => this.present());
-    const tools = h("div.ln-tools", this.score, this.again, copied.element, copy, present);
-    const top = h("header.ln-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
+    const tools = h("div.hp-row", this.score, this.again, copied.element, copy, present);
+    const top = h("header.hp-row.hf-learn-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
     const spoken = notes.map(({ title, lines }) => {
       const items = lines.map((line) => h("li", line));
-      return [h("p.hp-subtitle", title), h("ul.ln-notes", items)];
+      return [h("p.hp-subtitle", title), h("ul.hf-notes", items)];
     });
     root.replaceChildren(
       top,
       this.place,
-      card("", "Common mistakes", null, h("div.ln-beliefs", beliefs.map(belief))),
-      card("", "Questions", null, h("div.ln-questions", questions.map(question))),
+      card("", "Common mistakes", null, h("div.hf-beliefs", beliefs.map(belief))),
+      card("", "Questions", null, h("div.hf-questions", questions.map(question))),
       h("details.hp-card", h("summary", "Notes for a speaker: 20 minutes, 45 minutes"), spoken),
       this.dialog,
     );
@@ -137,7 +137,7 @@ class Learn {
     this.guesses = { ...this.guesses, [this.lesson.key]: given };
     store.write(this.guesses);
     this.draw();
-    this.focus(".ln-answer");
+    this.focus(".hf-answer");
   }
 
   forget() {
@@ -180,19 +180,19 @@ class Learn {
     const following = last ? "Next →" : `Next: ${this.lessons[this.at + 1].title} →`;
     const next = button(following, "the next lesson", () => this.turn(1), { disabled: last });
     const words = h(
-      "div.ln-words",
+      "div.hf-words",
       h("p", prose(lesson.text)),
-      h("p.ln-ask", prose(lesson.ask)),
+      h("p.hf-question", prose(lesson.ask)),
       guess(lesson, given, (made) => this.answered(made)),
-      given !== null && h("p.ln-answer", { tabindex: -1 }, prose(lesson.answer)),
-      given !== null && h("details.ln-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
+      given !== null && h("p.hp-callout.hf-answer", { tabindex: -1 }, prose(lesson.answer)),
+      given !== null && h("details.hf-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
       given !== null && lesson.see ? link(lesson.see) : null,
-      given !== null && last && h("p.ln-score", this.score.textContent, ". They are kept in this browser only."),
+      given !== null && last && h("p.hf-score", this.score.textContent, ". They are kept in this browser only."),
     );
     return [
       h("h2.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
-      h("div.ln-columns", words, scene(this.content, lesson, given !== null)),
-      h("div.ln-turn", back, next),
+      h("div.hf-columns", words, scene(this.content, lesson, given !== null)),
+      h("div.hp-row.hf-turn", back, next),
     ];
   }
 
@@ -200,16 +200,16 @@ class Learn {
   slide() {
     const { lesson, turned } = this;
     const words = h(
-      "div.ln-words",
+      "div.hf-words",
       h("p", bare(lesson.text)),
-      h("p.ln-ask", bare(lesson.ask)),
-      turned ? h("p.ln-answer", bare(lesson.answer)) : choices(lesson),
-      turned && h("p.ln-think", bare(lesson.think)),
+      h("p.hf-question", bare(lesson.ask)),
+      turned ? h("p.hp-callout.hf-answer", bare(lesson.answer)) : choices(lesson),
+      turned && h("p.hf-think", bare(lesson.think)),
     );
-    const where = h("p.ln-where", `${this.at + 1} / ${this.lessons.length}`);
+    const where = h("p.hf-where", `${this.at + 1} / ${this.lessons.length}`);
     return [
       h("h2", `${this.at + 1}. ${lesson.title}`),
-      h("div.ln-columns", words, scene(this.content, lesson, turned)),
+      h("div.hf-columns", words, scene(this.content, lesson, turned)),
       where,
     ];
   }

@@ -30,7 +30,7 @@ function scene(content, lesson, answered) {
   const at = { ...content, view: readAlone(content.step), lesson, answered };
   const names = Object.keys(ROWS).filter((name) => lesson.show.includes(name));
   const rows = names.map((name) => row(name, at));
-  return h("div.ln-scene.hsd-player", { "data-lesson": lesson.key }, rows);
+  return h("div.hf-scene.hsd-player", { "data-lesson": lesson.key }, rows);
 }
 
 function row(/** @type {string} */ name, /** @type {LessonScene} */ at) {
@@ -40,7 +40,7 @@ function row(/** @type {string} */ name, /** @type {LessonScene} */ at) {
   const state = hidden ? "is-later" : lit.includes(name) ? "is-lit" : "is-dim";
   const away = state === "is-lit" ? null : "true";
   const attributes = { "class": state, "data-row": name, "aria-hidden": away };
-  return h("div.ln-row", attributes, h("p.ln-caption", caption), draw(at));
+  return h("div.hf-row", attributes, h("p.hf-row-name", caption), draw(at));
 }
 
 /** One cell per drafted token; those of other places stand back. @type {(at: LessonScene, draw: (node: TreeNode) => Child) => HTMLElement} */
@@ -48,26 +48,26 @@ function cells(at, draw) {
   const { columns } = at.lesson;
   const one = (/** @type {TreeNode} */ node) => {
     const out = columns.length && !columns.includes(node.id);
-    return h("div.ln-cell", { "class": out ? "is-out" : null, "aria-hidden": out ? "true" : null }, draw(node));
+    return h("div.hf-cell", { "class": out ? "is-out" : null, "aria-hidden": out ? "true" : null }, draw(node));
   };
-  return h("div.ln-cells", at.step.nodes.map(one));
+  return h("div.hf-cells", at.step.nodes.map(one));
 }
 
 /** A bar with words in it. @type {(css: string, share: number, words: string) => HTMLElement} */
 function bar(css, share, words) {
   const width = `width:${(100 * Math.min(share, 1)).toFixed(1)}%`;
-  return h("span.ln-bar", h("i.hp-segment", { class: css, style: width }), h("b", words));
+  return h("span.hf-bar", h("i.hp-segment", { class: css, style: width }), h("b", words));
 }
 
 /** The line of the text that the draft goes on, and the draft. @param {LessonScene} at */
 function draft(at) {
-  const tokens = cells(at, (node) => h("span.ln-token", token(node.piece, { cells: 10 })));
-  return [h("p.ln-text", { dir: "auto" }, "… ", at.text), tokens];
+  const tokens = cells(at, (node) => h("span.hp-cut.hf-token", token(node.piece, { cells: 10 })));
+  return [h("p.hf-text", { dir: "auto" }, "… ", at.text), tokens];
 }
 
 function pass(/** @type {LessonScene} */ at) {
   const places = at.step.drafted + 1;
-  return h("div.ln-pass", h("span", `reads ${at.step.drafted} tokens, tells ${places} rows of probabilities`));
+  return h("div.hf-pass", h("span", `reads ${at.step.drafted} tokens, tells ${places} rows of probabilities`));
 }
 
 function times(/** @type {LessonScene} */ { times, answered }) {
@@ -75,9 +75,9 @@ function times(/** @type {LessonScene} */ { times, answered }) {
   const lines = times.map(({ width, ms }) => {
     const known = answered || width === 1;
     const words = `${width} ${width === 1 ? "token" : "tokens"}`;
-    return h("div.ln-time", h("span", words), bar("is-p", known ? ms / most : 0, known ? number(ms) : "?"));
+    return h("div.hf-time", h("span", words), bar("is-p", known ? ms / most : 0, known ? number(ms) : "?"));
   });
-  return h("div.ln-list", lines);
+  return h("div.hf-list", lines);
 }
 
 function probabilities(/** @type {LessonScene} */ at) {
@@ -87,7 +87,7 @@ function probabilities(/** @type {LessonScene} */ at) {
 function ratios(/** @type {LessonScene} */ at) {
   return cells(at, ({ id, ...node }) => {
     const numbers = { ρ: rho(node), r: ratio(at.view, id), c: capped(at.view, id) };
-    return Object.entries(numbers).map(([name, x]) => h("span.ln-number", `${name} ${number(x)}`));
+    return Object.entries(numbers).map(([name, x]) => h("span.hf-number", `${name} ${number(x)}`));
   });
 }
 
@@ -115,7 +115,7 @@ function place(at, split) {
   const rows = order.map(({ piece, p, q }) =>
     candidate(token(piece, { cells: 10 }), p, q, split ? Math.max(p - q, 0) : 0),
   );
-  return h("div.ln-list", rows, candidate("all others", rest.p, rest.q, split ? Math.min(corrected, rest.p) : 0));
+  return h("div.hf-list", rows, candidate("all others", rest.p, rest.q, split ? Math.min(corrected, rest.p) : 0));
 }
 
 /** @type {(name: Child, p: number, q: number, corrected: number) => HTMLElement} */
@@ -125,15 +125,15 @@ function candidate(name, p, q, corrected) {
   const parts = [share("is-p", p - corrected), corrected > 0 && share("is-deficient", corrected)];
   const { texts } = agreeing({ left: p - corrected, corrected }, (t) => exact(t.left + t.corrected) === exact(p));
   const sum = corrected > 0 ? `p ${exact(p)} = ${texts.left} + ${texts.corrected}` : `p ${short(p)}`;
-  const bars = h("div", bar("is-q", q, `q ${short(q)}`), h("span.ln-bar", parts, h("b", sum)));
-  return h("div.ln-candidate", h("span", name), bars);
+  const bars = h("div", bar("is-q", q, `q ${short(q)}`), h("span.hf-bar", parts, h("b", sum)));
+  return h("div.hf-candidate", h("span", name), bars);
 }
 
 /** Chances of keeping 0, 1, … tokens over all coins, their mean, and what this run's coins gave. @type {(at: LessonScene, judged: any) => HTMLElement} */
 function kept({ step }, judged) {
   const law = step.kept_law[judged.rule];
-  const words = h("span.ln-mean", "mean ", h("b", number(mean(law))), h("small", "▾ this time"));
-  return h("div.ln-kept", bars(judged, law, { numbers: true }), words);
+  const words = h("span.hf-mean", "mean ", h("b", number(mean(law))), h("small", "▾ this time"));
+  return h("div.hf-kept", bars(judged, law, { numbers: true }), words);
 }
 
 function costs(/** @type {LessonScene} */ { costs, answered }) {
@@ -141,9 +141,9 @@ function costs(/** @type {LessonScene} */ { costs, answered }) {
   const lines = costs.map(({ gamma, cost, brings }) => {
     const paid = bar("is-q", cost / most, `costs ${number(cost)}`);
     const brought = bar("is-p", answered ? brings / most : 0, `brings ${answered ? number(brings) : "?"}`);
-    return h("div.ln-candidate", h("span", `γ = ${gamma}`), h("div", paid, brought));
+    return h("div.hf-candidate", h("span", `γ = ${gamma}`), h("div", paid, brought));
   });
-  return h("div.ln-list", lines);
+  return h("div.hf-list", lines);
 }
 
 export { scene };

@@ -41,7 +41,7 @@ class Benchmark {
       button("CSV", "the table with all digits", () => save("hsd-bench.csv", this.view?.csv ?? "")),
       button("JSON", "what is shown; opens here again", json),
     ];
-    const head = h("div.sp-tools", this.choice.element, files, h("span.hp-grow"), kept);
+    const head = h("div.hp-row", this.choice.element, files, h("span.hp-grow"), kept);
     const parts = [head, this.facts, this.kinds.element, this.table, this.charts, this.beside, this.elsewhere];
     this.element = h("section.hp-card", { "aria-label": "Benchmark" }, parts);
   }
@@ -148,7 +148,7 @@ function viewIn(text) {
 
 /** A part that is folded at first. opened(): it is seen. @type {(title: string, opened?: () => unknown) => HTMLDetailsElement} */
 function fold(title, opened) {
-  const element = h("details.sp-fold", h("summary", title), h("div"));
+  const element = h("details.hf-fold", h("summary", title), h("div"));
   element.addEventListener("toggle", () => element.open && opened?.());
   return element;
 }
@@ -160,7 +160,7 @@ function table(columns, rows) {
     const cells = rest.map((text) => h("td", String(text || "–")));
     return h("tr", h("th", { scope: "row" }, String(first)), cells);
   });
-  return h("table.sp-table.sp-bench", h("thead", h("tr", head)), h("tbody", lines));
+  return h("table.hf-table.hf-bench", h("thead", h("tr", head)), h("tbody", lines));
 }
 
 /** Published numbers, and the same rules and systems in the benchmark that is shown. @type {(view: BenchmarkView, published: Published) => HTMLElement[]} */
@@ -175,14 +175,14 @@ function beside({ here }, { lines, notes, source, systems }) {
     h("div", h("h4.hp-subtitle", head), scroller(title, table(heads, list.map(cells))));
   const claims = systems.map(({ name, source: where, published }, i) => {
     const head = h("h4.hp-subtitle", name, " (", paper(where), ")");
-    const measured = h("p.hp-note.sp-here", String(here.systems[i]));
+    const measured = h("p.hp-note.hf-here", String(here.systems[i]));
     return h("div", { "data-system": name }, head, h("p.hp-note", `Published: ${published}.`), measured);
   });
   const words = "Published, other models and hardware";
   const away = shown(words, lines, [`${words} (`, paper(source), ", version 2)"]);
   const own = here.rules.length ? shown("In the benchmark above", here.rules) : h("p.hp-hint", NO_PAIR);
   const hints = notes.map((words) => h("p.hp-note", words));
-  return [h("div.sp-columns", away, own), ...hints, h("div.sp-columns", claims)];
+  return [h("div.hf-columns", away, own), ...hints, h("div.hf-columns", claims)];
 }
 
 function paper(/** @type {string} */ source) {
@@ -198,7 +198,7 @@ function code(name, text) {
   };
   const copier = button("Copy", `copy: ${name}`, copying, { "class": "hp-toggle", "aria-label": `copy: ${name}` });
   const block = h("pre", { "tabindex": 0, "aria-label": name }, h("code", String(text)));
-  return h("figure.sp-code", h("figcaption", name, copier), block);
+  return h("figure.hp-box.hf-code", h("figcaption", name, copier), block);
 }
 
 export { Benchmark };

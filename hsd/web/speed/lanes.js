@@ -16,9 +16,9 @@ const readable = (parts) =>
 
 class Lane {
   running = new Running();
-  number = h("span.sp-rate");
-  state = h("span.sp-state");
-  fill = h("span.sp-fill");
+  number = h("span.hf-rate");
+  state = h("span.hf-state");
+  fill = h("span.hf-fill");
   ends = /** @type {{end: number, tokens: number}[]} */ ([]); // of steps: seconds, and tokens until then
   ids = /** @type {number[]} */ ([]);
   parts = /** @type {HTMLElement[]} */ ([]); // an element for each step
@@ -32,11 +32,11 @@ class Lane {
     this.name = name;
     this.lossless = lossless;
     const names = { "role": "group", "dir": "auto", "aria-label": `text of ${name}` };
-    this.text = h("p.sp-text", { ...names, tabindex: 0, hidden: served });
+    this.text = h("p.hf-text", { ...names, tabindex: 0, hidden: served });
     const mark = served ? null : lossy({ lossless });
-    const head = [h("h3.sp-name", name, mark, this.state), h("div.sp-bar", this.fill, this.number)];
-    const hints = notes.map((words) => h("p.hp-hint.sp-notes", words));
-    this.element = h("li.sp-lane", { "data-lane": index, "data-case": name }, head, hints, this.text);
+    const head = [h("h3.hf-name", name, mark, this.state), h("div.hf-bar", this.fill, this.number)];
+    const hints = notes.map((words) => h("p.hp-hint.hf-notes", words));
+    this.element = h("li.hf-lane", { "data-lane": index, "data-case": name }, head, hints, this.text);
     this.draw(1);
   }
 
@@ -46,7 +46,7 @@ class Lane {
       this.ids.push(...tokens);
       this.ends.push({ end, tokens: this.ids.length });
       const kinds = pieces.map((_, i) => (i === pieces.length - 1 ? last : "draft"));
-      const outs = kinds.map((kind) => h(`span.sp-out.is-${kind}`));
+      const outs = kinds.map((kind) => h(`span.hf-out.is-${kind}`));
       const part = h("span", outs);
       this.parts.push(part);
       this.outs.push(...outs);

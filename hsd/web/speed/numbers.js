@@ -43,15 +43,15 @@ const RACED =
 
 /** {element, show(report)}. */
 function numbers() {
-  const bars = h("ul.sp-times");
-  const saved = h("p.sp-words");
+  const bars = h("ul.hf-times");
+  const saved = h("p.hf-words");
   const basis = h("p.hp-hint");
   const heads = COLUMNS.map(([, words, meaning]) => h("th", { scope: "col", title: meaning }, words));
   const body = h("tbody");
-  const table = h("table.sp-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
+  const table = h("table.hf-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
   const keys = PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
   const element = h(
-    "details.hp-card.sp-numbers",
+    "details.hp-card.hf-numbers",
     h("summary", "Where the time went, and the calls that were saved"),
     h("p.hp-hint", "Milliseconds per new token. The line marks plain decoding: a bar that ends before it is faster."),
     bars,
@@ -59,7 +59,7 @@ function numbers() {
     saved,
     scroller("numbers of the race", table),
     basis,
-    h("details.sp-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
+    h("details.hf-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
   );
 
   function show(/** @type {RaceReport | null} */ report) {
@@ -83,18 +83,18 @@ function bar(row, longest) {
   const pieces = PARTS.map(([part, words]) => {
     const x = row.shares[part];
     const title = `${words}: ${share(x)}, ${number(x * row.ms_per_token)} ms per token`;
-    const figure = x >= 0.12 ? h("span.sp-figure", share(x)) : null;
-    return h(`span.sp-share.of-${part}`, { title, style: `flex-grow: ${Math.max(x, 0.0001)}` }, figure);
+    const figure = x >= 0.12 ? h("span.hf-figure", share(x)) : null;
+    return h(`span.hf-share.of-${part}`, { title, style: `flex-grow: ${Math.max(x, 0.0001)}` }, figure);
   });
   const told = PARTS.map(([part, words]) => `${words} ${share(row.shares[part])}`).join(", ");
   const style = `width: ${(100 * row.ms_per_token) / longest}%`;
-  const stack = h("div.sp-stack", { "role": "img", "aria-label": `${row.case}: ${told}`, style }, pieces);
-  return h("li", { "data-case": row.case }, h("h4.sp-name", row.case), h("div.sp-track", stack), hint(row));
+  const stack = h("div.hf-stack", { "role": "img", "aria-label": `${row.case}: ${told}`, style }, pieces);
+  return h("li", { "data-case": row.case }, h("h4.hf-name", row.case), h("div.hf-track", stack), hint(row));
 }
 
 const hint = (/** @type {RaceRow} */ row) => h("p.hp-hint", row.sentence);
 const sentence = (/** @type {RaceRow} */ row) =>
-  h("li", { "data-case": row.case }, h("h4.sp-name", row.case), hint(row));
+  h("li", { "data-case": row.case }, h("h4.hf-name", row.case), hint(row));
 
 function line(/** @type {RaceRow} */ row) {
   const cells = COLUMNS.map(([name, label, , text]) =>

@@ -33,36 +33,36 @@ class Race {
   bar = addressBar("speed", () => this.link());
   replay = new Replay((time) => this.drawAt(time));
   numbers = numbers();
-  verdict = h("p.sp-verdict", { role: "status" });
-  same = h("p.sp-same");
-  source = h("p.hp-hint.sp-source");
-  list = h("ol.sp-race");
+  verdict = h("p.hf-verdict", { role: "status" });
+  same = h("p.hf-same");
+  source = h("p.hp-hint.hf-machine");
+  list = h("ol.hf-race");
   choice = segments("Prompt", (/** @type {string} */ domain) => this.choose(domain));
-  go = button("Race here", RUN, () => this.begin(), { class: "sp-go" });
+  go = button("Race here", RUN, () => this.begin(), { class: "is-main hf-go" });
   cancel = button("Cancel", END, () => this.stop?.abort(), { hidden: true });
 
   /** about: what ask("page") gives; planned(plan): a race was planned. @param {RecordedRaces} recorded @param {Values} about @param {(plan: Values) => void} planned */
   constructor(recorded, about, planned) {
     this.recorded = recorded;
     this.setup = new Setup(about, planned);
-    this.element = h("div.sp-part", this.build());
+    this.element = h("div.hf-part", this.build());
   }
 
   build() {
     /** @type {(name: string, title: string, text: (race: RecordedRace) => string) => HTMLElement} */
     const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
     const csv = file("CSV", "the table", ({ report }) => (report ? asCsv(report) : ""));
-    this.numbers.element.append(h("div.sp-tools", csv, file("JSON", "every run's times, and the numbers", whole)));
+    this.numbers.element.append(h("div.hp-row", csv, file("JSON", "every run's times, and the numbers", whole)));
     const keys = LEGEND.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
     const here = why("race")
       ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
-      : h("details.sp-other", h("summary", "Another prompt, other lanes"), this.setup.element);
+      : h("details.hf-other", h("summary", "Another prompt, other lanes"), this.setup.element);
     here.addEventListener("toggle", () => this.setup.ask(), { once: true });
     this.go.hidden = Boolean(why("race"));
     const race = h(
       "section.hp-card",
       { "aria-label": "The race" },
-      h("div.sp-tools", this.choice.element, h("span.hp-grow"), this.cancel, this.go),
+      h("div.hp-row", this.choice.element, h("span.hp-grow"), this.cancel, this.go),
       this.verdict,
       this.same,
       this.list,
@@ -265,7 +265,7 @@ function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
   if (!prompt) return [`${words}, one prompt of each kind.`];
   return [
     `${words}, prompt `,
-    h("bdi.sp-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
+    h("bdi.hf-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
   ];
 }
 

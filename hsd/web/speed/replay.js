@@ -13,7 +13,7 @@ class Replay {
   speed = 1;
   frame = /** @type {number | null} */ (null);
   play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
-  clock = h("output.sp-clock");
+  clock = h("output.hf-clock");
 
   /** changed(time): called whenever another time is shown; Infinity at the end. @param {(time: number) => void} changed */
   constructor(changed) {
@@ -21,10 +21,10 @@ class Replay {
     const oninput = () => this.seek(Number(this.slider.value));
     const speeds = SPEEDS.map((speed) => /** @type {[number, string]} */ ([speed, words(speed)]));
     /** @type {HTMLInputElement} */
-    this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "sp-slider" });
+    this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "hf-slider" });
     this.menu = menu("pace", speeds, 1, (speed) => (this.speed = Number(speed)));
     const parts = [this.play, this.slider, this.clock, this.menu];
-    this.element = h("div.sp-tools", { "role": "group", "aria-label": "Replay" }, parts);
+    this.element = h("div.hp-row", { "role": "group", "aria-label": "Replay" }, parts);
   }
 
   get playing() {

@@ -14,14 +14,14 @@ const SERVERS =
 const scoped = (/** @type {string} */ wanted) =>
   Object.entries(facts.options.properties).flatMap(([name, { scope }]) => (scope === wanted ? [name] : []));
 const field = (/** @type {string} */ words, /** @type {HTMLElement} */ control) =>
-  h("label.sp-field", words, " ", control);
+  h("label.hf-labelled-field", words, " ", control);
 
 class Setup {
   lanes = /** @type {SetupLane[]} */ ([]);
   shares = [...scoped("shared"), "gamma"];
   asking = 0; // how often the server was asked
   timer = 0;
-  list = h("ol.sp-lanes");
+  list = h("ol.hf-lanes");
   problem = h("p.hp-problem", { role: "alert", hidden: true });
 
   /** about: what the page is made with. heard(plan): what the server makes of what is set. @param {Values} about @param {(plan: Values) => void} heard */
@@ -31,7 +31,7 @@ class Setup {
     this.heard = heard;
     const times = race.rounds.map((/** @type {number} */ n) => [n, n === 1 ? "once" : `${n} times`]);
     const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
-    this.prompt = h("textarea.sp-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
+    this.prompt = h("textarea.hp-box.hf-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
     this.pair = menu("pair", titles, "", later);
     this.rounds = menu("how often each lane is timed", times, "", later);
     /** @type {FormOptions["changed"]} */
@@ -42,12 +42,12 @@ class Setup {
     this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), { hidden: !race.server });
     const fields = [field("Prompt", this.prompt), field("Pair", this.pair), field("timed", this.rounds)];
     this.element = h(
-      "div.sp-setup",
-      h("div.sp-fields", fields),
+      "div.hf-setup",
+      h("div.hp-row", fields),
       this.shared.element,
       h("p.hp-hint", "Plain decoding is the first lane. A lane may have a draft length of its own."),
       this.list,
-      h("div.sp-tools", this.add, this.addServer),
+      h("div.hp-row", this.add, this.addServer),
       this.problem,
     );
   }
@@ -113,7 +113,7 @@ class Setup {
   lane(given, number) {
     const served = "url" in given;
     const { element, values } = served ? this.server(given, number) : this.options(given, number);
-    const title = h("span.sp-name", served ? "Server" : "…");
+    const title = h("span.hf-name", served ? "Server" : "…");
     const remove = button("✕", `remove lane ${number}`, () => this.remove(number));
     const item = h("li", { "data-lane": number }, h("details", h("summary", title), element), remove);
     return { element: item, title, served, values };
@@ -134,7 +134,7 @@ class Setup {
     };
     const [url, model] = [box("url", "URL", "http://localhost:8000"), box("model", "model", "the only one")];
     const values = () => ({ url: url.value.trim(), model: model.value.trim() });
-    return { element: h("div.sp-fields", field("URL", url), field("model", model), h("p.hp-hint", SERVERS)), values };
+    return { element: h("div.hp-row", field("URL", url), field("model", model), h("p.hp-hint", SERVERS)), values };
   }
 
   // ---- what the server says

@@ -20,13 +20,13 @@ function run({ name, title, why: reason, tokens_per_call: rate }) {
     event.preventDefault();
     page.follow(href);
   };
-  const link = h("a.sy-run", { href, onclick, "data-run": name }, title);
+  const link = h("a.hf-run", { href, onclick, "data-run": name }, title);
   return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${number(rate)} tokens per target call`));
 }
 
 /** The charts of a system, one at a time; they are asked for when their place is seen. @param {ListedSystem} system */
 function figure({ name, figure: title }) {
-  const [place, words, choice] = [h("div.sy-chart"), h("p.hp-hint"), h("div.sy-row")];
+  const [place, words, choice] = [h("div.hf-chart"), h("p.hp-hint"), h("div.hp-row")];
   const show = async (/** @type {SystemChart} */ chart) => {
     place.style.minHeight = `${chart.layout.height}px`;
     words.textContent = chart.words;
@@ -57,13 +57,13 @@ function section(system, planner) {
   const { name, title, words, source, figure: measured, shown } = system;
   const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
   const paper = h("a", { href, target: "_blank", rel: "noopener noreferrer" }, source);
-  const about = h("div.sy-about", h("p", words, " ", paper), h("ul.sy-runs", shown.map(run)));
-  const element = card("sy-columns", title, null, about);
-  element.id = `sy-${name}`;
+  const about = h("div.hf-system", h("p", words, " ", paper), h("ul.hf-runs", shown.map(run)));
+  const element = card("hf-columns", title, null, about);
+  element.id = `hf-${name}`;
   if (name === "stack") {
     const plan = planner instanceof Planner ? planner.element : elsewhere(planner);
-    const more = h("details.sy-more", h("summary", measured), figure(system));
-    element.append(h("div.sy-whole", h("h4.hp-subtitle", "Which models to stack? The planner"), plan, more));
+    const more = h("details.hf-more", h("summary", measured), figure(system));
+    element.append(h("div.hf-wide", h("h4.hp-subtitle", "Which models to stack? The planner"), plan, more));
   } else element.append(h("div", h("h4.hp-subtitle", measured), figure(system)));
   return element;
 }
@@ -87,7 +87,7 @@ async function start(root) {
     await planner.drawn;
   }
   const wanted = query.has("plan") ? "stack" : query.get("panel");
-  if (wanted) setTimeout(() => document.getElementById(`sy-${wanted}`)?.scrollIntoView());
+  if (wanted) setTimeout(() => document.getElementById(`hf-${wanted}`)?.scrollIntoView());
 }
 
 export { opened, start };

@@ -8,11 +8,11 @@ const HINT = "Exact time per token of every way, at its best thresholds T of at 
 
 /** choose: another way was picked. @type {(choose: (index: number) => void) => PlannerPart} */
 function bars(choose) {
-  const list = h("div.sy-bars", { "role": "radiogroup", "aria-label": "Ways to decode: time per token" });
+  const list = h("div.hf-bars", { "role": "radiogroup", "aria-label": "Ways to decode: time per token" });
   const draw = group(list, "way", (item) => choose(Number(item.dataset.way)));
-  const [lead, bound] = [h("p.sy-lead", { role: "status" }), h("p.hp-hint")];
-  const key = Object.entries(LEGEND).map(([role, words]) => h("span", h(`i.sy-part.is-${role}`), ` ${words}`));
-  const legend = h("p.hp-hint.sy-legend", "Time spent in ", key);
+  const [lead, bound] = [h("p.hf-lead", { role: "status" }), h("p.hp-hint")];
+  const key = Object.entries(LEGEND).map(([role, words]) => h("span", h(`i.hf-part.is-${role}`), ` ${words}`));
+  const legend = h("p.hp-hint.hf-legend", "Time spent in ", key);
 
   function update(/** @type {PlannerView} */ { plan, count }) {
     say(lead, plan.verdict);
@@ -30,25 +30,25 @@ function bars(choose) {
         "onclick": () => choose(i),
       };
       return h(
-        `div.sy-way${best ? ".is-best" : ""}`,
+        `div.hf-way${best ? ".is-best" : ""}`,
         attributes,
-        h("span.sy-way-name", name, best && h("b.sy-best", "✓ best")),
-        h("span.sy-bar", parts),
-        h("span.sy-figure", latency),
-        h("span.sy-figure.is-speed", speed),
+        h("span.hf-way-name", name, best && h("b.hf-best", "✓ best")),
+        h("span.hf-bar", parts),
+        h("span.hf-figure", latency),
+        h("span.hf-figure.is-speed", speed),
       );
     });
     draw(rows, plan.chosen);
   }
 
-  return { element: h("div.sy-result", lead, h("p.hp-hint", HINT), list, legend, bound), update };
+  return { element: h("div.hf-result", lead, h("p.hp-hint", HINT), list, legend, bound), update };
 }
 
 /** @type {(level: PlannerLevel, way: PlannerWay, count: number, longest: number) => HTMLElement} */
 function part({ model, share }, way, count, longest) {
   const time = way.latency * share;
   const title = `${modelName(model, count)}: ${four(time)} per token`;
-  return h(`i.sy-part.is-${roleOf(model, way, count)}`, { style: `width:${(100 * time) / longest}%`, title });
+  return h(`i.hf-part.is-${roleOf(model, way, count)}`, { style: `width:${(100 * time) / longest}%`, title });
 }
 
 export { bars };

@@ -5,15 +5,15 @@ import { four, modelName, wayName } from "../parts.js";
 /** @returns {PlannerPart} */
 function formula() {
   const title = h("h4.hp-subtitle");
-  const list = h("ul.sy-lines");
+  const list = h("ul.hf-lines");
 
   function update(/** @type {PlannerView} */ { plan: { way }, edge, count }) {
     const lines = edge ? edgeLines(edge, count) : wayLines(way, count);
     title.textContent = edge ? edgeTitle(edge, count) : `${wayName(way, count)}, exactly`;
-    list.replaceChildren(...lines.map(([what, ...math]) => h("li", h("span", what), h("span.sy-math", math))));
+    list.replaceChildren(...lines.map(([what, ...math]) => h("li", h("span", what), h("span.hf-math", math))));
   }
 
-  return { element: h("div.sy-formula", title, list), update };
+  return { element: h("div.hf-formula", title, list), update };
 }
 
 /** @type {(edge: PlannerEdge, count: number) => string} */

@@ -20,7 +20,7 @@ const keyOf = ({ from, to }) => `${from}-${to ?? "sink"}`;
 
 /** choose: an edge was picked. @type {(choose: (key: string) => void) => PlannerPart} */
 function graph(choose) {
-  const box = h("div.sy-scroll");
+  const box = h("div.hf-scroll");
   const draw = group(box, "edge");
   const caption = h("p.hp-hint");
 
@@ -33,7 +33,7 @@ function graph(choose) {
     const drawEdges = edges.map((one) => {
       const key = keyOf(one);
       const attributes = {
-        "class": `sy-edge${path.has(key) ? " is-path" : ""}${key === chosen ? " is-chosen" : ""}`,
+        "class": `hf-edge${path.has(key) ? " is-path" : ""}${key === chosen ? " is-chosen" : ""}`,
         "role": "button",
         "aria-pressed": String(key === chosen),
         "data-edge": key,
@@ -42,11 +42,11 @@ function graph(choose) {
     });
     const style = `min-width: ${0.85 * place.width}px; max-width: ${1.2 * place.width}px`;
     const svg = s(
-      "svg.sy-graph-drawing",
+      "svg.hf-graph-drawing",
       { "viewBox": `0 0 ${place.width} ${place.height}`, style, "role": "group", "aria-label": NAME },
-      s("defs", arrow("sy-arrow"), arrow("sy-arrow-path")),
-      s("rect.sy-sink", { ...place.end, rx: 8 }),
-      centred(place.end.x + place.end.width / 2, place.sink + 19, "sink: writes tokens by itself", "sy-node-more"),
+      s("defs", arrow("hf-arrow"), arrow("hf-arrow-path")),
+      s("rect.hf-sink", { ...place.end, rx: 8 }),
+      centred(place.end.x + place.end.width / 2, place.sink + 19, "sink: writes tokens by itself", "hf-node-more"),
       drawEdges,
       plan.graph.distance.map((distance, i) => node(i, distance, way, place)),
     );
@@ -58,7 +58,7 @@ function graph(choose) {
     say(caption, words);
   }
 
-  return { element: h("div.sy-graph", h("p.hp-hint", HINT), box, caption), update };
+  return { element: h("div.hf-graph", h("p.hp-hint", HINT), box, caption), update };
 }
 
 function layout(/** @type {number} */ count) {
@@ -76,10 +76,10 @@ const centred = (x, y, text, css) => label(x, y, text, css, { "text-anchor": "mi
 /** @type {(i: number, distance: number, way: PlannerWay, place: Place) => Element} */
 function node(i, distance, way, { x, y, count }) {
   return s(
-    `g.sy-node.is-${roleOf(i, way, count)}${way.models.includes(i) ? ".is-used" : ""}`,
+    `g.hf-node.is-${roleOf(i, way, count)}${way.models.includes(i) ? ".is-used" : ""}`,
     s("rect", { x: x(i) - NODE.width / 2, y, ...NODE, rx: 10 }),
-    centred(x(i), y + 19, modelName(i, count), "sy-node-name"),
-    centred(x(i), y + 36, `d = ${number(distance, 3)}`, "sy-node-more"),
+    centred(x(i), y + 19, modelName(i, count), "hf-node-name"),
+    centred(x(i), y + 36, `d = ${number(distance, 3)}`, "hf-node-more"),
   );
 }
 
@@ -93,9 +93,9 @@ function edgeParts(edge, on, place) {
   const anchor = { "text-anchor": down ? "start" : "middle" };
   return [
     s("title", spoken(edge, on, place.count)),
-    s("path.sy-edge-reach", { d }),
-    s("path.sy-edge-line", { d, "marker-end": `url(#sy-arrow${on ? "-path" : ""})` }),
-    lines.map((text, k) => label(at.x, at.y + 14 * (k - lines.length + 1), text, "sy-edge-words", anchor)),
+    s("path.hf-edge-reach", { d }),
+    s("path.hf-edge-line", { d, "marker-end": `url(#hf-arrow${on ? "-path" : ""})` }),
+    lines.map((text, k) => label(at.x, at.y + 14 * (k - lines.length + 1), text, "hf-edge-words", anchor)),
   ];
 }
 

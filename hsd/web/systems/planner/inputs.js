@@ -30,13 +30,13 @@ function number(name, range, onvalue, { at, of = (position) => position }) {
 function inputs(presets, most, actions) {
   const start = segments("Start from", actions.preset);
   const options = presets.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  const [note, warned] = [h("p.hp-hint.sy-note"), h("p.hp-hint.sy-warnings")];
+  const [note, warned] = [h("p.hp-hint.hf-note"), h("p.hp-hint.hf-warnings")];
   const problem = h("p.hp-problem", { role: "alert" });
-  const body = h("div.sy-inputs-body");
-  const add = button("+ Add a smaller model", "one more below the others", actions.add, { class: "hp-button sy-add" });
+  const body = h("div.hf-inputs-body");
+  const add = button("+ Add a smaller model", "one more below the others", actions.add, { class: "hp-button hf-add" });
   const copy = button("Copy link", "a link to these inputs and this view", actions.copy);
-  const row = h("div.sy-row", add, copy);
-  const element = h("div.sy-inputs", start.element, note, h("p.hp-hint", HINT), problem, body, row, warned);
+  const row = h("div.hp-row", add, copy);
+  const element = h("div.hf-inputs", start.element, note, h("p.hp-hint", HINT), problem, body, row, warned);
   let shown = /** @type {PlannerFillers} */ ([]);
   let drawn = 0;
 
@@ -78,18 +78,18 @@ function costs(count, actions, shown) {
       cost.set(all[i]);
       setField(further, perToken[i]);
     });
-    const few = { class: "hp-button sy-remove", disabled: count <= 2 };
+    const few = { class: "hp-button hf-remove", disabled: count <= 2 };
     return h(
-      "div.sy-cost",
+      "div.hf-cost",
       { "data-model": i },
       h("b", name),
       cost.dragged,
-      h("label.hp-note.sy-labelled", "c ", cost.typed),
-      h("label.hp-note.sy-labelled", "+ ", further, " per further token"),
+      h("label.hp-note.hf-labelled", "c ", cost.typed),
+      h("label.hp-note.hf-labelled", "+ ", further, " per further token"),
       i < count - 1 ? button("✕", `remove ${name}`, () => actions.remove(i), few) : null,
     );
   });
-  return h("div.sy-costs", { "role": "group", "aria-label": "Costs" }, rows);
+  return h("div.hf-costs", { "role": "group", "aria-label": "Costs" }, rows);
 }
 
 /**
@@ -103,7 +103,7 @@ function acceptances(count, actions, shown) {
     const at = (/** @type {string} */ text) => Math.min(1, Math.max(0, value(text, 0)));
     const one = number(words, range, (text) => actions.acceptance(i, j, text), { at });
     shown.push(({ acceptance }) => one.set(acceptance[i][j - i - 1]));
-    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, h("div.sy-cell", one.typed, one.dragged));
+    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, h("div.hf-cell", one.typed, one.dragged));
   };
   const smaller = Array.from({ length: count - 1 }, (_, k) => k);
   const head = smaller.map((k) => h("th", { scope: "col" }, `kept by ${modelName(k + 1, count)}`));
@@ -114,8 +114,8 @@ function acceptances(count, actions, shown) {
       smaller.map((k) => (k >= i ? cell(i, k + 1) : h("td.is-empty"))),
     ),
   );
-  const table = h("table.sy-matrix", h("thead", h("tr", h("td"), head)), h("tbody", rows));
-  return h("div.sy-scroll", { "role": "group", "aria-label": "Acceptances" }, table);
+  const table = h("table.hf-matrix", h("thead", h("tr", h("td"), head)), h("tbody", rows));
+  return h("div.hf-scroll", { "role": "group", "aria-label": "Acceptances" }, table);
 }
 
 export { inputs };

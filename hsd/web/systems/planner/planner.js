@@ -41,10 +41,10 @@ class Planner {
     const tried = edit((now, thresholds) => ({ ...now, tried: thresholds }));
     this.results = [bars((i) => this.pick(i)), graph((key) => this.show(key)), formula(), trial(longest, tried)];
     const [plan, path, numbers, badly] = this.results.map(({ element }) => element);
-    const more = h("details.sy-more", h("summary", "As a shortest path"), path, numbers);
-    const tries = h("details.sy-more", h("summary", "What if T is badly chosen?"), badly);
-    this.shown = h("div.sy-plan", { hidden: true }, plan, more, tries);
-    this.element = h("div.sy-planner", this.fields.element, this.shown);
+    const more = h("details.hf-more", h("summary", "As a shortest path"), path, numbers);
+    const tries = h("details.hf-more", h("summary", "What if T is badly chosen?"), badly);
+    this.shown = h("div.hf-plan", { hidden: true }, plan, more, tries);
+    this.element = h("div.hf-planner", this.fields.element, this.shown);
     const found = linked === null ? null : models.decode(linked, most);
     this.edited = linked !== null; // whether a link must say what is planned
     this.inputs = found ?? models.fromPreset(presets[0]);

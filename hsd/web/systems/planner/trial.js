@@ -12,9 +12,9 @@ const HINT =
  * @type {(longest: number, choose: (thresholds: number[] | null) => void) => PlannerPart}
  */
 function trial(longest, choose) {
-  const [lead, rows] = [h("p.sy-lead.sy-trial-said", { role: "status" }), h("div.sy-trials")];
+  const [lead, rows] = [h("p.hf-lead.hf-trial-said", { role: "status" }), h("div.hf-trials")];
   const back = button("Best thresholds", "back to the best thresholds of these models", () => choose(null));
-  const element = h("div.sy-trial", h("p.hp-hint", HINT), lead, rows, h("div.sy-row.sy-back", back));
+  const element = h("div.hf-trial", h("p.hp-hint", HINT), lead, rows, h("div.hp-row.hf-back", back));
   let now = /** @type {number[]} */ ([]);
   let lines = /** @type {ReturnType<typeof row>[]} */ ([]);
 
@@ -38,13 +38,13 @@ function trial(longest, choose) {
 
 /** @param {string} name @param {number} k @param {number} longest @param {(value: number) => void} choose */
 function row(name, k, longest, choose) {
-  const value = h("b.sy-figure");
+  const value = h("b.hf-figure");
   const box = { "viewBox": `0 0 ${longest - 1} ${HEIGHT}`, "preserveAspectRatio": "none", "aria-hidden": "true" };
-  const curve = s("svg.sy-curve", box);
+  const curve = s("svg.hf-curve", box);
   const range = { min: 1, max: longest, step: 1, oninput: () => choose(Number(bar.value)) };
   const bar = slider(`T of ${name}`, range);
   const head = h("span", h("b", name), " hands up T = ", value);
-  const element = h("div.sy-trial-row", { "data-threshold": k }, head, h("div", curve, bar));
+  const element = h("div.hf-trial-row", { "data-threshold": k }, head, h("div", curve, bar));
 
   /**
    * The curve goes from the least latency at the bottom to at most four times as much at the top, where it is cut off.
@@ -57,8 +57,8 @@ function row(name, k, longest, choose) {
     const y = (/** @type {number} */ x) => HEIGHT - 4 - ((HEIGHT - 8) * (Math.min(x, high) - least)) / (high - least);
     const points = latencies.map((latency, i) => `${i},${y(latency).toFixed(2)}`).join(" ");
     const marks = Object.entries({ best, now: threshold });
-    const lines = marks.map(([name, at]) => s(`line.sy-mark-${name}`, { x1: at - 1, x2: at - 1, y1: 0, y2: HEIGHT }));
-    curve.replaceChildren(s("polyline.sy-latency", { points }), ...lines);
+    const lines = marks.map(([name, at]) => s(`line.hf-mark-${name}`, { x1: at - 1, x2: at - 1, y1: 0, y2: HEIGHT }));
+    curve.replaceChildren(s("polyline.hf-latency", { points }), ...lines);
   }
 
   return { name, element, set };
