@@ -114,7 +114,7 @@ def test_a_finger_finds_every_control_and_each_has_a_name(visitors, screen):
     page = visitors(width=390, has_touch=True, is_mobile=True).open(f"?{query}").page
     page.locator(drawn).first.wait_for()
     controls = page.evaluate(CONTROLS)
-    assert len(controls) > 10
+    assert len(controls) > 8  # Systems has nine where nothing is computed
     assert [one for one in controls if one["height"] < 40 or not one["name"]] == []
 
 

@@ -83,7 +83,7 @@ function draft(actions) {
     fill(name);
   }
 
-  /** What is unfolded is made, and anew with every change. */
+  /** Draw the body of a fold, if it is open; each change draws it again. */
   function fill(/** @type {string} */ name) {
     const { element: unfolded, body } = folds[name];
     if (!view || !unfolded.open) return body.replaceChildren();

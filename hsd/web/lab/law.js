@@ -21,13 +21,13 @@ function law(actions) {
   function update(/** @type {LabView} */ view) {
     const { valid, exact, simulation } = view;
     const shown = shownLength(valid.vocab, valid.gamma);
-    const found = exact.rules[valid.rule];
-    const [target, output] = [exact.target, found.output].map((law) => marginal(law, valid.vocab, shown));
+    const audit = exact.rules[valid.rule];
+    const [target, output] = [exact.target, audit.output].map((law) => marginal(law, valid.vocab, shown));
     const { trials = 0, counts: all = [] } = simulation?.state ?? {};
     const counts = trials ? marginal(all, valid.vocab, shown) : null;
     const rows = { shown, target, output, counts, trials, distance: totalVariation(target, output) };
     say(hint, lawHint(valid.vocab, valid.gamma, shown));
-    say(verdict, lawSentence(found, rows.distance, shown, valid.gamma));
+    say(verdict, lawSentence(audit, rows.distance, shown, valid.gamma));
     bars.classList.toggle("is-few", rows.target.length <= 9);
     bars.replaceChildren(...drawBars(rows, valid.vocab));
     trial.update(view, rows);
@@ -109,36 +109,36 @@ function trialPanel(actions) {
   function update(/** @type {LabView} */ { valid, exact, simulation, running }, /** @type {LabBars} */ rows) {
     start.disabled = running;
     setField(seed, String(valid.seed));
-    const found = exact.rules[valid.rule];
-    plot.replaceChildren(simulation?.state.trials ? chart(simulation, found, valid.gamma) : prompt(found));
-    say(sentence, running || !simulation ? "" : conclusion(valid.rule, found, rows));
+    const audit = exact.rules[valid.rule];
+    plot.replaceChildren(simulation?.state.trials ? chart(simulation, audit, valid.gamma) : prompt(audit));
+    say(sentence, running || !simulation ? "" : conclusion(valid.rule, audit, rows));
   }
 
   return { element, update };
 }
 
-/** What stands there before a simulation. @param {Audit} found */
-const prompt = (found) =>
+/** What stands there before a simulation. @param {Audit} audit */
+const prompt = (audit) =>
   h(
     "p.hp-hint",
-    `Draw drafts, throw coins and draw corrections with ${short(found.name)}, 10,000 times, and see the estimates close in on the exact numbers.`,
+    `Draw drafts, throw coins and draw corrections with ${short(audit.name)}, 10,000 times, and see the estimates close in on the exact numbers.`,
   );
 
-/** What came of it. @type {(name: string, found: Audit, bars: LabBars) => string} */
-function conclusion(name, found, { target: law, output, counts, trials, distance: shownDistance }) {
+/** What came of it. @type {(name: string, audit: Audit, bars: LabBars) => string} */
+function conclusion(name, audit, { target: law, output, counts, trials, distance: shownDistance }) {
   if (!counts) return "";
   const [target, own] = [law, output].map((masses) => deviation(counts, masses, trials));
-  return trialSentence({ name, trials, target, own, exactHere: found.exact, shownDistance });
+  return trialSentence({ name, trials, target, own, exactHere: audit.exact, shownDistance });
 }
 
-/** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. @type {(run: LabRun, found: Audit, gamma: number) => HTMLElement} */
-function chart({ history, state }, found, gamma) {
+/** The running mean of kept tokens with its 95 % band, over the number of steps; the exact number is a dashed line. @type {(run: LabRun, audit: Audit, gamma: number) => HTMLElement} */
+function chart({ history, state }, audit, gamma) {
   const { mean, error } = meanKept(state);
   const half = (/** @type {{trials: number, error: number}} */ one) => student(Math.max(one.trials - 1, 1)) * one.error;
   const [width, height, left, base] = [320, 150, 8, 128];
-  const span = Math.max(...history.map((one) => Math.abs(one.mean - found.kept) + half(one)).slice(1), 0.02 * gamma);
+  const span = Math.max(...history.map((one) => Math.abs(one.mean - audit.kept) + half(one)).slice(1), 0.02 * gamma);
   const x = (/** @type {number} */ n) => left + ((width - 2 * left) * n) / 10000;
-  const y = (/** @type {number} */ value) => 68 - Math.max(Math.min((56 * (value - found.kept)) / span, 60), -56);
+  const y = (/** @type {number} */ value) => 68 - Math.max(Math.min((56 * (value - audit.kept)) / span, 60), -56);
   const path = (/** @type {number[][]} */ points) =>
     points.map(([a, b], i) => `${i ? "L" : "M"}${x(a).toFixed(1)} ${y(b).toFixed(1)}`).join("");
   const upper = history.map((one) => [one.trials, one.mean + half(one)]);
@@ -148,21 +148,21 @@ function chart({ history, state }, found, gamma) {
   const line = (/** @type {string} */ css, /** @type {number} */ at) =>
     s(`line.${css}`, { x1: left, x2: width - left, y1: at, y2: at });
   const now = `${four(mean)} ± ${four(half({ trials: state.trials, error }))}`;
-  const keeps = h("b", `${capital(short(found.name))} keeps ${now}`);
-  const spoken = `estimate ${now}, exact ${four(found.kept)}`;
+  const keeps = h("b", `${capital(short(audit.name))} keeps ${now}`);
+  const spoken = `estimate ${now}, exact ${four(audit.kept)}`;
   return h(
     "figure.hf-figurebox",
-    h("figcaption", keeps, ` after ${count(state.trials)} steps; exact ${four(found.kept)}`),
+    h("figcaption", keeps, ` after ${count(state.trials)} steps; exact ${four(audit.kept)}`),
     s(
       "svg",
       { "viewBox": `0 0 ${width} ${height}`, "role": "img", "aria-label": spoken },
       s("path.hf-band", { d: `${path([...upper, ...lower])}Z` }),
       s("path.hf-mean", { d: path(history.map((one) => [one.trials, one.mean])) }),
-      line("hf-exact", y(found.kept)),
+      line("hf-exact", y(audit.kept)),
       line("hf-axis", base),
       text(left, base + 15, "0", "start"),
       text(width - left, base + 15, "10,000 steps", "end"),
-      text(width - left, y(found.kept) - 5, "exact", "end"),
+      text(width - left, y(audit.kept) - 5, "exact", "end"),
     ),
   );
 }

@@ -46,13 +46,13 @@ function decode(text) {
   need(text.length <= 8000, "it is too long");
   const parts = text.replace(CARD_GONE, "").split("*");
   need([10, 11].includes(parts.length) && parts[0] === VERSION, "it is not one that this page makes");
-  const [, kindText, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, told] = parts;
+  const [, kindText, vocabText, gammaText, rule, letters, coinTexts, seedText, p, q, last] = parts;
   const kind = KINDS.find((one) => one === kindText);
   need(kind, "its kind is none of same, own, step");
   need(CHAINS.has(rule), `its rule is none of ${[...CHAINS.keys()].join(", ")}`);
   const vocab = whole(vocabText, 2, LETTERS.length, "the number of tokens");
   const gamma = whole(gammaText, 1, 12, "γ");
-  const settings = told === undefined ? { ...SETTINGS } : readSettings(told);
+  const settings = last === undefined ? { ...SETTINGS } : readSettings(last);
   const state = { kind, vocab, gamma, rule, settings, seed: whole(seedText, 0, 4294967295, "the seed") };
   need(kind !== "step" || (vocab === 2 && gamma === PAPER_GAMMA), `the paper's step has γ = ${PAPER_GAMMA}`);
   need(!tooLarge(state), tooLarge(state) ?? "");
@@ -91,14 +91,14 @@ function readDraft({ kind, vocab, gamma }, letters, coinTexts) {
 /** @type {(shape: LabShape, p: string, q: string) => Pick<LabState, "p" | "q">} */
 function readRows({ kind, vocab, gamma }, p, q) {
   /** @type {(text: string, count: number, side: string) => string[][]} */
-  const rows = (text, count, side) => {
-    const found = text.split("--").map((row) => row.split("_"));
+  const read = (text, count, side) => {
+    const rows = text.split("--").map((row) => row.split("_"));
     const wanted = kind === "same" ? 1 : count;
-    const fit = found.length === wanted && found.every((row) => row.length === vocab);
+    const fit = rows.length === wanted && rows.every((row) => row.length === vocab);
     need(fit, `its ${side} is not ${wanted} ${wanted === 1 ? "row" : "rows"} of ${vocab} numbers`);
-    return found;
+    return rows;
   };
-  return { p: rows(p, gamma + 1, "p"), q: rows(q, gamma, "q") };
+  return { p: read(p, gamma + 1, "p"), q: read(q, gamma, "q") };
 }
 
 function checked(/** @type {LabState} */ state) {

@@ -55,18 +55,18 @@ function line({ name, title }, group, actions) {
   const element = h("tr", { "data-rule": name }, head, Object.values(cells));
 
   function update(/** @type {LabView["exact"]} */ { rules, ideal }, /** @type {LabState} */ { rule: selected, gamma }) {
-    const found = rules[name];
-    const judged = verdict(found);
+    const audit = rules[name];
+    const judged = verdict(audit);
     radio.checked = name === selected;
     element.classList.toggle("is-selected", name === selected);
-    say(number, four(found.kept));
-    fill.style.width = `${(100 * found.kept) / gamma}%`;
+    say(number, four(audit.kept));
+    fill.style.width = `${(100 * audit.kept) / gamma}%`;
     mark.style.left = `${(100 * ideal) / gamma}%`;
-    say(cells.distance, distance(found.distance));
+    say(cells.distance, distance(audit.distance));
     cells.distance.title =
-      found.exact && found.distance > 0 ? `${found.distance.toExponential(1)}, which is rounding` : "";
-    say(cells.calls, found.extra > 1e-12 ? `1 + ${four(found.extra)}` : "1");
-    say(cells.rate, four(found.committed / found.calls));
+      audit.exact && audit.distance > 0 ? `${audit.distance.toExponential(1)}, which is rounding` : "";
+    say(cells.calls, audit.extra > 1e-12 ? `1 + ${four(audit.extra)}` : "1");
+    say(cells.rate, four(audit.committed / audit.calls));
     say(cells.lossless, judged.words);
     cells.lossless.title = judged.title;
     cells.lossless.className = `hf-lossless ${judged.css}`;

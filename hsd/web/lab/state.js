@@ -115,10 +115,10 @@ function problems(state) {
 
 /** The line about V and γ, if there are too many outcomes to list; null otherwise. @param {LabShape} state */
 function tooLarge({ kind, vocab, gamma }) {
-  const found = outcomes(vocab, gamma);
-  if (kind === "step" || found <= MAX_OUTCOMES) return null;
+  const total = outcomes(vocab, gamma);
+  if (kind === "step" || total <= MAX_OUTCOMES) return null;
   const fits = range(12).findLast((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES);
-  const what = `${vocab} tokens and γ = ${gamma} make ${count(found)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
+  const what = `${vocab} tokens and γ = ${gamma} make ${count(total)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
   return `${what}: reduce γ to ${fits} or take fewer tokens`;
 }
 

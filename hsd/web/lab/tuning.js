@@ -44,7 +44,7 @@ function tuning(actions) {
     option = knob.option;
     const { head, term, by_divergence: byDivergence, modes } = known(rule);
     const follows = AFTERS.some(([name]) => modes[name]);
-    const told = linesOf(rule, settings);
+    const sentences = linesOf(rule, settings);
     element.setAttribute("aria-label", `${head}: ${knob.title.toLowerCase()}`);
     say(title, `${head}: ${knob.title.toLowerCase()}`);
     say(hint, term ? facts.glossary[term].words : knob.words);
@@ -58,9 +58,9 @@ function tuning(actions) {
     say(text, String(settings[knob.option]));
     Object.assign(number, { min: knob.low, max: knob.high, ariaLabel: `${knob.title} ${knob.sign}` });
     setSlider(number, settings[knob.option], text.textContent);
-    while (lines.children.length < told.length) lines.append(h("p"));
-    while (lines.children.length > told.length) lines.lastChild?.remove();
-    told.forEach((words, i) => say(lines.children[i], words(model, kind)));
+    while (lines.children.length < sentences.length) lines.append(h("p"));
+    while (lines.children.length > sentences.length) lines.lastChild?.remove();
+    sentences.forEach((words, i) => say(lines.children[i], words(model, kind)));
   }
 
   return { element, update };

@@ -18,12 +18,12 @@ const capital = (/** @type {string} */ text) => text[0].toUpperCase() + text.sli
 /** A total variation: 0 where only rounding is left. @param {number} x */
 const distance = (x) => (x < ROUNDING ? "0 (exact)" : x < 0.00005 ? exact(x, 2) : four(x));
 
-/** Whether a rule is lossless: a sign and a word, a longer line, and the class that colours it. @param {Audit} found */
-function verdict(found) {
-  const { lossless, knob } = known(found.name);
-  if (!found.exact) return { words: "✕ no", title: "its output does not follow the target", css: "is-bad" };
+/** Whether a rule is lossless: a sign and a word, a longer line, and the class that colours it. @param {Audit} audit */
+function verdict(audit) {
+  const { lossless, knob } = known(audit.name);
+  if (!audit.exact) return { words: "✕ no", title: "its output does not follow the target", css: "is-bad" };
   if (lossless) return { words: "✓ yes", title: "its output follows the target exactly", css: "is-good" };
-  if (found.strict && knob) {
+  if (audit.strict && knob) {
     const sign = knob.low < Number(knob.exact) ? "≤" : "=";
     const words = `✓ yes, at ${knob.sign} ${sign} ${knob.exact}`;
     return { words, title: "with this number it is exact", css: "is-good" };
@@ -38,36 +38,36 @@ function verdict(found) {
 function findings(exact, model) {
   const { rules } = exact;
   const certain = model.q.every((row) => row.includes(1)) ? [oneHot(rules)] : [];
-  return [...certain, gain(rules, model), ...Object.values(rules).flatMap((found) => about(found, exact, model))];
+  return [...certain, gain(rules, model), ...Object.values(rules).flatMap((audit) => about(audit, exact, model))];
 }
 
-/** What there is to say of one rule. @type {(found: Audit, exact: LabExact, model: LabModel) => LabNote[]} */
-function about(found, { rules, ideal }, model) {
-  const { law, lossless, resamples, by_divergence: byDivergence, knob } = known(found.name);
-  if (law !== found.name) return [sameLaw(rules[law], found, model)];
-  if (resamples) return [openPositions(found, rules, ideal)];
+/** What there is to say of one rule. @type {(audit: Audit, exact: LabExact, model: LabModel) => LabNote[]} */
+function about(audit, { rules, ideal }, model) {
+  const { law, lossless, resamples, by_divergence: byDivergence, knob } = known(audit.name);
+  if (law !== audit.name) return [sameLaw(rules[law], audit, model)];
+  if (resamples) return [openPositions(audit, rules, ideal)];
   if (lossless) return [];
-  return [byDivergence ? near(found, model) : knob ? relaxed(found, knob, model) : lossy(found)];
+  return [byDivergence ? near(audit, model) : knob ? relaxed(audit, knob, model) : lossy(audit)];
 }
 
 /** Of a draft that is certain: what every lossless rule does with it. @param {LabAudits} rules */
 function oneHot(rules) {
   const lossless = Object.values(rules).filter(({ name }) => known(name).lossless);
-  const apart = (/** @type {Audit} */ found) =>
-    Math.max(...found.stop.map((chance, t) => Math.abs(chance - rules[VANILLA].stop[t])));
+  const apart = (/** @type {Audit} */ audit) =>
+    Math.max(...audit.stop.map((chance, t) => Math.abs(chance - rules[VANILLA].stop[t])));
   const gap = Math.max(...lossless.map(apart));
   const same = `all ${lossless.length} lossless rules keep ${four(rules[VANILLA].kept)}, and each number of tokens with the same chance`;
   const text = `q is 1 on one token, so p/q is p and never above 1: there is nothing to cap, and the masses telescope to token-wise tests. So ${same}${gap ? ` (up to rounding, ${exact(gap)})` : ""}.`;
   return { title: "The draft is certain.", text };
 }
 
-/** What a rule with one number gives up. @type {(found: Audit, knob: Knob, model: LabModel) => LabNote} */
-function relaxed(found, knob, { settings }) {
-  const { head } = known(found.name);
-  const keeps = `With ${knob.sign} = ${settings[knob.option]} it keeps ${four(found.kept)}`;
-  if (found.exact) return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact.` };
+/** What a rule with one number gives up. @type {(audit: Audit, knob: Knob, model: LabModel) => LabNote} */
+function relaxed(audit, knob, { settings }) {
+  const { head } = known(audit.name);
+  const keeps = `With ${knob.sign} = ${settings[knob.option]} it keeps ${four(audit.kept)}`;
+  if (audit.exact) return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact.` };
   const title = `${head} gives up exactness.`;
-  return { title, text: `${keeps}; what it writes differs from the target by ${distance(found.distance)}.` };
+  return { title, text: `${keeps}; what it writes differs from the target by ${distance(audit.distance)}.` };
 }
 
 /** Of a rule that another one writes down in another way. @type {(one: Audit, other: Audit, model: LabModel) => LabNote} */
@@ -103,44 +103,44 @@ function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
 
 const percentMore = (/** @type {number} */ x) => (x < 0.0095 ? "less than 1 %" : `${Math.round(100 * x)} %`);
 
-/** Of a rule that is not lossless and has no number that could make it so. @param {Audit} found */
-function lossy(found) {
-  const { head, loses } = known(found.name);
-  if (found.exact) return { title: `${head}.`, text: "On these numbers it is exact, but not in general." };
-  const off = `It keeps ${four(found.kept)}, but what it writes differs from the target by ${distance(found.distance)}`;
+/** Of a rule that is not lossless and has no number that could make it so. @param {Audit} audit */
+function lossy(audit) {
+  const { head, loses } = known(audit.name);
+  if (audit.exact) return { title: `${head}.`, text: "On these numbers it is exact, but not in general." };
+  const off = `It keeps ${four(audit.kept)}, but what it writes differs from the target by ${distance(audit.distance)}`;
   return { title: `${head} accepts too much.`, text: `${off}${loses ? `: ${loses}` : "."}` };
 }
 
-/** Of a rule that draws the rest of a block anew. @type {(found: Audit, rules: LabAudits, ideal: number) => LabNote} */
-function openPositions(found, { [USUAL]: usual }, ideal) {
-  const { head } = known(found.name);
+/** Of a rule that draws the rest of a block anew. @type {(audit: Audit, rules: LabAudits, ideal: number) => LabNote} */
+function openPositions(audit, { [USUAL]: usual }, ideal) {
+  const { head } = known(audit.name);
   const reaches =
-    Math.abs(found.kept - ideal) < 1e-9 * ideal ? `keeps the ideal ${four(ideal)}` : `keeps ${four(found.kept)}`;
-  if (found.extra < ROUNDING)
+    Math.abs(audit.kept - ideal) < 1e-9 * ideal ? `keeps the ideal ${four(ideal)}` : `keeps ${four(audit.kept)}`;
+  if (audit.extra < ROUNDING)
     return { title: head, text: `${reaches}, and on these numbers it needs no further target call.` };
   const rate = (/** @type {Audit} */ one) => four(one.committed / one.calls);
-  const price = `but needs ${four(found.extra)} further target calls a step`;
-  const text = `It ${reaches}, ${price}: ${rate(found)} tokens per target call against ${rate(usual)} for ${short(USUAL)}.`;
+  const price = `but needs ${four(audit.extra)} further target calls a step`;
+  const text = `It ${reaches}, ${price}: ${rate(audit)} tokens per target call against ${rate(usual)} for ${short(USUAL)}.`;
   return { title: `${head} pays for it.`, text };
 }
 
-/** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. @type {(found: Audit, model: LabModel) => LabNote} */
-function near(found, { settings: { divergence, tolerance } }) {
-  const { head } = known(found.name);
-  const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(found.kept)}`;
-  if (found.exact) {
-    const why = found.strict
+/** What FSD gives up, with the bound where there is one: tolerance · E[kept], by the chain rule. @type {(audit: Audit, model: LabModel) => LabNote} */
+function near(audit, { settings: { divergence, tolerance } }) {
+  const { head } = known(audit.name);
+  const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(audit.kept)}`;
+  if (audit.exact) {
+    const why = audit.strict
       ? "at a tolerance of 0 or less nothing passes that could change what is written"
       : "no position that it reaches has a divergence above 0 and within the tolerance";
     return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact: ${why}.` };
   }
-  const most = tolerance * found.kept;
+  const most = tolerance * audit.kept;
   const bound = divergence === "kl" || (divergence === "tv" && most < 1) ? `, at most T · E[τ] = ${four(most)}` : "";
-  const nats = `KL(output‖target) is ${four(found.divergence)} nats${bound}`;
+  const nats = `KL(output‖target) is ${four(audit.divergence)} nats${bound}`;
   const amount =
     divergence === "kl"
-      ? `${nats}; the total variation is ${distance(found.distance)}`
-      : `what it writes differs from the target by ${distance(found.distance)}${bound}`;
+      ? `${nats}; the total variation is ${distance(audit.distance)}`
+      : `what it writes differs from the target by ${distance(audit.distance)}${bound}`;
   return { title: `${head} gives up exactness.`, text: `${keeps}; ${amount}.` };
 }
 
@@ -158,14 +158,14 @@ function nearWords({ gamma, p, q, settings: { divergence, tolerance, mode } }, k
     ? `so tokens pass by D at ${where}`
     : "so no token passes by D, and the rule is exact here";
   const rows = kind === "step" ? " of the lumped rows" : "";
-  const found =
+  const apart =
     kind === "same"
       ? `Here ${name} is ${text(values[0])}`
       : `${name}${rows} by position: ${values.map(text).join(", ")}`;
   const exactly =
     mode === "exact-first" ? "vanilla, token by token" : "plain decoding, as every draft ends at its first token";
-  if (tolerance < 0) return `${found}. A tolerance below 0 lets nothing pass: this is ${exactly}.`;
-  return `${found}, ${lets}.`;
+  if (tolerance < 0) return `${apart}. A tolerance below 0 lets nothing pass: this is ${exactly}.`;
+  return `${apart}, ${lets}.`;
 }
 
 /** What happens to a token outside the tolerance. @param {LabModel} model */
@@ -217,13 +217,13 @@ function lawHint(vocab, gamma, shown) {
   return `All ${sequences}: the first ${shown} of ${gamma + 1}. What comes after them is added up.`;
 }
 
-/** How far a rule is from the target. @type {(found: Audit, shownDistance: number, shown: number, gamma: number) => string} */
-function lawSentence(found, shownDistance, shown, gamma) {
-  const name = capital(short(found.name));
-  if (found.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
+/** How far a rule is from the target. @type {(audit: Audit, shownDistance: number, shown: number, gamma: number) => string} */
+function lawSentence(audit, shownDistance, shown, gamma) {
+  const name = capital(short(audit.name));
+  if (audit.exact) return `${name} writes every sequence exactly as often as the target: total variation 0 (exact).`;
   const part =
     shown === gamma + 1 ? "" : `, and ${distance(shownDistance)} of it shows in the first ${plural(shown, "token")}`;
-  return `${name} misses the target by a total variation of ${distance(found.distance)}${part}: hatched / is too often, hatched \\ too rarely.`;
+  return `${name} misses the target by a total variation of ${distance(audit.distance)}${part}: hatched / is too often, hatched \\ too rarely.`;
 }
 
 // ---- about a simulation

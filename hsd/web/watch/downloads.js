@@ -11,15 +11,15 @@ const BEAT = 1500; // milliseconds between two looks
 async function follow({ say, here }) {
   let known = /** @type {string[] | null} */ (null);
   for (let coming = true; coming; ) {
-    const found = await ask("downloads").catch(() => null); // a server that is away says so elsewhere
-    if (found) {
-      const pairs = /** @type {Named[]} */ (found.here);
+    const state = await ask("downloads").catch(() => null); // a server that is away says so elsewhere
+    if (state) {
+      const pairs = /** @type {Named[]} */ (state.here);
       const fresh = known ? pairs.filter(({ name }) => !known?.includes(name)) : [];
       if (!known || fresh.length) here(pairs);
       known ??= pairs.map(({ name }) => name);
-      coming = found.coming;
+      coming = state.coming;
       const news = fresh.map(({ title }) => `✓ ${title} is here: choose it under Pair`);
-      say([...news, ...found.lines].join("; "), coming);
+      say([...news, ...state.lines].join("; "), coming);
     }
     if (coming) await new Promise((done) => setTimeout(done, BEAT));
   }

@@ -27,8 +27,9 @@ function today(query) {
   return new URLSearchParams({ ...FSD, prompt: TEXTS[text] ?? TEXTS.stories, ...Object.fromEntries(own), ...place });
 }
 
-/** The step in which a moment was: one for each event of a level and one for the target; of a tree, for each move in it. @type {(trace: Trace, moment: number) => number} */
+/** The step in which a moment was: one for each event of a level and one for the target; of a tree, for each move in it; null without a moment. @type {(trace: Trace, moment?: number) => number | null} */
 function stepOf({ steps }, moment) {
+  if (moment === undefined) return null;
   const levels = (/** @type {Step} */ step) => Math.max(step.depth, ...(step.growth ?? []).map(({ level }) => level));
   const tests = (/** @type {Step} */ step) => step.verdict?.decisions.length ?? 0;
   const moves = (/** @type {Step} */ step) => 3 + levels(step) * (step.growth?.length ? 2 : 1) + tests(step);

@@ -1,6 +1,5 @@
 // What links to Watch ask for, those of earlier versions too, and the options that made a trace, named as in a link.
 import { facts } from "../kit/facts.js";
-import { today } from "./former.js";
 
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
@@ -43,12 +42,10 @@ function back(from = "", shown = null) {
 }
 
 /**
- * {preset, file, where: {step, node, supposed}, own, swapped, options}. file: the name of one that was opened; own: each rule with its
- * own text; swapped: of those the second is looked at; options: of a run that is to be made, null where the link asks for none.
- * @param {URLSearchParams} address
+ * What a link asks for. file: the name of a file that was opened; own: each rule is shown with its own text; swapped: the
+ * second of these texts is on the stage; options: of a run to start, null where the link asks for none. @param {URLSearchParams} query
  */
-function read(address) {
-  const query = today(address);
+function read(query) {
   const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
   const [moment, node] = ["moment", "node"].map((name) => number(query.get(name)));

@@ -50,9 +50,9 @@ function entries(schema, names, hear) {
 
   function entry(/** @type {ListEntry} */ { usual, ...own }, /** @type {number} */ i) {
     const [id, one] = [`${names.id}-${i}`, { ...TYPED, ...schema.items, ...own }];
-    const made = kind(one)(one, { "id": id, "aria-labelledby": `${id}-title`, "aria-describedby": null }, hear);
+    const control = kind(one)(one, { "id": id, "aria-labelledby": `${id}-title`, "aria-describedby": null }, hear);
     const label = h("label.hp-name", { id: `${id}-title`, for: id }, one.title);
-    return { ...made, usual, element: h("div.hp-entry", label, made.parts) };
+    return { ...control, usual, element: h("div.hp-entry", label, control.parts) };
   }
 
   function show(/** @type {ListEntry[] | null} */ list) {

@@ -75,7 +75,7 @@ function law({ steps, setup }) {
   ];
   const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(places)}${half === null ? "" : ` ± ${half.toFixed(places)}`}`;
   const both = level ? ["both ", strong(level)] : [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
-  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, by Student's t over ${plural(steps.length, "step")}, told of ten or more`;
+  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, by Student's t over ${plural(steps.length, "step")}, shown for ten or more`;
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
 }
 

@@ -76,3 +76,5 @@ type SetupActions = {
   judge: (rule: string) => boolean;
   judging: () => string | null | undefined;
 };
+/** What reads links of earlier versions; few visitors come by one. */
+type FormerLinks = typeof import("./former.js");

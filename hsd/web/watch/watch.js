@@ -11,11 +11,11 @@ import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "../step/chips.js";
 import { follow } from "./downloads.js";
-import { stepOf } from "./former.js";
 import { asking, chip, explaining, files, folding, part, status } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
 
+const FORMER = ["show", "run", "fsd", "moment"]; // in links of earlier versions
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 
@@ -26,6 +26,7 @@ class Watch {
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
+  former = /** @type {FormerLinks | null} */ (null); // what reads links of earlier versions
   pair = ""; // the name of the one whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
   turn = 0; // how often something else was asked for: an answer that comes late is not shown
@@ -85,13 +86,15 @@ class Watch {
     await this.read();
   }
 
-  /** key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
+  /** Show what the address asks for. key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
   async read(key) {
+    const query = asked("watch");
+    if (FORMER.some((name) => query.has(name))) this.former = await import("./former.js");
     const source = this.sources.get(key);
     if (source && source === this.source) return;
     if (page.tab() === "watch") page.alert(""); // else the line is another screen's
     this.leave();
-    const { preset, file, where, options, ...beside } = links.read(asked("watch"));
+    const { preset, file, where, options, ...beside } = links.read(this.former?.today(query) ?? query);
     this.beside.want({ ...beside, step: where.step });
     if (source) return this.display(source, where);
     window.history.replaceState(null, "");
@@ -127,7 +130,7 @@ class Watch {
 
   // ---- whole traces
 
-  /** wished: what a link asked for and did not get, which stays to be run. @type {(name: string, where?: Place, wished?: Values | null) => Promise<void>} */
+  /** Show a recorded run. wished: options that a link asks for and that could not be run; the form keeps them. @type {(name: string, where?: Place, wished?: Values | null) => Promise<void>} */
   async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
     if (!reply) this.setup.preset.value = this.source?.link?.preset ?? "";
@@ -142,7 +145,7 @@ class Watch {
     return page.alert(`the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`);
   }
 
-  /** Whether the text is a trace. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<boolean>} */
+  /** Show the trace in a text and return whether it is one. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<boolean>} */
   async openTrace(text, where, file) {
     const reply = await this.answer("check", { text });
     if (reply) await this.showFile(reply, where, file);
@@ -163,7 +166,7 @@ class Watch {
 
   /** @type {(source: Source, opening: Opening) => void} */
   display(source, { step: given = 0, moment, node = null, supposed = null, live = false, fresh = false }) {
-    const step = moment === undefined ? given : stepOf(source.trace, moment);
+    const step = this.former?.stepOf(source.trace, moment) ?? given;
     const { trace, kind } = source;
     this.source = source;
     source.key ??= String(Math.random());
@@ -247,8 +250,7 @@ class Watch {
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. @param {Run} run */
   ended(run) {
     const { problem, trace, options } = run;
-    const { moment } = this.wanted;
-    const telling = moment === undefined || !trace ? run.telling : stepOf(trace, moment);
+    const telling = (trace && this.former?.stepOf(trace, this.wanted.moment)) ?? run.telling;
     this.run = null;
     this.wanted = {};
     this.setup.running(false);
@@ -285,8 +287,8 @@ class Watch {
     if (!this.source) return;
     const { kind, trace, run } = this.source;
     const over = Boolean(this.run) && this.run !== run;
-    const made = `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`;
-    chip("source", sourceWords(trace, kind, live, over), made).classList.toggle("is-live", kind === "run" && !over);
+    const origin = `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`;
+    chip("source", sourceWords(trace, kind, live, over), origin).classList.toggle("is-live", kind === "run" && !over);
   }
 
   /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. @param {string} name */
