@@ -53,7 +53,7 @@ function judge(view, given) {
     return /** @type {ReadTest} */ (read);
   });
   const at = Map.groupBy(decisions, ({ node }) => node);
-  const last = lastKept(given);
+  const last = decisions.findLast(({ accepted }) => accepted)?.node ?? 0;
   const path = new Set(pathTo(view, last));
   /** @type {Judged["verdict"]} */
   const verdict = (id) => {
@@ -89,9 +89,6 @@ function changesOf({ changes, decisions }) {
     return { ...change, earlier: before.filter(({ after }) => tested <= after) };
   });
 }
-
-/** The last node that a verdict keeps; 0 for none. @param {Pick<GivenVerdict, "decisions">} verdict */
-const lastKept = ({ decisions }) => decisions.findLast(({ accepted }) => accepted)?.node ?? 0;
 
 /** The test at a node that counts: the one that passed, else the last; null where there was none. @type {(judged: Judged, id: number) => ReadTest | null} */
 function decisive({ at }, id) {
@@ -206,5 +203,5 @@ const VERDICTS = {
 const differs = ({ kept, shadow }) => shadow !== null && shadow.kept !== kept;
 
 export { capped, changesOf, coinOf, copies, decisive, differs, divergenceName, draftedBy, draftsWords, exactly, fuzzy };
-export { judge, knobOf, lastKept, pathTo, ratio, reach, readAlone, readStep, rho, ruleInfo, ruleOf, settingsOf };
+export { judge, knobOf, pathTo, ratio, reach, readAlone, readStep, rho, ruleInfo, ruleOf, settingsOf };
 export { tapsOf, usualLength, VERDICTS, verdicts };
