@@ -147,7 +147,7 @@ function again(view, { rule, coins }) {
 
 /** The chances that 0 … γ tokens are kept, over all coins; null where the step does not tell. @type {(view: StepView, rule: string) => number[] | null} */
 function chances(view, rule) {
-  const known = view.step.kept_law[rule];
+  const known = view.step.kept_law?.[rule];
   if (known) return known;
   const thresholds = tests(view, rule).flatMap(({ threshold }) => threshold ?? []);
   return thresholds.length < view.step.nodes.length ? null : stops(thresholds, ruleInfo(rule).forward);

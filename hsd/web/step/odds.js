@@ -7,7 +7,7 @@ const HIGH = 24; // pixels of a chance of 1
 
 /** Both rules' chances in a step, side by side; "" where the trace does not tell them. @param {StepView} view */
 function odds({ step, own, shadow, sameRule, isTrie, deepest }) {
-  const known = (shadow && !sameRule ? [own, shadow] : [own]).filter(({ rule }) => step.kept_law[rule]);
+  const known = (shadow && !sameRule ? [own, shadow] : [own]).filter(({ rule }) => step.kept_law?.[rule]);
   if (!known.length || !step.drafted) return "";
   const words = `Chances of keeping 0 to ${deepest} of ${isTrie ? "these drafts" : "this draft"}, over all coins · ▾ this time`;
   const chart = (/** @type {Judged} */ judged) => {

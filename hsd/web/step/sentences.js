@@ -91,7 +91,7 @@ function verdictFacts(view, judged) {
     kind = info.drafts ? "drafts" : forward ? "root" : "leaves";
     stop = kind === "root" && !ended ? decisions.at(-1) : (passed.at(-1) ?? decisions.at(-1));
   } else if (!forward) stop ??= decisions[0];
-  const law = (view.original ? chances(view, judged.rule) : step.kept_law[judged.rule]) ?? [];
+  const law = (view.original ? chances(view, judged.rule) : step.kept_law?.[judged.rule]) ?? [];
   const average = step.expected_kept[judged.rule] ?? (law.length ? mean(law) : null);
   const exact = exactly(view, judged.rule);
   const tests = decisions.map((test) => testFacts(view, judged, test));
