@@ -54,7 +54,7 @@ def test_lessons_are_turned_guessed_and_explained_by_keyboard(visitors) -> None:
     page.locator(".hf-guess").nth(1).focus()
     page.keyboard.press("Enter")
     visitor.until(at(4, answered=True))
-    assert page.evaluate("document.activeElement.className") == "hf-answer"
+    assert page.evaluate("document.activeElement.matches('.hf-answer')")
     page.keyboard.press("ArrowRight")
     visitor.until(at(5))
     page.wait_for_url("**lesson=5**")

@@ -170,7 +170,7 @@ def test_the_folded_numbers_are_those_that_python_computes(visitors):
 def test_a_race_can_be_saved(visitors, tmp_path):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
-    buttons = visitor.page.locator(".hf-numbers .hf-tools")
+    buttons = visitor.page.locator(".hf-numbers .hp-row")
     found = race.recorded()["races"][0]["report"]["rows"]
     for line, row in zip(csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True):
         assert line["lane"] == row["case"]
@@ -391,7 +391,7 @@ def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors
     assert "acceptance length AL 2.75" in visitor.page.inner_text(".hf-times")
     visitor.until("location.search.includes('lanes=')")
     assert address(visitor)["lanes"] == "rule:hsd~gamma:4"
-    assert fake.url not in saved(visitor, visitor.page.locator(".hf-numbers .hf-tools").get_by_text("JSON"))
+    assert fake.url not in saved(visitor, visitor.page.locator(".hf-numbers .hp-row").get_by_text("JSON"))
 
 
 # ---- benchmarks
@@ -416,7 +416,7 @@ def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     visitor.page.get_by_role("radio", name="toy pair").check()
     visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
     assert table(visitor) == lines(TOY)
-    buttons = visitor.page.locator("[aria-label=Benchmark] > .hf-tools")
+    buttons = visitor.page.locator("[aria-label=Benchmark] > .hp-row")
     names = [line["case"] for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))]
     assert names == [row[0] for row in table(visitor)]
     assert json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
