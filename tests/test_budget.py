@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "hsd"
-COUNTED = (".py", ".c", ".js", ".html", ".css")
+COUNTED = (".py", ".c", ".h", ".js", ".html", ".css")
 
 
 def budgets() -> Iterator[tuple[tuple[str, ...], int]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +11,8 @@ from hsd.decoding.systems import ALONE, HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.exits import default_exits
-from hsd.models.groups import decoder_of
 from hsd.models.loading import fetch, hub, load_pair
+from hsd.models.loading.pair import PORTABLE, engine_for
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
 from hsd.space import PairSpec, Space
@@ -74,18 +75,18 @@ def chats(space: Space, name: str) -> bool:
     return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
 
 
-def load(choice: PairChoice, *engines: str | None) -> Pair:
+def load(choice: PairChoice, engines: Iterable[str | None] = (), systems: Iterable[str | None] = ()) -> Pair:
     """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
-    engines: of its runs; with "portable" a fetched pair is read by that engine, as is one that is not converted yet. On
-    a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
+    engines, systems: of its runs. A fetched pair that is converted is read by torch where they need it. On a ZeroGPU
+    Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
     """
     if choice.from_hub:
         pair = _load_models(choice)
-    elif choice.name in fetch.MODELS and ("portable" in engines or not fetch.find(choice.name)):
-        pair = load_pair(choice.name, engine="portable")
     else:
-        pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)
+        waits = choice.name in fetch.MODELS and not fetch.find(choice.name)
+        engine = PORTABLE if waits else engine_for(engines, systems)
+        pair = load_pair(choice.name, engine=engine, device="cpu" if device.zero_gpu() else None)
     settle_threads(pair)
     return pair
 
@@ -137,14 +138,14 @@ def describe(space: Space, name: str) -> dict[str, Any]:
 def levels(pair: Pair) -> dict[str, Any]:
     """Return models (their names, smallest first), the target's layers, and HiSpec's usual exits and thresholds.
 
-    A target whose layers cannot be told apart, such as one of the portable engine, has no layers and no exits.
+    A target whose layers cannot be told apart has no layers and no exits.
     """
-    models = [model.name for model in pair.models]
+    models, target = [model.name for model in pair.models], pair.target
     try:
-        exits = default_exits(pair.target)
+        exits = default_exits(target)
     except HsdError:
         return {"models": models, "layers": 0, "exits": [], "thresholds": []}
-    layers = len(decoder_of(pair.target.model).layers)  # type: ignore[attr-defined]
+    layers: int = target.layers  # type: ignore[attr-defined]
     thresholds = HISPEC_THRESHOLDS if len(exits) > 1 else ALONE
     return {"models": models, "layers": layers, "exits": exits, "thresholds": thresholds}
 

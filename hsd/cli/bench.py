@@ -25,7 +25,7 @@ from hsd.cli.arguments import load, output, progress, refuse
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
-from hsd.models.loading.pair import PORTABLE
+from hsd.models.loading.pair import PORTABLE, engine_for
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
 
@@ -48,8 +48,8 @@ def main(arguments: argparse.Namespace) -> int:
                 raise
             raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
         return 0
-    engine = PORTABLE if PORTABLE in (arguments.engine or ()) else None
-    if engine and len(arguments.engine) > 1:
+    engine = engine_for(arguments.engine or (), arguments.system or ())
+    if engine == PORTABLE and len(arguments.engine) > 1:
         raise HsdError("engine portable has models of its own: measure it in a run of its own")
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
         arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual(engine)

@@ -17,7 +17,7 @@ import torch
 from hsd.decoding.describe import Describer
 from hsd.decoding.options import PROPOSERS, RunOptions
 from hsd.decoding.record import work_of
-from hsd.decoding.systems import Levels, levels_of, longest_block, make_recorder, make_rounds
+from hsd.decoding.systems import Levels, engine_of, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
@@ -119,7 +119,7 @@ class Decoding(Iterator[Step]):
     def trace(self) -> Trace:
         """Return the trace of all steps so far."""
         setup = Setup(
-            options=_recorded(self.options, self._levels),
+            options=_recorded(self.pair, self.options, self._levels),
             pair=self.pair.name,
             models=[model_info(model) for model in self._levels.models],
             device=str(self.pair.target.device),
@@ -251,11 +251,11 @@ def model_info(model: LanguageModel) -> ModelInfo:
     )
 
 
-def _recorded(options: RunOptions, levels: Levels) -> Any:
+def _recorded(pair: Pair, options: RunOptions, levels: Levels) -> Any:
     """Return a trace's record of a run's options, with the models, exits and thresholds that were chosen for them."""
     proposer = "none" if options.system == "plain" else options.proposer
     gamma = 0 if proposer == "none" or options.levelled else options.gamma
     confidence = levels.stopping.least if levels.stopping else 0.0
     own = {name: list(getattr(levels, name)) for name in ("stack", "exits", "thresholds", "level_rules")}
-    drafting = {"proposer": proposer, "gamma": gamma, "confidence": confidence}
+    drafting = {"proposer": proposer, "gamma": gamma, "confidence": confidence, "engine": engine_of(pair, options)}
     return SetupOptions.of({**dict(options), **drafting, **own})

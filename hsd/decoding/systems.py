@@ -78,7 +78,12 @@ def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
     if not options.auto or options.copies:
         return None
     config = getattr(pair.draft, "stopping", None)
-    return Stopping.of(config, options.engine, options.confidence, options.sampling)
+    return Stopping.of(config, engine_of(pair, options), options.confidence, options.sampling)
+
+
+def engine_of(pair: Pair, options: RunOptions) -> str:
+    """Return the engine that computes a run, as the pair was loaded."""
+    return "portable" if getattr(pair.target, "portable", False) else options.engine
 
 
 def _starts(models: Sequence[LanguageModel]) -> Callable[[], Sequence[Session]]:

@@ -150,6 +150,8 @@ def default_exits(model: LanguageModel) -> tuple[int, ...]:
 
     One that was trained alone drafts for the whole model. A model of two layers has no second one: both are the same.
     """
+    if known := getattr(model, "exits", ()):  # torch has them, whatever else reads the model
+        return tuple(known[:2])
     layers, trained = len(decoder_of(_module(model)).layers), trained_exits(model)
     if trained and len(trained) < layers:
         return trained[:2]

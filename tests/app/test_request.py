@@ -177,11 +177,20 @@ def test_a_link_to_a_pair_that_is_not_here_says_how_to_get_it(monkeypatch):
         request(pair="smollm2")
 
 
-def test_the_portable_engine_is_loaded_where_it_is_asked_for(monkeypatch):
+def test_torch_is_loaded_where_a_run_needs_it_and_else_the_usual_engine(monkeypatch):
     asked: list[dict[str, object]] = []
     monkeypatch.setattr(fetch, "find", lambda name: "converted")
     monkeypatch.setattr(pairs, "load_pair", lambda name, **more: asked.append({"name": name, **more}))
     monkeypatch.setattr(pairs, "settle_threads", lambda pair: None)
-    for engine in ("eager", "portable"):
-        pairs.load(pairs.PairChoice("smollm2"), engine)
-    assert asked == [{"name": "smollm2", "device": None}, {"name": "smollm2", "engine": "portable"}]
+    runs = [
+        ("eager", "standard"),
+        ("portable", "standard"),
+        ("captured", "standard"),
+        (None, "hispec"),
+        (None, "plain"),
+    ]
+    for engine, system in runs:
+        pairs.load(pairs.PairChoice("smollm2"), [engine], [system])
+    assert [one["engine"] for one in asked] == [None, "portable", "torch", "torch", None]
+    pairs.load(pairs.PairChoice("tiny"), ["eager"], ["hispec"])
+    assert asked[-1]["name"] == "tiny"

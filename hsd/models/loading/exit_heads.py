@@ -17,12 +17,15 @@ NAMED = re.compile(r"exit-(\d+)\.safetensors")
 UNREADABLE = (OSError, SafetensorError, ValueError, RuntimeError)
 
 
+def exits_in(folder: Path | None) -> tuple[int, ...]:
+    """Return how many layers are before each exit that a folder has a head for, shallowest first."""
+    found = (NAMED.fullmatch(file.name) for file in folder.glob("exit-*.safetensors")) if folder else ()
+    return tuple(sorted(int(match[1]) for match in found if match))
+
+
 def load_exit_heads(folder: Path | None, target: Any) -> dict[int, ExitHead]:
     """Return a target's exit heads in a folder, {layers before the exit: head}. Raises HsdError for a bad file."""
-    files = sorted(folder.glob("exit-*.safetensors")) if folder else []
-    return {
-        int(found[1]): _load(file, int(found[1]), target) for file in files if (found := NAMED.fullmatch(file.name))
-    }
+    return {depth: _load(folder / f"exit-{depth}.safetensors", depth, target) for depth in exits_in(folder) if folder}
 
 
 def _load(file: Path, depth: int, target: Any) -> ExitHead:

@@ -6,7 +6,7 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,7 +25,7 @@ from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
-PORTABLE = "portable"
+PORTABLE, TORCH = ENGINES = "portable", "torch"
 KEPT_PAIRS = 2
 
 
@@ -86,11 +86,12 @@ def load_pair(
     tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map: "auto"
     spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit" or
     "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU (`hsd.models.packed`),
-    the default of a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
+    as torch does with a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
     default if there is one and the target ends its texts as it ends a turn. smaller: folders or Hub ids of models for a
     stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it
-    once: for decoding with the target alone and for its early exits. engine: "portable" for a fetched pair in integers
-    on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`).
+    once: for decoding with the target alone and for its early exits. engine, of a fetched pair: "portable", in integers
+    on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`), which is the default
+    there; or "torch", which early exits and captured steps need.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
     cannot be found or fetched, memory is too small, or the vocabularies differ.
@@ -102,9 +103,11 @@ def load_pair(
     where, note = _device(device), ""
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
-    if engine is not None:
-        if engine != PORTABLE:
-            raise HsdError(f"unknown engine {engine!r}: choose {PORTABLE}, or leave it out")
+    if engine not in (None, *ENGINES):
+        raise HsdError(f"unknown engine {engine!r}: choose {' or '.join(ENGINES)}, or leave it out")
+    if engine is None and name in FETCHED and where == "cpu" and not (dtype or quantize or device_map or smaller):
+        engine = PORTABLE if fetch.find_file(name) else None
+    if engine == PORTABLE:
         if target or draft or smaller or device not in (None, "cpu") or dtype or quantize or device_map:
             raise HsdError("the portable engine has one form: give the pair's name alone, with chat where it matters")
         return _load(_portable(name or next(iter(FETCHED)), chat))
@@ -127,6 +130,13 @@ def load_pair(
     draft_revision = draft_revision or (revision if draft == target else None)
     recipe = Recipe(both, target, draft, where, numbers, revision, draft_revision, device_map, quantize, chat, note)
     return _load(replace(recipe, smaller=tuple(smaller)))
+
+
+def engine_for(engines: Iterable[str | None], systems: Iterable[str | None]) -> str | None:
+    """Return what `load_pair` takes as engine for runs of these engines and systems; None for the usual one."""
+    if PORTABLE in {*engines}:
+        return PORTABLE
+    return TORCH if "captured" in {*engines} or "hispec" in {*systems} else None
 
 
 def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:

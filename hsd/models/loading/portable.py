@@ -10,6 +10,8 @@ from pathlib import Path
 
 from hsd.errors import HsdError
 from hsd.models.base import Pair
+from hsd.models.loading import fetch
+from hsd.models.loading.exit_heads import exits_in
 from hsd.models.loading.text import TokenizerCodec
 from hsd.models.small.files import config_of, load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
@@ -28,6 +30,7 @@ def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, 
         raise HsdError(f"{draft.name!r} is no head that this project trained: choose another engine") from None
     found = read_gguf(file)
     target = load_small(found, called["target"], called["revision"], taps)
+    target.exits = exits_in(draft.parent) if fetch.find(called["name"]) else ()
     tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, called["draft"], None)
     ends = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)

@@ -77,7 +77,8 @@ class Shape:
 class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
-    layers: how many it has. tapped: after how many of them hidden states are kept for a head, fixed here.
+    layers: how many it has. exits: where torch can leave it early, once it is converted. tapped: after how many layers
+    hidden states are kept for a head, fixed here.
     """
 
     device = torch.device("cpu")
@@ -88,7 +89,7 @@ class SmallModel:
         self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
     ) -> None:
         self.shape, self.name, self.revision, self.tapped = shape.check(), name, revision, tuple(tapped)
-        self.layers, self.threads = shape.layers, 1
+        self.layers, self.threads, self.exits = shape.layers, 1, tuple[int, ...]()
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()

@@ -10,6 +10,7 @@ import torch
 from small_gguf import tree_view
 from torch import Tensor
 
+import hsd
 from hsd.models.loading import fetch, load_pair
 from hsd.models.small.files import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
@@ -84,7 +85,7 @@ def test_it_is_the_model_and_the_head_that_torch_reads(
     model: SmallModel, head: SmallHead, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(fetch, "find", lambda name: FOLDER)
-    pair = load_pair("smollm2", device="cpu")
+    pair = load_pair("smollm2", engine="torch")
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")[:2000]
     ids = torch.tensor(pair.codec.tokenizer(text)["input_ids"][:200])  # type: ignore[attr-defined]
     targets, heads = [model.start(), pair.target.start()], [head.start(), pair.draft.start()]
@@ -97,3 +98,11 @@ def test_it_is_the_model_and_the_head_that_torch_reads(
     assert divergence(drafted[1], drafted[0]).mean() < 3e-3
     guessed = [session.forward(ids[:1], 1)[:, head.vocab] for session in heads]
     assert divergence(guessed[1], guessed[0]).mean() < 1e-2
+
+
+def test_on_a_cpu_the_fetched_pair_runs_on_this_engine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fetch, "find_file", lambda name: FILE)
+    for named in ({}, {"device": "cpu"}, {"engine": "portable"}):
+        assert load_pair("smollm2", **named).target.portable  # type: ignore[arg-type, attr-defined]
+    trace = hsd.run(load_pair("smollm2", device="cpu"), "The capital of France is", max_new_tokens=2)
+    assert (trace.setup.options.engine, trace.setup.models[-1].dtype) == ("portable", "int16, 4bit weights")
