@@ -217,6 +217,7 @@ class Stage {
 
   /** @param {Judged} judged @param {number} node */
   async openTest({ rule }, node) {
+    folds ??= await needed(import("./folds.js")).catch(() => null); // opened before, it would be drawn twice and lose the focus
     this.openBeside("decisions", this.board.element, () => this.player.selectNode(node));
     await this.drawFold("decisions");
     const { body } = this.folds.decisions;
