@@ -83,7 +83,7 @@ def test_a_frame_shows_lanes_and_controls_of_every_step_without_scrolling(visito
 
 @pytest.mark.recorded
 def test_a_frame_of_several_drafts_shows_their_tree_and_the_controls(visitors):
-    frame = visitors(width=600, height=400).open("?preset=four-drafts&embed=1", options=False)
+    frame = visitors(width=600, height=400).open("?preset=four-drafts&embed=1", options=False, folded=True)
     frame.until("document.querySelector('.hp-treebox').clientHeight > 150")
     tree, play = (frame.page.locator(css).bounding_box() for css in (".hp-treebox", ".hp-play"))
     assert tree["y"] + tree["height"] <= play["y"]
