@@ -14,7 +14,8 @@ from measuring import RESULTS, interval, table
 
 PAGE = Path(__file__).resolve().parents[2] / "assets" / "docs" / "engines.md"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
-OURS = ("torch", "wasm")
+OURS = ("native", "torch", "wasm")
+PLACES = {"native": "by the library", "wasm, Chromium": "in the browser"}
 Case = dict[str, Any]
 
 
@@ -150,13 +151,20 @@ def beside(_: list[Case], alike: list[Case]) -> str:
     """Our engines beside each peer, thread by thread."""
     plain = {(case["engine"], case["threads"]): case["speed"]["plain"][0] for case in alike}
     peers = dict.fromkeys(name for name, _ in plain if not name.startswith(OURS))
-    told = []
+    told: dict[str, list[str]] = {}
     for case in alike:
-        if case["engine"] == "wasm, Chromium":
-            value, count = case["speed"]["plain"][0], case["threads"]
-            each = [f"{value / plain[peer, count]:.2f} times {peer}'s" for peer in peers if (peer, count) in plain]
-            told += [f"on {threads(case)} {', '.join(each)}"] if each else []
-    return _sentence(f"plain decoding in the browser has {'; '.join(told)} speed") if told else ""
+        if place := PLACES.get(case["engine"]):
+            count, ways = case["threads"], {way: times[0] for way, times in case["speed"].items()}
+            best = max((way for way in ways if way != "plain"), key=lambda way: ways[way], default="plain")
+            each = [
+                f"{ways['plain'] / plain[peer, count]:.2f} times {peer}'s (with HSD at γ = {best.split()[-1]} "
+                f"{ways[best] / plain[peer, count]:.2f} times)"
+                for peer in peers
+                if (peer, count) in plain
+            ]
+            if each:
+                told.setdefault(place, []).append(f"on {threads(case)} {', '.join(each)}")
+    return " ".join(_sentence(f"plain decoding {place} has {'; '.join(these)} speed") for place, these in told.items())
 
 
 def paying(cases: list[Case], _: list[Case]) -> str:

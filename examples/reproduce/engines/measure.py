@@ -10,13 +10,14 @@ alike (turn.py):
 
 ready   seconds from the process's start to the first row, files in the system's cache; in the browser, from the press
         of the button on a page that has kept nothing and has its files from this machine
-passes  the time of a pass over 1 to 4 tokens after 100 others
+passes  the time of a pass over 1 to 8 tokens after 100 others
 speed   tokens per second after the first: ours plain and HSD at temperature 0.7, seeded; peers plain, the likeliest
 memory  the most that the process had, before rows are asked; model and library: megabytes on the disk
 rows    in the first round: the likeliest token after each token of the README, and how far from torch's rows
 
-What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Files that peers need are
-made in runs/engines, and kept. Writes assets/results/engines.json, and what it is writing is told as it goes.
+What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Every turn is also written
+as it ends, to turns.jsonl beside the files that peers need; these are made in runs/engines, and kept. Writes
+assets/results/engines.json, and what it is writing is told as it goes.
 """
 
 from __future__ import annotations
@@ -51,14 +52,17 @@ from hsd.models.small.text import FileTokenizer  # noqa: E402
 from hsd.models.timing import _processor  # noqa: E402
 
 NAME = "smollm2"
-OURS = ("torch", "wasm, wasmtime", "wasm, Chromium")
+OURS = ("native", "wasm, wasmtime", "wasm, Chromium", "torch")
 CONVERTED = ("torch", "OpenVINO, ONNX", "ONNX Runtime")  # need the float32 weights
 ENGINES = (*OURS, "llama.cpp", *CONVERTED[1:], "OpenVINO, GGUF")
 CASES = [(name, threads) for name in ENGINES for threads in (1, 2)]
-SCRIPTS = {"torch": "ours.py", "wasm, wasmtime": "ours.py", "wasm, Chromium": "browser.py"}
-WAYS: dict[str, dict[str, Any]] = {"plain": {"system": "plain"}, **{f"hsd {g}": {"gamma": g} for g in (1, 2, 3)}}
+SCRIPTS = {**dict.fromkeys(OURS, "ours.py"), "wasm, Chromium": "browser.py"}
+WAYS: dict[str, dict[str, Any]] = {
+    "plain": {"system": "plain"},
+    **{f"hsd {gamma}": {"gamma": gamma} for gamma in (1, 2, 3, 4, "auto")},
+}
 PROMPTS = ("Tell me a story about the sea.", "Write a Python function that adds two numbers.")
-WIDTHS, BEFORE, ROWS = (1, 2, 3, 4), 100, 512
+WIDTHS, BEFORE, ROWS = (1, 2, 3, 4, 6, 8), 100, 512
 LONGEST = 300  # seconds of a turn
 Found = dict[str, Any]
 
@@ -66,6 +70,9 @@ Found = dict[str, Any]
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--peers-python", default=sys.executable, help="a Python that has the peers")
+    parser.add_argument(
+        "--engines", nargs="+", choices=ENGINES, default=ENGINES, help="those to measure", metavar="NAME"
+    )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--new-tokens", type=int, default=64)
     parser.add_argument("--repetitions", type=int, default=15, help="passes of each width in a round")
@@ -85,7 +92,7 @@ def main() -> None:
         for turn in range(given.rounds):
             loads.append(os.getloadavg()[0])
             print(f"round {turn + 1} of {given.rounds}, load {loads[-1]:.2f}", flush=True)
-            for case in [case for case in CASES if case[0] not in missing]:
+            for case in [case for case in CASES if case[0] in given.engines and case[0] not in missing]:
                 found = one(case, job(given, gguf, folder, case, Path(rows) if turn == 0 else None))
                 if "missing" in found:
                     missing[case[0]] = found["missing"]
@@ -93,6 +100,8 @@ def main() -> None:
                 else:
                     rounds[case].append(found)
                     print(f"  {case[0]} {case[1]}: {told(found)}", flush=True)
+                    with (given.work / "turns.jsonl").open("a", encoding="utf-8") as turns:
+                        turns.write(json.dumps({"round": turn, "case": case, "load": loads[-1], **found}) + "\n")
         whole = {case: turns for case, turns in rounds.items() if case[0] not in missing}
         result = {
             "what": f"SmolLM2-135M-Instruct by several engines, in turn, {given.rounds} rounds: [median, least, most]",
@@ -152,10 +161,10 @@ def file_of(case: tuple[str, int], rows: Path) -> Path:
 
 def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[str, str]:
     """Write the files that engines read; return why some engines cannot be measured."""
-    missing: dict[str, str] = {}
+    missing = {name: "not measured in this run" for name in ENGINES if name not in given.engines}
 
     def make(names: tuple[str, ...], there: Path | None, *command: str | Path) -> None:
-        if there and there.exists():
+        if (there and there.exists()) or not {*names} & {*given.engines}:
             return
         try:
             ended = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=ROOT)

@@ -1,4 +1,4 @@
-"""This project's turn, see turn.py: by torch, or by the portable engine under wasmtime."""
+"""This project's turn, see turn.py: by torch, or by the portable engine, as a library or under wasmtime."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from turn import Job, Reader, main
 
 import hsd
 from hsd.app import browser
-from hsd.models.small.machine import THREADED
+from hsd.models.small import machine, sums
 from hsd.models.threads import use_threads
 
 
@@ -19,13 +19,16 @@ class Ours:
     """The pair's target."""
 
     def __init__(self, job: Job) -> None:
-        portable = job["engine"] == "wasm, wasmtime"
-        self.pair = hsd.load_pair("smollm2", engine="portable") if portable else hsd.load_pair("smollm2", device="cpu")
+        portable = job["engine"] != "torch"
+        if job["engine"] == "wasm, wasmtime":
+            machine.usable = sums.usable = list  # no library
+        self.pair = hsd.load_pair("smollm2", engine="portable" if portable else "torch")
         use_threads(self.pair.target, job["threads"])
         self.precision = self.pair.target.dtype
-        self.packages = ["wasmtime", "torch"] if portable else ["torch", "transformers"]
+        wasm = ["wasmtime"] if job["engine"] == "wasm, wasmtime" else []
+        self.packages = [*wasm, "torch", *([] if portable else ["transformers"])]
         converted = sorted(Path(job["folder"]).iterdir()) if job["folder"] else []
-        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), THREADED] if portable else converted)]
+        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), machine.THREADED] if portable else converted)]
         self.text = self.pair.target.start()
 
     @property
