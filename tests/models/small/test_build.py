@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 
 from hsd.models.small.build import COMPILER, TARGETS, build, can_build
-from hsd.models.small.machine import FOLDER, MODULE, THREADED
+from hsd.models.small.machine import FOLDER, MODULE, THREADED, usable
 
 BOTH = pytest.mark.parametrize("module", [MODULE, THREADED], ids=lambda module: module.stem)
 
@@ -36,3 +39,25 @@ def test_every_instruction_of_the_module_has_one_result_on_every_processor(modul
 @BOTH
 def test_the_module_is_small_enough_to_travel_with_a_page(module: Path):
     assert module.stat().st_size <= 60_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not can_build() or not which("qemu-aarch64"), reason="needs ziglang and Debian's qemu-user")
+def test_processors_agree_on_a_random_model(tmp_path: Path):
+    """`bits.c` in the machine code of each kind of processor, on ARM by emulation: one hash of all that it computes."""
+    flags = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-o"]
+    machines = {  # compiler flags, and what runs the program
+        "avx512": (["x86_64-linux-musl", "-mcpu=x86_64_v4+avx512vnni"], []),
+        "avx2": (["x86_64-linux-musl", "-mcpu=x86_64_v3"], []),
+        "neon": (["aarch64-linux-musl", "-mcpu=generic+dotprod"], ["qemu-aarch64", "-cpu", "max"]),
+    }
+    usable_here = {path.name.rpartition("-")[2].removesuffix(".so") for path, _ in usable()}
+    hashes = {}
+    for name, (target, runner) in machines.items():
+        if name == "neon" or name in usable_here:
+            source = Path(__file__).with_name("bits.c")
+            command = [sys.executable, "-m", "ziglang", "cc", *flags, tmp_path / name, "-target", *target, source]
+            subprocess.run(list(map(str, command)), check=True)
+            hashes[name] = subprocess.run([*runner, tmp_path / name], check=True, capture_output=True).stdout
+    assert len(hashes) > 1
+    assert len(set(hashes.values())) == 1
