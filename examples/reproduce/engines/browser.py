@@ -40,9 +40,9 @@ START = """async ({ folder, page, first }) => {
   const { engine, threaded, weights, head } = page.browser.files;
   window.files = { engine: url(engine), threaded: url(threaded), weights: at(weights), head: at(head) };
   await call("load", { told: page.browser.pair, files: window.files, picked: null });
-  const { asked } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
+  const { readRequest } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
   window.decode = async (given) => {
-    await call("begin", { asked: asked(given, page) });
+    await call("begin", { request: readRequest(given, page) });
     for (const steps of [[]]) for (;;) {
       const message = await call("next");
       steps.push(...message.steps);

@@ -219,6 +219,8 @@ def one(case: tuple[str, int], asked: Found) -> Found:
         found = dict(json.loads(lines[-1]))
     except (IndexError, ValueError):
         return {"missing": (errors.strip().splitlines() or ["it ended early"])[-1][:200]}
+    if "missing" in found:
+        return found
     return found | {"ready": float(ready[1]) if len(ready) > 1 else seconds}
 
 

@@ -16,7 +16,7 @@
 */
 #include "platform.h"
 
-enum { ROWS = 8, BLOCK = 32, PAGE = 64, CHUNK = 1 << 20 };
+enum { ROWS = 8, BLOCK = 32, PAGE = 64 };
 enum { MAX_LAYERS = 64, MAX_TAPS = 8, MAX_COLUMNS = 8192, MAX_IN = 8192, MAX_WIDTH = 128 };
 enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8 }; /* as GGUF numbers them */
 enum { TOGETHER_HEADS = 3, SHARES = 3, SPINS = 20000, STACK = 1 << 14 };
@@ -109,7 +109,7 @@ EXPORT(take) void *take(Engine *e, Size bytes) {
   if (bytes > (Size)1 << 31) return 0;
   bytes = (bytes + 63) & ~(Size)63;
   if (bytes > e->left) {
-    Size more = bytes - e->left < CHUNK ? CHUNK : bytes;
+    Size more = ((bytes < CHUNK ? CHUNK : bytes) + 65535) & ~(Size)65535; /* enough, also where it lies elsewhere */
     Byte *begin = e->more(more);
     if (!begin) return 0;
     if (begin != e->top + e->left) e->top = begin, e->left = 0;

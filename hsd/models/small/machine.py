@@ -69,6 +69,7 @@ LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
     ("Darwin", "x86_64"): [("engine-macos-x86_64.dylib", "AVX2", ("avx2_0",))],
     ("Windows", "AMD64"): [("engine-windows-x86_64.dll", "AVX2", ("avx2",))],
 }
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # for large pages
 WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 
@@ -101,7 +102,7 @@ class Native:
 
         def more(size: int) -> int:
             try:
-                room = mmap.mmap(-1, size)
+                room = mmap.mmap(-1, size, **PRIVATE)
             except (OSError, ValueError, OverflowError):
                 return 0
             with suppress(AttributeError, OSError):  # large pages, where the system has them

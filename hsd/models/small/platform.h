@@ -43,8 +43,14 @@ INLINE W larger(W x, W y) { return __builtin_elementwise_max(x, y); }
 INLINE W smaller(W x, W y) { return __builtin_elementwise_min(x, y); }
 #endif
 
-/* Memory that is zero, from the host; 0 where there is none. */
+/* Memory that is zero, from the host, in multiples of 64 KiB; 0 where there is none. It comes in chunks of at least so many
+   bytes: to a process in large ones, of which the system can make large pages, and touches none before it is used. */
 typedef void *More(Size bytes);
+#ifdef __wasm__
+enum { CHUNK = 1 << 20 };
+#else
+enum { CHUNK = 64 << 20 };
+#endif
 
 /* Threads: whether they can be had, and how one sleeps until a number changes. */
 #if defined __wasm__ && !defined __wasm_atomics__

@@ -151,3 +151,17 @@ def test_an_engine_that_is_let_go_leaves_no_thread_and_no_crash():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
     assert (done.returncode, done.stdout.strip()) == (0, "left"), done.stderr
     assert isinstance(open_machine(), Native)
+
+
+@pytest.mark.parametrize("name", [Wasm.name, *NAMES])
+def test_memory_of_any_size_is_all_there_and_nobody_elses(monkeypatch: pytest.MonkeyPatch, name: str):
+    pytest.importorskip("wasmtime")
+    monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
+    engine = Engine()
+    sizes = [5_000_000, 100, 1_040_000, 70_000, 3_000_000, 1_048_500, 64, 2_100_000, 1_000_000, 65_536]
+    places = [engine.take(size) for size in sizes]
+    for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        engine.write(place, size, bytes([i + 1]) * size)
+    for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
+        held = engine.numbers(place, size // 4).view(torch.uint8)
+        assert bool((held == i + 1).all())
