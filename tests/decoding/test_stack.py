@@ -109,7 +109,7 @@ def models(seed: int, count: int = 3) -> list[TableModel]:
 class Exactly(Sampling):
     """Sampling at temperature 1 in float64; float32 would end at 1e-7."""
 
-    def probabilities(self, logits: Tensor) -> Tensor:
+    def probabilities(self, logits: Tensor, exact: bool = False) -> Tensor:
         return logits.softmax(-1)
 
 

@@ -30,7 +30,8 @@ def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, 
         raise HsdError(f"{draft.name!r} is no head that this project trained: choose another engine") from None
     found = read_gguf(file)
     target = load_small(found, called["target"], called["revision"], taps)
-    target.exits = exits_in(draft.parent) if fetch.find(called["name"]) else ()
+    if called["name"] in fetch.MODELS and fetch.find(called["name"]):
+        target.exits = exits_in(draft.parent)
     tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, called["draft"], None)
     ends = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
