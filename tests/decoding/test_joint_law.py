@@ -90,6 +90,7 @@ def test_several_drafts_follow_the_target(rule: str, tree: str):
     assert chi_square_p(first_tokens(ENDING, 3, range(500), **options), exact_law(ENDING, 3)) > 1e-4
 
 
+@pytest.mark.slow
 def test_trees_that_run_out_of_tokens_follow_the_target():
     """Four drafts with different first tokens, of a vocabulary of three."""
     pair = toy_pair((0.2, 0.5, 0.3), (0.6, 0.1, 0.3))

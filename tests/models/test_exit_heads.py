@@ -87,6 +87,7 @@ def test_greedy_text_is_the_plain_one(folder: Path, quantize: str | None, how: d
     assert hsd.run(pair, PROMPT, system="hispec", **asked, **how).tokens == plain.tokens
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", [pytest.param("tokenwise", marks=pytest.mark.slow), "hsd"])
 def test_three_tokens_follow_the_target(folder: Path, rule: str):
     """Those that the exit cannot draft included; it drafts two at a time."""

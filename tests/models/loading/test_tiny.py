@@ -86,6 +86,7 @@ def test_four_tokens_of_a_system_with_levels_follow_the_target(tiny: Pair, syste
     assert chi_square_p(counts, token_law(tiny, PROMPT, 4, top_k=3)) > 1e-4
 
 
+@pytest.mark.slow
 def test_three_tokens_of_hispec_follow_the_target(tiny: Pair):
     options = {"system": "hispec", "thresholds": (1, 2), "top_k": 3, "max_new_tokens": 8}
     counts = first_tokens(tiny, 3, range(200), prompt=PROMPT, **options)

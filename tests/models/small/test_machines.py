@@ -55,8 +55,7 @@ USABLE = usable()
 
 
 @needs_library
-@pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(("name", "threads"), [*zip(NAMES, (2, 1), strict=False)])
 def test_a_library_gives_the_bits_of_the_module(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int):
     pytest.importorskip("wasmtime")
     wanted = rows_by(Wasm.name, folder, monkeypatch, 1)
