@@ -156,15 +156,15 @@ def beside(_: list[Case], alike: list[Case]) -> str:
         if place := PLACES.get(case["engine"]):
             count, ways = case["threads"], {way: times[0] for way, times in case["speed"].items()}
             best = max((way for way in ways if way != "plain"), key=lambda way: ways[way], default="plain")
-            each = [
-                f"{ways['plain'] / plain[peer, count]:.2f} times {peer}'s (with HSD at γ = {best.split()[-1]} "
-                f"{ways[best] / plain[peer, count]:.2f} times)"
+            told.setdefault(place, []).extend(
+                f"{ways['plain'] / plain[peer, count]:.2f} times as fast as {peer} on {threads(case)} "
+                f"(HSD at γ = {best.split()[-1]}: {ways[best] / plain[peer, count]:.2f} times)"
                 for peer in peers
                 if (peer, count) in plain
-            ]
-            if each:
-                told.setdefault(place, []).append(f"on {threads(case)} {', '.join(each)}")
-    return " ".join(_sentence(f"plain decoding {place} has {'; '.join(these)} speed") for place, these in told.items())
+            )
+    return " ".join(
+        _sentence(f"plain decoding {place} is {', '.join(these)}") for place, these in told.items() if these
+    )
 
 
 def paying(cases: list[Case], _: list[Case]) -> str:
