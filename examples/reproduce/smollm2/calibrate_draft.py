@@ -208,13 +208,12 @@ def engine_costs(pair: hsd.Pair) -> dict[str, Cost]:
 def measured_rows() -> dict[str, float]:
     """What a further row costs, in passes over one, as it was measured on a quiet machine."""
     passes = {"eager": json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))["passes"]}
-    for entry in json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))["engines"]:
-        engine = {("wasm, wasmtime", 2): "portable", ("wasm, Chromium", 1): "browser"}.get(
-            (entry["engine"], entry["threads"])
-        )
-        if engine:
-            passes[engine] = {width: median for width, (median, *_) in entry["passes"].items()}
-    return {engine: (found[WIDE] / found["1"] - 1) / (int(WIDE) - 1) for engine, found in passes.items()}
+    measured = json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))["engines"]
+    found = {(entry["engine"], entry["threads"]): entry["passes"] for entry in measured}
+    wasm = found.get(("wasm, Chromium", 1), found["wasm, wasmtime", 1])  # the same module where no browser was measured
+    for engine, times in {"portable": found["native", 2], "browser": wasm}.items():
+        passes[engine] = {width: median for width, (median, *_) in times.items()}
+    return {engine: (times[WIDE] / times["1"] - 1) / (int(WIDE) - 1) for engine, times in passes.items()}
 
 
 def step_of(pair: hsd.Pair, times: int = 80) -> float:
