@@ -36,7 +36,7 @@ from hsd.models.timing import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT, GOAL = "Once upon a time there was a", 1 / 3
-PAIRS = {"tiny": ("tiny", None), "smollm2, torch": ("smollm2", None), "smollm2, portable": ("smollm2", "portable")}
+PAIRS = {"tiny": ("tiny", None), "smollm2, torch": ("smollm2", "torch"), "smollm2, portable": ("smollm2", "portable")}
 LOOP = "while True: pass"
 WAIT = 240  # seconds for one command
 

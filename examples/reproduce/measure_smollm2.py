@@ -48,7 +48,7 @@ def main() -> None:
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    pair = hsd.load_pair("smollm2")
+    pair = hsd.load_pair("smollm2", engine="torch")
     threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {

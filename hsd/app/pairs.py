@@ -85,7 +85,7 @@ def load(choice: PairChoice, engines: Iterable[str | None] = (), systems: Iterab
         pair = _load_models(choice)
     else:
         waits = choice.name in fetch.MODELS and not fetch.find(choice.name)
-        engine = PORTABLE if waits else engine_for(engines, systems)
+        engine = PORTABLE if waits else engine_for({*engines} - {"eager"}, systems)  # which is the form's default
         pair = load_pair(choice.name, engine=engine, device="cpu" if device.zero_gpu() else None)
     settle_threads(pair)
     return pair

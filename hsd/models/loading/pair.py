@@ -133,10 +133,10 @@ def load_pair(
 
 
 def engine_for(engines: Iterable[str | None], systems: Iterable[str | None]) -> str | None:
-    """Return what `load_pair` takes as engine for runs of these engines and systems; None for the usual one."""
+    """Return what `load_pair` takes as engine for runs of these engines, as far as they were named, and systems."""
     if PORTABLE in {*engines}:
         return PORTABLE
-    return TORCH if "captured" in {*engines} or "hispec" in {*systems} else None
+    return TORCH if {"captured", "eager"} & {*engines} or "hispec" in {*systems} else None
 
 
 def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:

@@ -62,9 +62,9 @@ def names() -> list[str]:
 def usual(engine: str | None = None) -> str:
     """Return the default pair of the app and the command line: a fetched one if there is one, else the toy.
 
-    engine: if one is named, always a fetched pair: the toy does not run on it.
+    engine: with "portable" always a fetched pair: the toy does not run on it.
     """
-    if engine:
+    if engine == "portable":
         return next(iter(FETCHED))
     return next(filter(fetch.find, FETCHED), next(iter(EMBEDDED)))
 

@@ -41,19 +41,7 @@ LETTERS = {
     "i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double,
     "m": MEMORY,
 }  # fmt: skip
-NOTHING = {
-    "pack",
-    "layer",
-    "tap",
-    "cut",
-    "move",
-    "shut",
-    "soften",
-    "surplus",
-    "help",
-    "share",
-    "dismiss",
-}
+NOTHING = frozenset(["pack", "layer", "tap", "cut", "move", "shut", "soften", "surplus", "help", "share", "dismiss"])
 NUMBERS = {"forward", "guess", "pick"}  # return an int, those above nothing, all others a place
 
 V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
@@ -210,8 +198,8 @@ def _features() -> frozenset[str]:
     with suppress(OSError, subprocess.SubprocessError, AttributeError):
         if platform.system() == "Linux":
             lines = Path("/proc/cpuinfo").read_text().splitlines()
-            told = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-            return frozenset(told.partition(":")[2].split())
+            features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+            return frozenset(features.partition(":")[2].split())
         if platform.system() == "Darwin":
             command = ["/usr/sbin/sysctl", "-n", "hw.optional.avx2_0"]
             has = subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip() == "1"

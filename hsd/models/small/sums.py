@@ -19,6 +19,7 @@ LONG, LANES = 4096, 8  # numbers of a row from which on it pays; of which a row 
 
 @cache
 def _library() -> Any:
+    """Return the functions of the fastest library that loads here, None where there is none."""
     for file, _ in usable():
         try:
             return load_library(file)
@@ -28,9 +29,11 @@ def _library() -> Any:
 
 
 def _fits(*rows: Tensor) -> bool:
-    width = rows[0].shape[-1]
-    same = all(row.dtype == torch.float32 and row.device.type == "cpu" and row.is_contiguous() for row in rows)
-    return same and width >= LONG and width % LANES == 0 and _library() is not None
+    """Return whether C may read these tensors: of one shape, with long rows of float32, contiguous on the CPU."""
+    shape, width = rows[0].shape, rows[0].shape[-1]
+    if width < LONG or width % LANES or any(row.shape != shape or row.dtype != torch.float32 for row in rows):
+        return False
+    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and _library() is not None
 
 
 def soften(logits: Tensor, temperature: float) -> Tensor | None:
@@ -46,7 +49,7 @@ def soften(logits: Tensor, temperature: float) -> Tensor | None:
 
 def surplus(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor] | None:
     """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (n, V), with factors (n,): (n,) float64 each."""
-    if not _fits(p, q):
+    if not _fits(p, q) or len(a) < len(p) or (b is not None and len(b) < len(p)):
         return None
     (rows, width), found = q.shape, torch.empty(len(q), 2, dtype=torch.float64)
     of_p, of_q = a.tolist(), [1.0] * rows if b is None else b.tolist()

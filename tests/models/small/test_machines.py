@@ -138,6 +138,12 @@ def test_short_rows_and_other_numbers_are_left_to_torch():
         assert sums.soften(row, 1.0) is None
 
 
+def test_rows_of_other_shapes_are_never_read_by_the_library():
+    p, q, one = torch.ones(2, 8192), torch.ones(2, 8192), torch.ones(2)
+    for wrong in ((p, torch.ones(2, 4096), one), (p[:1], q, one), (p, q, one[:1]), (p, q, one, one[:1])):
+        assert sums.surplus(*wrong) is None
+
+
 @needs_library
 def test_an_engine_that_is_let_go_leaves_no_thread_and_no_crash():
     program = (
