@@ -220,9 +220,10 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     """Decode again with the random numbers recorded in `trace`: the same models give the same tokens."""
     o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
-    # their own: such records do not hold them all, and one that was made with tracing off holds none.
-    recorded = o.draft.drafts == 1 and not o.levels.thresholds and all(step.verdict for step in trace.steps)
-    numbers = Recorded([_numbers_of(step) for step in trace.steps]) if recorded else Streams(o.seed)
+    # their own: such records do not hold them all, nor do those of another engine, or made with tracing off.
+    held = [one for one in map(_numbers_of, trace.steps) if one]
+    recorded = o.draft.drafts == 1 and not o.levels.thresholds and len(held) == len(trace.steps)
+    numbers = Recorded(held) if recorded else Streams(o.seed)
     proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
     options = RunOptions(**o.flat() | {"gamma": o.draft.gamma or 1, "proposer": proposer, "engine": "eager"})
     decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
@@ -232,10 +233,13 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     return decoding.trace()
 
 
-def _numbers_of(step: Step) -> RoundNumbers:
-    verdict = step.verdict
-    after = [verdict.residual.draw, *verdict.extra_draws] if verdict and verdict.residual else []
-    return RoundNumbers([n.draw for n in step.nodes], [n.coin for n in step.nodes], after)
+def _numbers_of(step: Step) -> RoundNumbers | None:
+    residual = step.verdict.residual if step.verdict else None
+    draws, after = [node.draw for node in step.nodes], [residual.draw] if residual else []
+    if step.verdict is None or None in (*draws, *after):
+        return None
+    after += step.verdict.extra_draws
+    return RoundNumbers(draws, [node.coin for node in step.nodes], after)  # type: ignore[arg-type]
 
 
 def model_info(model: LanguageModel) -> ModelInfo:

@@ -15,8 +15,8 @@ DraftedId = Annotated[int, Field(ge=1, le=Most.NODES)]
 class Node(Token):
     """A drafted token. `p` and `q` are what target and draft gave it.
 
-    `draw` is the random number that drew it from the draft; `coin` is the one that belongs to its position in
-    every rule's tests, whether or not a rule came to use it.
+    `draw` is the number that drew it from the draft, None where another engine drew it by a race; `coin` is the one
+    that belongs to its position in every rule's tests, whether or not a rule came to use it.
     """
 
     id: DraftedId
@@ -24,7 +24,7 @@ class Node(Token):
     p: Probability
     q: Probability
     order: Count
-    draw: Probability
+    draw: Probability | None
     coin: Coin
 
 
@@ -140,7 +140,7 @@ class Residual(Record):
 
     A residual is max(weight·p − q, 0), and `mass` its sum before it was normalised, with the p that was valid by then.
     Both are absent when the token is a bonus, drawn from the target, and where a rule names the likeliest of a row and
-    draws nothing; an infinite weight is all of p, without a mass.
+    draws nothing; an infinite weight is all of p, without a mass. `draw` is None where another engine drew by a race.
     """
 
     node: NodeId
@@ -149,7 +149,7 @@ class Residual(Record):
     rest: Probability
     weight: Positive | None = None
     mass: Positive | None = None
-    draw: Probability
+    draw: Probability | None
 
 
 class Change(Record):

@@ -146,7 +146,7 @@ interface TreeNode {
   p: number;
   q: number;
   order: number;
-  draw: number;
+  draw: number | null;
   coin: number;
 }
 interface Path {
@@ -230,7 +230,7 @@ interface Residual {
   rest: number;
   weight: Real | null;
   mass: Real | null;
-  draw: number;
+  draw: number | null;
 }
 interface Grown {
   token: number;

@@ -169,7 +169,8 @@ function drawSentence(/** @type {View} */ view, /** @type {Residual} */ { draw }
   if (!view.drawn) return null;
   const { piece, origin, outcome } = view.drawn;
   const likeliest = recipeOf(view.rule, settingsOf(view.options))?.follow;
-  const start = likeliest ? "Nothing is drawn: the likeliest token is " : `The draw number ${number(draw)} picked `;
+  const by = draw === null ? "A race in another engine picked " : `The draw number ${number(draw)} picked `;
+  const start = likeliest ? "Nothing is drawn: the likeliest token is " : by;
   const chance = outcome && !likeliest ? ` It had a chance of ${percent(outcome.probability)}.` : "";
   return h("p.hp-note", prose([start, { piece, origin, cells: 18 }, `.${chance}`]));
 }

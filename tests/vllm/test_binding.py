@@ -1,0 +1,192 @@
+"""How the plugin takes hold of vLLM: by name, in versions whose signatures are recorded, or not at all."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+
+from hsd.errors import HsdError
+from hsd.vllm import Settings, binding, settings_of
+from hsd.vllm.binding import HOOKS, SAMPLER
+from hsd.vllm.watcher import Watcher
+
+SIGNATURES = json.loads(Path(__file__).with_name("signatures.json").read_text())
+
+
+def standing_for(names: list[str], body: str = "return None"):
+    space: dict = {}
+    exec(f"def function({', '.join(f'{name}=None' for name in names)}):\n    {body}", space)
+    return space["function"]
+
+
+@pytest.fixture(params=SIGNATURES)
+def engine(request, monkeypatch):
+    """Modules with the functions of a version of vLLM, which do nothing."""
+    for place, names in SIGNATURES[request.param].items():
+        module, _, path = place.partition(":")
+        parts = module.split(".")
+        for end in range(1, len(parts) + 1):
+            name = ".".join(parts[:end])
+            if not hasattr(sys.modules.get(name), "planted"):
+                planted = ModuleType(name)
+                planted.planted, planted.__path__ = True, []
+                monkeypatch.setitem(sys.modules, name, planted)
+        owner, *rest = sys.modules[module], *path.split(".")
+        if len(rest) > 1:
+            if not hasattr(owner, rest[0]):
+                setattr(owner, rest[0], type(rest[0], (), {}))
+            owner = getattr(owner, rest[0])
+        setattr(owner, rest[-1], standing_for(names))
+    monkeypatch.setattr(Watcher, "here", None)
+    return sys.modules
+
+
+def worker_of(engine) -> type:
+    return engine["vllm.v1.worker.worker_base"].WorkerBase
+
+
+def config(given=None, v2: bool = False):
+    return SimpleNamespace(additional_config=given, use_v2_model_runner=v2)
+
+
+def test_every_hook_is_found(engine):
+    for hook in HOOKS:
+        assert callable(hook.find()[2])
+
+
+def test_a_missing_argument_is_named(engine):
+    engine[SAMPLER].rejection_sample = standing_for(["draft_token_ids"])
+    with pytest.raises(HsdError, match=r"rejection_sample of this vLLM has no argument 'num_draft_tokens'"):
+        binding.VERIFY.find()
+
+
+def test_a_missing_function_is_named(engine):
+    del engine[SAMPLER].generate_uniform_probs
+    with pytest.raises(HsdError, match=r"this vLLM has no vllm\.v1\.sample\.rejection_sampler\.generate_uniform_probs"):
+        binding.COINS.find()
+
+
+@pytest.mark.parametrize("given", [None, {}, {"other": 1}])
+def test_a_server_that_did_not_ask_is_left_alone(engine, given):
+    before = vars(engine[SAMPLER]).copy()
+    binding.prepare()
+    worker_of(engine)(vllm_config=config(given))
+    assert vars(engine[SAMPLER]) == before
+    assert binding.steps_of_worker(None) is None
+
+
+def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
+    binding.prepare()
+    with caplog.at_level(logging.INFO, "vllm.plugins.hsd"):
+        worker_of(engine)(vllm_config=config({"hsd": {"record": 0.5, "rule": "hsd"}}))
+    (line,) = caplog.messages
+    assert "records 50% of the requests" in line
+    assert "verifies by hsd" in line
+    assert "#55005" in line
+    spread = engine[SAMPLER].expand_batch_to_tokens
+    values, ends = torch.tensor([0.0, 2.0, 3.0]), torch.tensor([2, 2, 5], dtype=torch.int32)
+    assert spread(values, ends, 5, replace_from=0, replace_to=1).tolist() == [1, 1, 3, 3, 3]
+    assert len(engine[SAMPLER].apply_sampling_constraints(torch.empty(0, 4))) == 0
+    assert binding.steps_of_worker(None)["entries"] == []
+
+
+@pytest.mark.parametrize(
+    ("given", "v2", "words"),
+    [
+        ({"hsd": {"recrod": 1}}, False, r"hsd\.recrod in --additional-config: .*it takes record, next"),
+        ({"hsd": {"record": 2}}, False, r"hsd\.record .*less than or equal to 1"),
+        ({"hsd": {"rule": "fuzzy"}}, False, r"hsd\.rule"),
+        ({"hsd": 1}, False, r"^hsd: hsd in --additional-config"),
+        ({"hsd": {"record": 1}}, True, "VLLM_USE_V2_MODEL_RUNNER=0"),
+    ],
+)
+def test_bad_input_is_one_line_and_the_server_goes_on(engine, caplog, given, v2, words):
+    binding.prepare()
+    with caplog.at_level(logging.INFO, "vllm.plugins.hsd"):
+        worker_of(engine)(vllm_config=config(given, v2))
+    (line,) = caplog.messages
+    assert pytest.importorskip("re").search(words, line)
+    assert "\n" not in line
+    assert Watcher.here is None
+
+
+def test_which_requests_are_recorded():
+    assert settings_of({"hsd": {}}) == Settings()
+    some = Settings(record=0.25, next=2)
+    assert [some.wants("x", None, begun) for begun in range(2)] == [True, True]
+    share = sum(some.wants(f"request-{i}", None, 9) for i in range(2_000)) / 2_000
+    assert 0.2 < share < 0.3
+    assert some.wants("x", True, 9)
+    assert some.wants("x", "a label", 9)
+    assert not Settings(record=1).wants("x", False, 0)
+
+
+# ---- the worker's part, with a runner that is planted
+
+
+class Runner:
+    """The parts of a runner of vLLM that the recorder reads."""
+
+    def __init__(self, *names: str) -> None:
+        self.input_batch = SimpleNamespace(req_ids=list(names))
+        self.requests = {name: SimpleNamespace(sampling_params=None, prompt_token_ids=[1]) for name in names}
+        self.discard_request_mask = SimpleNamespace(np=np.zeros(len(names), dtype=bool))
+
+
+def test_a_broken_recorder_breaks_no_request(monkeypatch, caplog):
+    watcher = Watcher(Settings(record=1), None)
+    monkeypatch.setattr(watcher, "_begin", lambda *_: 1 / 0)
+    output = SimpleNamespace(sampled_token_ids=torch.zeros(1, 1))
+    for _ in range(5):
+        given = {"self": Runner("one"), "logits": torch.zeros(1, 4), "spec_decode_metadata": None}
+        assert watcher.sample(given, lambda: output) is output
+    assert len(caplog.messages) == 3  # then it has given up
+    assert "nothing more is recorded" in caplog.messages[-1]
+
+
+def test_requests_that_are_gone_are_forgotten():
+    watcher = Watcher(Settings(), None)
+    for at in range(500):
+        assert watcher._wanted(Runner(f"request-{at}")) == []
+    assert len(watcher._known) < 100
+
+
+def metadata(*temperatures: float):
+    cold = [not temperature for temperature in temperatures]
+    return SimpleNamespace(
+        all_greedy=all(cold), all_random=not any(cold), temperature=torch.tensor(temperatures), generators={}
+    )
+
+
+def test_a_batch_is_verified_by_the_rule_as_each_request_alone():
+    from hsd.rules import RULES
+
+    generator = torch.Generator().manual_seed(5)
+    watcher = Watcher(Settings(rule="hsd"), None)
+    sizes, vocab = [3, 0, 2], 8
+    logits, q = torch.randn(5, vocab, generator=generator), torch.rand(5, vocab, generator=generator)
+    q /= q.sum(-1, keepdim=True)
+    tokens, coins = torch.multinomial(q, 1, generator=generator)[:, 0], torch.rand(5, generator=generator).double()
+    watcher.uniform = lambda *_: coins
+    given = {
+        "draft_token_ids": tokens.int(), "num_draft_tokens": sizes, "max_spec_len": 3, "draft_probs": q,
+        "target_logits": logits, "bonus_token_ids": torch.tensor([[7], [7], [7]]), "synthetic_mode": False,
+        "sampling_metadata": metadata(1.0, 1.0, 0.0),
+    }  # fmt: skip
+    committed = watcher.verify(given, lambda: pytest.fail("vLLM's own verification was called"))
+    p = logits.softmax(-1)
+    kept = int(RULES["hsd"].law(torch.cat([p[:3], p[:1]]), q[:3], tokens[:3]).kept(coins[:3]))
+    assert committed.dtype == torch.int32
+    assert committed[0, :kept].tolist() == tokens[:kept].tolist()
+    assert committed[0].tolist().count(-1) == 3 - kept
+    assert committed[1].tolist() == [7, -1, -1, -1]  # drafted nothing: the bonus token
+    same = [int(a == b) for a, b in zip(tokens[3:], logits[3:].argmax(-1), strict=True)]
+    greedy = [*logits[3:].argmax(-1).tolist(), 7][: 1 + (same[0] and 1 + same[1])]
+    assert committed[2].tolist() == greedy + [-1] * (4 - len(greedy))
