@@ -6,6 +6,7 @@
 passes  the time of a pass of the target over several tokens
 law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
 kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
+groups  tokens per pass over all coins of trees of one size: chosen, mixed (one of each group drawn), and drawn
 trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early exits (HiSpec)
 
 Writes assets/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
@@ -31,6 +32,7 @@ import hsd
 from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.summary import ratio_interval
+from hsd.draft import LAYOUTS
 from hsd.models.exits import EarlyExits, trained_exits
 from hsd.models.threads import settle_threads
 
@@ -41,6 +43,8 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
+GROUPS, HEATS = tuple(product((2, 3, 4), (2, 3))), (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
+GROUPED = {"chosen": ("grown", ("one-hot",)), "mixed": ("mixed", TREE_RULES), "drawn": ("distinct-comb", TREE_RULES)}
 
 
 def main() -> None:
@@ -153,6 +157,40 @@ def _further(rule: str, record: dict[str, Any]) -> float:
     return float(record[rule] - record["top-down"])
 
 
+def groups(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Tokens per pass of trees of one size over all coins, on texts of their own, and the gain over chosen ones.
+
+    Every prompt counts the same: its number is the mean over its steps with a whole tree. Intervals are over prompts.
+    """
+    found = []
+    prompts = [prompt for _, one in texts(given) for prompt in one.prompts]
+    for heat, (drafts, gamma) in product(HEATS, GROUPS):
+        size = LAYOUTS["distinct-comb"].needed(drafts, gamma)
+        common = {"drafts": drafts, "gamma": gamma, "temperature": heat, "max_new_tokens": given.new_tokens}
+        records: list[dict[str, Any]] = []
+        for number, prompt in enumerate(prompts):
+            records.append({"prompt": number, "one": 1})
+            for way, (tree, rules) in GROUPED.items():
+                nodes = {"nodes": size + 1} if LAYOUTS[tree].grown else {}
+                steps = hsd.run(pair, prompt, rule=rules[0], tree=tree, **common, **nodes).steps
+                whole = [step.expected_kept for step in steps if step.drafted == size]
+                records[-1] |= {f"{way}, {rule}": 1 + statistics.mean(kept[rule] for kept in whole) for rule in rules}
+        line: dict[str, Any] = {"T": heat, "drafts": drafts, "gamma": gamma, "tokens": size, "prompts": len(prompts)}
+        line["new_tokens"] = given.new_tokens
+        chosen, *others = [name for name in records[0] if ", " in name]
+        line[chosen] = _rounded(ratio_interval(records, itemgetter(chosen), itemgetter("one")))
+        for name in others:
+            line[name] = _rounded(ratio_interval(records, itemgetter(name), itemgetter("one")))
+            line[f"{name} more"] = _rounded(ratio_interval(records, partial(_gain, name, chosen), itemgetter(chosen)))
+        found.append(line)
+        yield found
+
+
+def _gain(name: str, chosen: str, record: dict[str, Any]) -> float:
+    """How many more tokens per pass a prompt's trees bring than the chosen ones."""
+    return float(record[name] - record[chosen])
+
+
 def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
     """Plain decoding and every way of `tree_ways`, in turn on the prompts of a domain."""
     ways = {"plain": {"system": "plain"}, **tree_ways()}
@@ -187,6 +225,7 @@ PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "passes": passes,
     "law": law,
     "kept": kept,
+    "groups": groups,
     "trees": trees,
 }
 

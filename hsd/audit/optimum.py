@@ -80,7 +80,8 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
         for (drafted, known), weight in states.items():
             above = dict(known)[parent]
             taken = [path[-1] for other, path in known if other and shape.parents[other - 1] == parent]
-            for token, chance in enumerate(shape.chances(models.draft[above], taken).tolist()):
+            siblings = len(shape.children(parent))
+            for token, chance in enumerate(shape.chances(models.draft[above], taken, siblings).tolist()):
                 if chance > 0:
                     path = (*above, token)
                     alive = tuple(

@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit.chains import Prefix, TableModels, finding, target_law
-from hsd.rules.tree import Ending, Path, TreeRule, answered
+from hsd.rules.tree import Ending, Path, TreeRule, answered, forked, line
 from hsd.rules.trees import TREE_RULES
 
 MAX_ENDINGS = 10_000
@@ -24,7 +24,8 @@ MAX_ENDINGS = 10_000
 class Shape:
     """A tree before its tokens are known: parents of the nodes, and the drafts that run through it.
 
-    siblings: how the tokens below one node come about: "independent" or "distinct" draws, or "chosen" as the likeliest.
+    siblings: how the tokens below one node come about: "independent" or "distinct" draws, "chosen" as the likeliest, or
+    "mixed": the first drawn from what the others leave, which are chosen.
     """
 
     parents: tuple[int, ...]
@@ -39,13 +40,13 @@ class Shape:
         """A token depends on those of its earlier siblings."""
         return self.siblings != "independent"
 
-    def chances(self, row: Tensor, taken: list[int]) -> Tensor:
-        """(V,): how the next child is drawn where the draft's `row` stands and its siblings so far are `taken`."""
+    def chances(self, row: Tensor, taken: list[int], count: int) -> Tensor:
+        """(V,): how the next of `count` children is drawn, with the draft's `row` and the siblings so far, `taken`."""
         if self.siblings == "independent" or (not taken and self.siblings == "distinct"):
             return row
         rest = row.clone()
-        rest[taken] = 0
-        if self.siblings == "chosen":
+        rest[row.topk(count - 1).indices if self.siblings == "mixed" and not taken else taken] = 0
+        if self.siblings == "chosen" or (self.siblings == "mixed" and taken):
             return torch.nn.functional.one_hot(rest.argmax(), len(rest)).double()
         return rest / rest.sum() if rest.sum() > 0 else rest
 
@@ -66,10 +67,6 @@ class OpenTree:
     def paths(self) -> tuple[Path, ...]:
         return self.shape.paths
 
-    @property
-    def replacement(self) -> bool:
-        return self.shape.siblings == "independent"
-
     def children(self, node: int) -> list[int]:
         return self.shape.children(node)
 
@@ -81,27 +78,25 @@ class OpenTree:
     def target(self, node: int) -> Tensor:
         return self.models.target[self.path(node)]
 
-    def draft(self, node: int) -> Tensor:
-        return self.models.draft[self.path(node)]
+    def proposal(self, node: int) -> Tensor:
+        parent = self.shape.parents[node - 1]
+        siblings = self.children(parent)
+        taken = [self.token(sibling) for sibling in siblings if sibling < node and self.shape.remembers]
+        return self.shape.chances(self.models.draft[self.path(parent)], taken, len(siblings))
 
     def path(self, node: int) -> Prefix:
         """Return the tokens from the root to `node`."""
-        tokens: list[int] = []
-        while node:
-            tokens.append(self.token(node))
-            node = self.shape.parents[node - 1]
-        return tuple(reversed(tokens))
+        return tuple(map(self.token, line(self.shape.parents, node)))
 
     def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
         """Every way to draw the token of `node`, with its probability; parents and earlier siblings come first."""
         parent = self.shape.parents[node - 1]
-        earlier = [sibling for sibling in self.children(parent) if sibling < node]
+        earlier = [sibling for sibling in self.children(parent) if sibling < node and self.shape.remembers]
         missing = [n for n in (parent, *earlier) if n and n not in self.drawn]
-        if missing and (parent in missing or not self.replacement):
+        if missing:
             yield from self.draws(missing[0])
             return
-        taken = [self.drawn[n] for n in earlier if n in self.drawn]
-        for token, chance in enumerate(self.shape.chances(self.draft(parent), taken).tolist()):
+        for token, chance in enumerate(self.proposal(node).tolist()):
             if chance > 0:
                 yield chance, OpenTree(self.models, self.shape, {**self.drawn, node: token})
 
@@ -154,14 +149,15 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
 
 
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
-    """Return K children below every node."""
+    """Return K children below every node; of mixed siblings also the drafts, one for each leaf."""
     parents: list[int] = []
-    level = range(1)
+    level, lines = range(1), [tuple[int, ...]()]
     for _ in range(depth):
         begin = len(parents) + 1
         parents += [node for node in level for _ in range(drafts)]
         level = range(begin, len(parents) + 1)
-    return Shape(tuple(parents), (), siblings)
+        lines = [(*lines[i // drafts], node) for i, node in enumerate(level)]
+    return Shape(tuple(parents), forked(lines) if siblings == "mixed" else (), siblings)
 
 
 def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
@@ -175,6 +171,7 @@ def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
         "full, independent": regular_shape(drafts, depth, "independent"),
         "full, distinct": regular_shape(drafts, depth, "distinct"),
         "full, chosen": regular_shape(drafts, depth, "chosen"),
+        "full, mixed": regular_shape(drafts, depth, "mixed"),
     }
     return {name: shape for name, shape in known.items() if drafts <= vocab or shape.siblings == "independent"}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -13,7 +13,7 @@ from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
 from hsd.rules.coupled import leads
-from hsd.trace import Branch, Candidate, Committed, Grown, Node, Origin, Outcome, Residual
+from hsd.trace import Branch, Candidate, Committed, Grown, Origin, Outcome
 
 TOP = 8
 SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot", "entropy")
@@ -31,24 +31,6 @@ class Describer:
         after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
         piece = after(token, before) if after else self._codec.piece(token)
         return {"token": token, "piece": piece, "bytes": parts.hex().upper() or None}
-
-    def nodes(
-        self,
-        parents: Sequence[int],
-        tokens: Sequence[int],
-        draws: Sequence[float],
-        coins: Sequence[float],
-        p: Tensor,
-        q: Tensor,
-    ) -> list[Node]:
-        """Return the drafted tokens; row i of p and q belongs to the parent of node i + 1."""
-        index = list(range(len(tokens)))
-        values = (p[index, tokens].tolist(), q[index, tokens].tolist()) if tokens else ([], [])
-        rows = zip(parents, tokens, draws, coins, *values, strict=True)
-        return [
-            Node(id=i, parent=parent, **self.token_fields(token), p=pt, q=qt, order=i - 1, draw=u, coin=coin)
-            for i, (parent, token, u, coin, pt, qt) in enumerate(rows, start=1)
-        ]
 
     def growth(self, tree: Growth) -> list[Grown]:
         """Return all tokens considered while a tree grew, in the order in which they were added."""
@@ -103,22 +85,6 @@ class Describer:
         values = zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
         outcomes = [Outcome(**self.token_fields(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
         return outcomes, _rest(row[None], row[top][None])[0]
-
-    def residual(
-        self,
-        node: int,
-        token: int,
-        number: float,
-        row: Tensor,
-        p: Tensor,
-        q: Tensor | None,
-        left: tuple[float, float | None] | None,
-    ) -> Residual:
-        """Return the distribution that drew the step's last token, after `node`; p, q (V,) there; no q: a bonus."""
-        top, hidden = self.outcomes(row, p, q, [token])
-        origin: Literal["correction", "bonus"] = "bonus" if q is None else "correction"
-        weight, mass = left or (None, None)
-        return Residual(node=node, origin=origin, top=top, rest=hidden, weight=weight, mass=mass, draw=number)
 
     def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
         """Return the tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""

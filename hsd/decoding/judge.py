@@ -14,6 +14,7 @@ from hsd.models.reading import Rows
 from hsd.rules import Change, DraftTree, Law, Path, Rule, Test, TreeRule, decide, endings
 from hsd.rules.coupled import CoupledLaw
 from hsd.rules.rejection import tests_along
+from hsd.rules.tree import line
 
 ENUMERABLE = 32  # drafted tokens of a tree, up to which the mean number kept is computed
 
@@ -89,36 +90,36 @@ class ByLaw:
 class Separate:
     """A tree as the rules need it: a token that two drafts drew independently is two siblings, not one.
 
-    origin: the draft's node behind each of its nodes, 0 for the root. coins: of each test, by draft and node.
+    origin: the draft's node behind each of its nodes, 0 for the root. coins: of each node.
     """
 
     tree: DraftTree
     origin: list[int]
-    coins: dict[tuple[int, int], float]
+    coins: dict[int, float]
 
 
 def separate(draft: Draft, p: Tensor) -> Separate:
     """Return the view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
     q_of = dict(zip(draft.inner, draft.q, strict=True))
-    if draft.once:
-        nodes = list(range(len(draft.ids) + 1))
-        known = {(0, at): c for path in draft.paths for at, c in zip(path.nodes, path.coins.tolist(), strict=False)}
-        paths = tuple(Path(tuple(path.nodes)) for path in draft.paths)
-        return Separate(DraftTree(tuple(draft.ids), tuple(draft.parents), list(p), q_of, paths), nodes, known)
-    parents, origin = list[int](), [0]
+    parents, origin, coins = list[int](), [0], dict[int, float]()
+    if draft.siblings in ("chosen", "mixed"):  # a token on several paths is a single proposal
+        for path in draft.paths:
+            coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
+        paths = tuple(Path(tuple(path.nodes), path.fork) for path in draft.paths)
+        made = tuple(draft.ids), tuple(draft.parents), list(p), q_of, paths, draft.siblings, draft.drawn
+        return Separate(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
     drawn: list[Path] = []
-    coins: dict[tuple[int, int], float] = {}
     for path in draft.paths:
         nodes = list(drawn[0].nodes[: path.fork]) if drawn else []
         for shared, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
             parents.append(nodes[-1] if nodes else 0)
             origin.append(shared)
             nodes.append(len(parents))
-            coins[len(drawn), nodes[-1]] = coins[0, nodes[-1]] = coin
+            coins[nodes[-1]] = coin
         drawn.append(Path(tuple(nodes), path.fork))
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
     tokens = tuple(draft.along(origin[1:]))
-    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), not draft.distinct)
+    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings)
     return Separate(tree, origin, coins)
 
 
@@ -127,12 +128,12 @@ class ByTests:
 
     def __init__(self, rule: TreeRule, view: Separate) -> None:
         self._rule, self._view, origin = rule, view, view.origin
-        ending, tries = decide(rule.process(view.tree), lambda test: view.coins[test.draft, test.node])
+        ending, tries = decide(rule.process(view.tree), lambda test: view.coins[test.node])
         self.next = ending.next
         self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in tries]
         parts = [*(test.changes for test, *_ in tries), ending.changes]
         self.changes = [(count, change, origin[change.node]) for count, part in enumerate(parts) for change in part]
-        self.path = [origin[node] for node in _line(view.tree.parents, ending.node)]
+        self.path = [origin[node] for node in line(view.tree.parents, ending.node)]
 
     @property
     def left(self) -> tuple[float, float | None] | None:
@@ -149,12 +150,3 @@ class ByTests:
         for weight, ending in endings(partial(self._rule.process, tree)):
             law[len(tree.path(ending.node))] += weight
         return law
-
-
-def _line(parents: Sequence[int], node: int) -> list[int]:
-    """Return the nodes from depth 1 down to `node`."""
-    nodes = []
-    while node:
-        nodes.append(node)
-        node = parents[node - 1]
-    return nodes[::-1]

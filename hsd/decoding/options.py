@@ -206,7 +206,7 @@ def _moves(o: RunOptions) -> bool:
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
     (
         lambda o: o.nodes > 0 and (o.drafts == 1 or not o.layout.grown),
-        "nodes {o.nodes} is the size of a grown tree: choose tree grown and drafts of 2 or more, or nodes 0",
+        "nodes {o.nodes} is the size of a grown tree: choose tree grown or mixed and drafts of 2 or more, or nodes 0",
     ),
     (
         lambda o: 1 < o.nodes <= o.drafts,

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
 from hsd.decoding.judge import ByLaw, ByTests, judge
@@ -18,8 +19,9 @@ from hsd.models.base import Codec
 from hsd.models.base import Work as Computed
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
+from hsd.rules.tree import certain
 from hsd.trace import Change as Changed
-from hsd.trace import Decision, Event, Grounds, Path, Tested, Verdict, Work
+from hsd.trace import Decision, Event, Grounds, Node, Path, Tested, Verdict, Work
 
 FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
 CPU = torch.device("cpu")
@@ -107,18 +109,36 @@ class _Step:
         self.rows = Rows(played.rows.p.cpu(), played.rows.logits.cpu())
         self._row_of = {node: row for row, node in enumerate(self.draft.inner)}  # which row of q comes after a node
 
-    def nodes(self) -> list[Any]:
-        draft, above = self.draft, [self._row_of[parent] for parent in self.draft.parents]
-        p, q = self.rows.p[list(draft.parents)], draft.q[above]
-        return self._describe.nodes(draft.parents, draft.ids, draft.draws.tolist(), self._coins(), p, q)
+    def nodes(self) -> list[Node]:
+        """Return the drafted tokens, each with what target and draft gave it."""
+        draft, p, coins = self.draft, self.rows.p, self._coins()
+        return [
+            Node(
+                id=i,
+                parent=parent,
+                **self._describe.token_fields(token),
+                p=float(p[parent, token]),
+                q=float(self._proposal(i)[token]),
+                order=i - 1,
+                draw=draw,
+                coin=coins[i],
+            )
+            for i, (parent, token, draw) in enumerate(
+                zip(draft.parents, draft.ids, draft.draws.tolist(), strict=True), 1
+            )
+        ]
 
-    def _coins(self) -> list[float]:
+    def _proposal(self, node: int) -> Tensor:
+        """Return (V,): what a node was drawn from; of chosen siblings beside a draw all mass is on the token."""
+        draft, row = self.draft, self.draft.q[self._row_of[self.draft.parents[node - 1]]]
+        return certain(row, draft.ids[node - 1]) if draft.siblings == "mixed" and node not in draft.drawn else row
+
+    def _coins(self) -> dict[int, float]:
         """Return the coin of each node: that of the first draft which drew it."""
         coins: dict[int, float] = {}
-        for path in self.draft.paths:
-            for node, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
-                coins.setdefault(node, coin)
-        return [coins[node] for node in range(1, len(self.draft.ids) + 1)]
+        for path in reversed(self.draft.paths):
+            coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
+        return coins
 
     def branches(self, *verdicts: Verdict) -> list[Any]:
         """Return a branch for each node with children: the tokens drafted there, and those the verdicts drew there."""
@@ -139,10 +159,11 @@ class _Step:
         count = len(self.draft.inner)
         columns: dict[str, list[Any]] = {name: [0.0] * count for name in SCALARS}
         columns["lead"] = [None] * count
-        for path in self.draft.paths:
+        for path in reversed(self.draft.paths):  # of mixed siblings the drawn one, which is first, counts
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
-            values = scalars(self.rows.p[[0, *nodes]], self.draft.q[along], torch.tensor(self.draft.along(nodes)))
+            q = torch.stack([self._proposal(node) for node in nodes])
+            values = scalars(self.rows.p[[0, *nodes]], q, torch.tensor(self.draft.along(nodes)))
             for name in values if len(self.draft.paths) == 1 else SCALARS:
                 for row, value in zip(along, values[name], strict=True):
                     columns[name][row] = value
@@ -156,12 +177,13 @@ class _Step:
             return Verdict(**fields)
         node = last(ruling)
         bonus = node not in self.draft.parents
-        q, left = (None, None) if bonus else (self.draft.q[self._row_of[node]], ruling.left)
-        residual = self._describe.residual(
-            node, token, float(self.number), ruling.next.cpu(), self.rows.p[node], q, left
-        )
+        q = None if bonus else self.draft.q[self._row_of[node]]
+        top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
+        weight, mass = (None if bonus else ruling.left) or (None, None)
         (following,) = self._describe.committed([token], 0, bonus)
-        return Verdict(**fields, residual=residual, next=following)
+        fields["residual"] = {"node": node, "origin": following.origin, "top": top, "rest": hidden, "weight": weight}
+        fields["residual"] |= {"mass": mass, "draw": float(self.number)}
+        return Verdict(**fields, next=following)
 
     def _change(self, after: int, change: Change, node: int) -> Changed:
         target, drafted = change.target.cpu(), self._below(node)
@@ -171,11 +193,9 @@ class _Step:
 
     def tested(self) -> list[Tested]:
         """Return the tokens from the level below, each with its last test, the kept ones first."""
-        last_test = {tried.node: tried for tried in self._played.ruling.tests}
-        path: Sequence[int] = self._played.ruling.path
-        order = [*path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in path)]
-        nodes = self.nodes()
-        ruling = self._played.ruling
+        ruling, nodes = self._played.ruling, self.nodes()
+        last_test = {tried.node: tried for tried in ruling.tests}
+        order = [*ruling.path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in ruling.path)]
         thresholds = dict(enumerate(ruling.law.threshold.tolist(), start=1)) if isinstance(ruling, ByLaw) else {}
         return [
             Tested(

@@ -172,19 +172,8 @@ def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
         return []
     knob = chain.knob if chain else None
     if chain and knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
-        exact = f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."
-        return [_about_no_tolerance(options) if chain.recipe.by_divergence else exact]
+        return [chain.exactly or f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
-
-
-def _about_no_tolerance(options: RunOptions) -> str:
-    """Return a note on a tolerance of 0 or below, at which the fuzzy rule is exact."""
-    if options.fuzzy_mode == "divergence-only":
-        passing = "only equal rows pass" if options.tolerance == 0 else "nothing passes"
-        return f"At this tolerance {passing}: exact, and next to nothing that is drafted is kept."
-    if options.tolerance == 0:
-        return "At tolerance 0 a token passes without a test only where both rows are equal: this is exact."
-    return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."
 
 
 def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptions) -> list[str]:
@@ -266,7 +255,8 @@ def _smallest(
         copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))  # plain decoding asks for no draft
         return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1 and options.layout.grown:
-        return GrownProposer(readers[0], ends, options.drafts, options.nodes - 1 if options.nodes else None)
+        size = options.nodes - 1 if options.nodes else None
+        return GrownProposer(readers[0], ends, options.drafts, size, options.layout.siblings == "mixed")
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
     return ModelProposer(readers[0], ends, stopping)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -38,7 +39,7 @@ class Visit:
 class Path:
     """One of the drafts in a tree: its nodes from depth 1 on, and one coin for each from depth `fork` + 1 on.
 
-    Its first `fork` nodes are those of the first draft; the others it drew itself, even where another drew the same.
+    Its first `fork` nodes are those of an earlier draft; the others are its own, even where another drew the same.
     """
 
     nodes: Sequence[int]
@@ -51,7 +52,8 @@ class Growth:
     """A tree that was grown, before it was cut; node 0 is the text's last token.
 
     Of every node its token, its parent, log q of its path; of those that were read, the logits after them, (V,). kept:
-    the numbers that nodes have in the draft.
+    the numbers that nodes have in the draft. drawn: of nodes that were not chosen, what picked each: a number and the
+    row (V,) that it was drawn from.
     """
 
     tokens: list[int] = field(default_factory=lambda: [0])
@@ -59,6 +61,13 @@ class Growth:
     sure: list[float] = field(default_factory=lambda: [0.0])
     logits: dict[int, Tensor] = field(default_factory=dict)
     kept: dict[int, int] = field(default_factory=dict)
+    drawn: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
+
+    def add(self, parent: int, token: int, chance: float) -> None:
+        """Add a token after the node `parent`, with its chance there, above 0."""
+        self.tokens.append(token)
+        self.parents.append(parent)
+        self.sure.append(self.sure[parent] + math.log(chance))
 
     def best(self, many: int) -> list[int]:
         """Return the `many` surest nodes, in the order in which they came; with a node always its parent."""
@@ -71,10 +80,10 @@ class Draft:
     """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
 
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
-    node first; or (n, V), the times among which it won. paths: all drafts in order. distinct: siblings were drawn
-    without replacement. logits: q's rows as they came. asked: how many tokens a path was to have. visits: how the draft
-    was made. once: tokens were chosen and not drawn, so one on several paths is a single proposal. growth: what the
-    tree was cut from, where it was grown.
+    node first; or (n, V), the times among which it won. paths: all drafts in order. siblings: how they came about, see
+    `hsd.draft.Layout`. logits: q's rows as they came. asked: how many tokens a path was to have. visits: how the draft
+    was made. growth: what the tree was cut from, where it was grown. drawn: the nodes of a "mixed" tree that were not
+    chosen; their parents' rows of q are without the chosen siblings.
     """
 
     tokens: Tensor
@@ -84,11 +93,11 @@ class Draft:
     inner: Sequence[int]
     paths: tuple[Path, ...]
     asked: int
-    distinct: bool = False
+    siblings: str = "independent"
     logits: tuple[Tensor, ...] = ()
     visits: tuple[Visit, ...] = ()
-    once: bool = False
     growth: Growth | None = None
+    drawn: frozenset[int] = frozenset()
 
     @classmethod
     def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:

@@ -1,8 +1,13 @@
-"""A tree that grows where the draft is surest (Li et al., EAGLE-2, arXiv 2406.16858)."""
+"""A tree that grows where the draft is surest (Li et al., EAGLE-2, arXiv 2406.16858), of chosen or of mixed siblings.
+
+Of mixed siblings (arXiv 2609.21827) one is drawn from q without the others, which are chosen. A draw must not be
+dropped because of what was drawn. So a drawn token counts as sure as all tokens that the chosen ones leave, which is
+the chance that it is kept if the target agrees with the draft. What follows a token is never surer than the token, so
+whether it is kept in the tree, and which row it was drawn from, depends on no draw but those before it.
+"""
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Sequence
 
@@ -11,35 +16,42 @@ from torch import Tensor
 
 from hsd.draft.draft import Draft, Growth, Path, Proposer, Visit
 from hsd.models.reading import UNCHANGED, Reader
+from hsd.rules.tree import forked, line
+from hsd.sampling import draw
 
 
 class GrownProposer(Proposer):
     """Each level reads the `breadth` surest nodes in one pass and gives each its `breadth` likeliest next tokens.
 
     How sure a node is: the draft's probability of its whole path, at temperature 1 with nothing cut off. Of all nodes
-    the `size` surest are kept: they are chosen, not drawn. size: by default breadth · γ, as many as other layouts
-    draft. γ passes, one a level.
+    the `size` surest are kept. size: by default breadth · γ, as many as other layouts draft. mixed: the first of
+    siblings is drawn, where the others leave something. γ passes, one a level.
     """
 
-    def __init__(self, reader: Reader, end_ids: frozenset[int], breadth: int, size: int | None = None) -> None:
-        self._reader, self._end_ids, self._breadth, self._size = reader, end_ids, breadth, size
+    def __init__(
+        self, reader: Reader, end_ids: frozenset[int], breadth: int, size: int | None = None, mixed: bool = False
+    ) -> None:
+        self._reader, self._end_ids, self._breadth, self._size, self._mixed = reader, end_ids, breadth, size, mixed
         self._read: list[int] = [0]  # the number that each node had while the tree grew
         self.readers = [reader]
 
-    def needed(self, gamma: int) -> int:
+    def _most(self, gamma: int) -> int:
         return self._breadth * gamma if self._size is None else self._size
 
+    def needed(self, gamma: int) -> int:
+        return max(self._most(gamma), self._breadth * gamma * self._mixed)
+
     def columns(self, gamma: int) -> int:
-        return max(self.needed(gamma), self._breadth * (gamma - 1))
+        return max(self._most(gamma), self._breadth * (gamma - 1))
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
-        if not gamma or not self.needed(gamma):
+        if not gamma or not self._most(gamma):
             return Draft.empty(reader.vocab_size, reader.device)
         tree, front = Growth(), [0]
         for _ in range(gamma):
             first = len(tree.tokens)
-            self._extend(text, tree, front)
+            self._extend(text, tree, front, draws)
             fresh = [node for node in range(first, len(tree.tokens)) if tree.tokens[node] not in self._end_ids]
             front = sorted(sorted(fresh, key=lambda node: -tree.sure[node])[: self._breadth])
             if not front:
@@ -47,41 +59,52 @@ class GrownProposer(Proposer):
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         return self._cut(tree, gamma, draws, coins, visit)
 
-    def _extend(self, text: list[int], tree: Growth, front: Sequence[int]) -> None:
-        """Read these nodes, and give each its likeliest next tokens."""
+    def _extend(self, text: list[int], tree: Growth, front: Sequence[int], draws: Tensor) -> None:
+        """Read these nodes, and give each its likeliest next tokens, or one draw and fewer of these."""
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         logits = self._reader.grow_unsampled(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))
-        likeliest = UNCHANGED.probabilities(logits).topk(min(self._breadth, self._reader.vocab_size))
-        for node, chances, tokens in zip(front, likeliest.values.tolist(), likeliest.indices.tolist(), strict=True):
-            likely = [(chance, token) for chance, token in zip(chances, tokens, strict=True) if chance > 0]
-            tree.tokens += [token for _, token in likely]
-            tree.parents += [node] * len(likely)
-            tree.sure += [tree.sure[node] + math.log(chance) for chance, _ in likely]
+        rows = UNCHANGED.probabilities(logits)
+        likeliest = rows.topk(min(self._breadth, self._reader.vocab_size)).indices
+        sampled = self._reader.sampling.probabilities(logits) if self._mixed else rows
+        for node, row, q, chosen in zip(front, rows, sampled, likeliest, strict=True):
+            rest = q.index_fill(0, chosen[: self._breadth - 1], 0.0)
+            if self._mixed and rest.sum() > 0:
+                chosen = chosen[: self._breadth - 1]
+                number = draws[len(tree.drawn)]
+                tree.drawn[len(tree.tokens)] = float(number), rest / rest.sum()
+                tree.add(node, int(draw(rest, number.to(rest.device))), float(row.index_fill(0, chosen, 0.0).sum()))
+            for token, chance in zip(chosen.tolist(), row[chosen].tolist(), strict=True):
+                if chance > 0:
+                    tree.add(node, token, chance)
 
     def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
         """Return the draft of the surest nodes, numbered anew."""
-        self._read = [0, *tree.best(self.needed(gamma))]
+        self._read = [0, *tree.best(self._most(gamma))]
         number = tree.kept = {node: i for i, node in enumerate(self._read)}
         parents = [number[tree.parents[node]] for node in self._read[1:]]
         inner = sorted(set(parents))
-        paths = []
-        for leaf in sorted(set(range(1, len(self._read))) - set(parents)):
-            path = [leaf]
-            while parents[path[0] - 1]:
-                path.insert(0, parents[path[0] - 1])
-            paths.append(Path(path, coins[[node - 1 for node in path]]))
+        leaves = set(range(1, len(self._read))) - set(parents)
+        paths = [
+            Path(path.nodes, coins[[node - 1 for node in path.nodes[path.fork :]]], path.fork)
+            for path in forked(sorted(line(parents, leaf) for leaf in leaves))
+        ]
         logits = torch.stack([tree.logits[self._read[node]] for node in inner])
+        q, numbers = self._reader.sampling.probabilities(logits), draws[: len(parents)].double()
+        drawn = [node for node in self._read if node in tree.drawn]
+        for node in drawn:
+            numbers[number[node] - 1], q[inner.index(number[tree.parents[node]])] = tree.drawn[node]
         return Draft(
             torch.tensor([tree.tokens[node] for node in self._read[1:]], device=self._reader.device),
-            self._reader.sampling.probabilities(logits),
-            draws[: len(parents)].double(),
+            q,
+            numbers,
             parents,
             inner,
             tuple(paths),
             gamma,
-            once=True,
+            "mixed" if self._mixed else "chosen",
             growth=tree,
+            drawn=frozenset(number[node] for node in drawn),
             logits=(logits,),
             visits=(visit,),
         )

@@ -19,8 +19,8 @@ class Layout:
     """A way to arrange several drafts in a tree.
 
     forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the tokens of one node
-    come about: "independent" draws, "distinct" ones (without replacement), or "chosen" as the likeliest. grown: the
-    tree has no fixed form (see grown.py).
+    come about: "independent" draws, "distinct" ones (without replacement), "chosen" as the likeliest, or "mixed": one
+    drawn, the others chosen. grown: the tree has no fixed form (see grown.py).
     """
 
     title: str
@@ -46,6 +46,7 @@ LAYOUTS: dict[str, Layout] = {
     "distinct-comb": Layout("the comb with siblings that differ (drawn without replacement)", _comb, "distinct"),
     "top": Layout("the likeliest first tokens, each continued greedily", _from_root, "chosen"),
     "grown": Layout("the likeliest tokens, where the draft model is surest", _from_root, "chosen", grown=True),
+    "mixed": Layout("the grown tree with one token of each group drawn from the rest", _from_root, "mixed", grown=True),
 }
 
 
@@ -126,10 +127,9 @@ class TreeProposer(Proposer):
             inner,
             tuple(Path(path.nodes, path.coins, path.fork) for path in tree.paths if path.nodes),
             gamma,
-            self._layout.siblings == "distinct",
+            self._layout.siblings,
             tuple(tree.logits[node].unsqueeze(0) for node in inner),
             (visit,),
-            self._layout.siblings == "chosen",
         )
 
     def _read(self, text: list[int], tree: _Tree, new: list[int]) -> None:

@@ -96,6 +96,16 @@ class Fuzzy:
         if not isinstance(self.tolerance, (int, float)) or math.isnan(self.tolerance):
             raise HsdError(f"tolerance {self.tolerance!r} is not a number: choose one such as 0.3 (below 0 is exact)")
 
+    @property
+    def exactly(self) -> str:
+        """What a tolerance of 0 or below means: with it the rule is exact."""
+        if self.mode == "divergence-only":
+            passing = "only equal rows pass" if self.tolerance == 0 else "nothing passes"
+            return f"At this tolerance {passing}: exact, and next to nothing that is drafted is kept."
+        if self.tolerance == 0:
+            return "At tolerance 0 a token passes without a test only where both rows are equal: this is exact."
+        return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."
+
 
 TOLERANCE = Knob(
     "tolerance",
@@ -184,6 +194,7 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         raw=config.on == "raw",
         loses="a token passes wherever the rows are near, {divergence} ≤ T = {value}, whatever it is. "
         "This step spent {drift} of drift, at most T × kept = {bound}.",
+        exactly=config.exactly,
         modes=MODES,
     )
 

@@ -35,7 +35,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
             node, rest = (path.nodes[depth - 1] if depth else 0), path.nodes[depth:]
             tokens = [tree.token(i) for i in rest]
             p = torch.stack([first, *(tree.target(i) for i in rest)])
-            q = torch.stack([_left_for(tree, node, rest[0]), *(tree.draft(i) for i in rest[:-1])])
+            q = torch.stack([tree.proposal(i) for i in rest])
             ids = torch.tensor(tokens, device=p.device)
             law, kept = rule.law(p, q, ids), 0
             for t, test in tests_along(law, ids, rest, number, changes):
@@ -51,16 +51,6 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
         return Ending(node, first, changes)
 
     return process
-
-
-def _left_for(tree: Tree, node: int, child: int) -> Tensor:
-    """Return (V,): what `child` was drawn from, after `node` and its earlier children."""
-    q = tree.draft(node)
-    for sibling in () if tree.replacement else tree.children(node):
-        if sibling == child:
-            break
-        q = without(q, tree.token(sibling))
-    return q
 
 
 def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
@@ -85,16 +75,15 @@ def top_down(tree: Tree) -> Process:
     """From the root: accept a child with min(1, p(x)/q(x)) and descend; else p becomes the residual (2305.09781)."""
     node, changes = 0, tuple[Change, ...]()
     while True:
-        p, q = tree.target(node), tree.draft(node) if tree.children(node) else None
+        p = tree.target(node)
         for child in tree.children(node):
-            assert q is not None
-            x = tree.token(child)
+            x, q = tree.token(child), tree.proposal(child)
             grounds = Grounds(TOKEN, p=float(p[x]), q=float(q[x]))
             if (yield Test(child, grounds.threshold, "token", grounds, changes=changes)):
                 node, changes = child, ()
                 break
             p, mass = leftover(p, q, p.new_ones(()))
-            q, changes = (q if tree.replacement else without(q, x)), (Change(node, 1.0, float(mass), p),)
+            changes = (Change(node, 1.0, float(mass), p),)
         else:
             return Ending(node, p, changes)
 

@@ -68,7 +68,8 @@ class Rule:
     raw: it needs the raw distributions as well. look: how it is drawn in every figure.
     equals: another rule with the same law derived otherwise. greedy: exact at temperature 0, though it is not lossless.
     loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
-    value, {divergence} the measure, {drift} how much of it a step used up.
+    value, {divergence} the measure, {drift} how much of it a step used up. exactly: what is said where its knob makes
+    it exact, if that is more than the fact.
     """
 
     name: str
@@ -85,6 +86,7 @@ class Rule:
     equals: str = ""
     greedy: bool = False
     loses: str = ""
+    exactly: str = ""
     modes: Mapping[str, Recipe] = field(default_factory=dict)
     cold: Rule | None = None
     look: Look = OTHER_LOOK

@@ -8,12 +8,12 @@ from torch import Tensor
 
 from hsd.rules.forms import CAPPED, SHARE, Grounds
 from hsd.rules.law import leftover
-from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree, without
+from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree
 
 
 @dataclass
 class _Working:
-    """What is left of the tree, and the p, q and rate of the nodes that rejections have changed.
+    """What is left of the tree, what children were drawn from, and p and rate of the nodes that rejections changed.
 
     A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), worked out when it is asked for.
     """
@@ -42,8 +42,11 @@ class _Working:
     def target(self, node: int) -> Tensor:
         return self.p[node] if node in self.p else self.tree.target(node)
 
-    def draft(self, node: int) -> Tensor:
-        return self.q[node] if node in self.q else self.tree.draft(node)
+    def proposal(self, child: int) -> Tensor:
+        """Return what `child` was drawn from; all its earlier siblings have been deleted."""
+        if child not in self.q:
+            self.q[child] = self.tree.proposal(child)
+        return self.q[child]
 
     def rate(self, node: int) -> tuple[float, Grounds]:
         """Return the rate of a node, and what it comes from."""
@@ -53,21 +56,20 @@ class _Working:
             return 1.0, Grounds(CAPPED)
         above, x = self.parent[node], self.tree.token(node)
         before, _ = self.rate(above)
-        grounds = Grounds(CAPPED, float(self.target(above)[x]), float(self.draft(above)[x]), before)
+        grounds = Grounds(CAPPED, float(self.target(above)[x]), float(self.proposal(node)[x]), before)
         return grounds.threshold, grounds
 
     def delete(self, leaf: int) -> Change:
         """Remove a rejected leaf; its parent's target becomes what the rejection left over, with a new rate."""
         node = self.parent[leaf]
         before, _ = self.rate(node)
-        p, q = self.target(node), self.draft(node)
+        p, q = self.target(node), self.proposal(leaf)
         row, mass = leftover(p, q, p.new_tensor(before))
         lost = float(mass)
         self.left[node].remove(leaf)
         if lost == 0 and before < 1:  # nothing more can be reached from here: give the branch up
             self.left[node] = []
         self.p[node] = row
-        self.q[node] = q if self.tree.replacement else without(q, self.tree.token(leaf))
         if node:
             grounds = Grounds(SHARE, before=before, mass=lost)
             self.settled[node] = grounds.threshold, grounds

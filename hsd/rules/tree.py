@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, Protocol
 
+import torch
 from torch import Tensor
 
 from hsd.rules.forms import Grounds
@@ -23,7 +24,7 @@ Kind = Literal["token", "draft", "prefix"]
 
 @dataclass(frozen=True)
 class Path:
-    """One draft. Its first `fork` nodes are shared with an earlier draft, the others were drawn independently.
+    """One draft. Its first `fork` nodes are shared with an earlier draft, the others are its own.
 
     nodes: ids of its tokens in the tree, from depth 1 on. Drafts that drew equal tokens have nodes of their own.
     """
@@ -32,18 +33,23 @@ class Path:
     fork: int = 0
 
 
+def forked(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
+    """Return the drafts with these nodes, each of which leaves the draft before it where its first new node is."""
+    known, paths = set[int](), list[Path]()
+    for nodes in lines:
+        paths.append(Path(tuple(nodes), sum(node in known for node in nodes)))
+        known.update(nodes)
+    return tuple(paths)
+
+
 class Tree(Protocol):
     """What a rule may ask about a tree of drafted tokens. Node 0 is the root, the last committed token.
 
     paths: the drafts as sequences, for the rules that verify one draft after another.
-    replacement: siblings were drawn independently (True) or without replacement (False).
     """
 
     @property
     def paths(self) -> Sequence[Path]: ...
-
-    @property
-    def replacement(self) -> bool: ...
 
     def token(self, node: int) -> int: ...
 
@@ -55,8 +61,11 @@ class Tree(Protocol):
         """Return (V,): the target's distribution after `node`."""
         ...
 
-    def draft(self, node: int) -> Tensor:
-        """Return (V,): the draft's distribution after `node`, which must not be a leaf."""
+    def proposal(self, node: int) -> Tensor:
+        """Return (V,): what the token of `node` was drawn from, given its parent and earlier siblings.
+
+        All mass is on the token itself where it was chosen and not drawn.
+        """
         ...
 
 
@@ -66,6 +75,7 @@ class DraftTree:
 
     parents (n,): parents come before their children, siblings in the order in which they were drawn; equal
     siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not read below leaves.
+    siblings: how they came about, see `hsd.draft.Layout`. drawn: which nodes of a "mixed" tree are no chosen ones.
     """
 
     tokens: tuple[int, ...]
@@ -73,7 +83,8 @@ class DraftTree:
     p: Tensor | Sequence[Tensor]
     q: Tensor | Mapping[int, Tensor]
     paths: tuple[Path, ...] = ()
-    replacement: bool = True
+    siblings: str = "independent"
+    drawn: frozenset[int] = frozenset()
 
     @cached_property
     def _children(self) -> list[list[int]]:
@@ -91,16 +102,20 @@ class DraftTree:
     def target(self, node: int) -> Tensor:
         return self.p[node]
 
-    def draft(self, node: int) -> Tensor:
-        return self.q[node]
+    def proposal(self, node: int) -> Tensor:
+        parent = self.parents[node - 1]
+        q = self.q[parent]
+        if self.siblings in ("chosen", "mixed") and node not in self.drawn:
+            return certain(q, self.token(node))
+        for sibling in self.children(parent) if self.siblings == "distinct" else ():
+            if sibling == node:
+                break
+            q = without(q, self.token(sibling))
+        return q
 
     def path(self, node: int) -> tuple[int, ...]:
         """Return the tokens from the root to `node`."""
-        nodes: list[int] = []
-        while node:
-            nodes.append(self.token(node))
-            node = self.parents[node - 1]
-        return tuple(reversed(nodes))
+        return tuple(map(self.token, line(self.parents, node)))
 
 
 @dataclass(frozen=True)
@@ -156,7 +171,8 @@ class TreeRule:
     """A rule for trees; `process(tree)` starts its decisions. Fields as in `hsd.rules.chain.Rule`.
 
     siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
-    "independent" draws, as "distinct" draws without replacement, or "chosen" and not drawn at all.
+    "independent" draws, as "distinct" draws without replacement, "chosen" and not drawn at all, or "mixed", which is
+    one drawn and the others chosen.
     """
 
     name: str
@@ -211,6 +227,20 @@ def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, 
     except StopIteration as stop:
         ending: Ending = stop.value
         return ending, tests
+
+
+def line(parents: Sequence[int], node: int) -> list[int]:
+    """Return the nodes from depth 1 down to `node`, where node i has parents[i - 1]."""
+    nodes = list[int]()
+    while node:
+        nodes.append(node)
+        node = parents[node - 1]
+    return nodes[::-1]
+
+
+def certain(row: Tensor, token: int) -> Tensor:
+    """Return a row of the shape of `row` with all mass on `token`."""
+    return torch.zeros_like(row).index_fill_(0, torch.tensor([token], device=row.device), 1.0)
 
 
 def without(row: Tensor, token: int) -> Tensor:

@@ -10,7 +10,7 @@ from hsd.rules.traversal import traversal
 from hsd.rules.tree import TreeRule
 
 INDEPENDENT = frozenset({"independent"})
-SAMPLED = INDEPENDENT | {"distinct"}
+SAMPLED = INDEPENDENT | {"distinct", "mixed"}
 ANY = SAMPLED | {"chosen"}
 
 
@@ -68,11 +68,18 @@ TREE_RULES: dict[str, TreeRule] = {
 }
 
 
-VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
+VANILLA = {
+    "single": "tokenwise",
+    "independent": "recursive-tokenwise",
+    "distinct": "top-down",
+    "mixed": "top-down",
+    "chosen": "one-hot",
+}
 COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
 NEEDS = {
     "independent": "draws its siblings independently",
     "distinct": "draws siblings without replacement",
+    "mixed": "draws one of its siblings and chooses the others",
     "chosen": "chooses its tokens and draws none",
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from itertools import product
 from math import prod
 
@@ -9,8 +11,11 @@ import pytest
 import torch
 
 import hsd
-from hsd.draft import GrownProposer
+from hsd.decoding.judge import separate
+from hsd.draft import Draft, GrownProposer
 from hsd.models.reading import UNCHANGED, Reader
+from hsd.rules import TREE_RULES, endings
+from hsd.sampling import Sampling
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 TEXT = [1, 2]
@@ -158,3 +163,113 @@ def test_a_tree_that_cannot_be_is_refused_in_one_line(options: dict[str, object]
         grown_run(**options)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+# Mixed siblings: one drawn, the others chosen
+
+
+def drawn_trees(pair: hsd.Pair, grow: type[GrownProposer], size: int, gamma: int) -> Iterator[tuple[float, Draft]]:
+    """Every tree that a breadth of 2 can grow after TEXT, and how likely it is: each draw takes every token in turn."""
+    waiting: list[tuple[float, list[float]]] = [(1.0, [])]
+    while waiting:
+        weight, numbers = waiting.pop()
+        reader = Reader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
+        grown = grow(reader, frozenset(), 2, size, mixed=True)
+        many = grown.needed(gamma)
+        draws = torch.tensor([*numbers, *[0.5] * (many - len(numbers))], dtype=torch.float64)
+        draft = grown.propose(TEXT, gamma, draws, torch.rand(many))
+        assert draft.growth
+        rows = [row for _, row in draft.growth.drawn.values()]
+        if len(rows) == len(numbers):
+            yield weight, draft
+            continue
+        row = rows[len(numbers)].double()
+        ends = row.cumsum(0).tolist()
+        for share, end in zip(row.tolist(), ends, strict=True):
+            if share > 0:
+                waiting.append((weight * share, [*numbers, (end - share / 2) / ends[-1]]))
+
+
+def output_of(pair: hsd.Pair, rule: str, trees: Iterable[tuple[float, Draft]], count: int) -> dict[tuple, float]:
+    """The exact law of the next `count` tokens, after each of these trees and every outcome of a rule."""
+    law: dict[tuple[int, ...], float] = defaultdict(float)
+
+    def row_after(path: tuple[int, ...]) -> torch.Tensor:
+        model = pair.target
+        return model.table[model.row_index([*TEXT, *path])].double()
+
+    def spread(path: tuple[int, ...], row: torch.Tensor, weight: float) -> None:
+        for token, share in enumerate(row.tolist()):
+            longer = (*path, token)
+            if len(longer) == count:
+                law[longer] += weight * share
+            elif share > 0:
+                spread(longer, row_after(longer), weight * share)
+
+    for weight, draft in trees:
+        paths = {node: path for path, node in paths_of(draft).items()}
+        view = separate(draft, torch.stack([row_after(paths[node]) for node in range(len(draft.ids) + 1)]))
+        for chance, ending in endings(lambda tree=view.tree: TREE_RULES[rule].process(tree)):
+            spread(paths[ending.node], ending.next, weight * chance)
+    return law
+
+
+class Dropping(GrownProposer):
+    """Wrong: a drawn token counts as sure as the draft finds it, so what was drawn decides whether it is kept."""
+
+    def _extend(self, text, tree, front, draws):
+        first = len(tree.tokens)
+        super()._extend(text, tree, front, draws)
+        for node in set(tree.drawn) & set(range(first, len(tree.tokens))):
+            row = UNCHANGED.probabilities(tree.logits[tree.parents[node]][None])[0]
+            tree.sure[node] = tree.sure[tree.parents[node]] + float(row[tree.tokens[node]].log())
+
+
+@pytest.mark.parametrize("rule", ["top-down", "recursive-hsd", "traversal", "one-hot"])
+@pytest.mark.parametrize(("vocab", "size", "gamma"), [(3, 4, 2), (3, 5, 3), (2, 3, 3)])
+def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(rule: str, vocab: int, size: int, gamma: int):
+    """Over all draws, all coins and all ways to go on, the text follows the target, whatever the re-ranking dropped."""
+    pair = hsd.table_pair(vocab=vocab, order=2, seed=4)
+    trees = list(drawn_trees(pair, GrownProposer, size, gamma))
+    assert sum(weight for weight, _ in trees) == pytest.approx(1, abs=1e-6)
+    assert (len(trees) > 1) == (vocab > 2)
+    found = output_of(pair, rule, trees, gamma + 1)
+    wanted = output_of(pair, "one-hot", [(1.0, lone(pair))], gamma + 1)
+    assert sum(abs(found[text] - wanted[text]) for text in wanted) < 1e-6
+
+
+def lone(pair: hsd.Pair) -> Draft:
+    """A tree of one chosen token, whose law is the target's."""
+    reader = Reader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
+    return GrownProposer(reader, frozenset(), 1, 1).propose(TEXT, 1, torch.rand(1), torch.rand(1))
+
+
+def test_a_draw_that_is_ranked_by_its_own_chance_is_caught():
+    pair = hsd.table_pair(vocab=3, order=2, seed=3)
+    wanted = output_of(pair, "one-hot", [(1.0, lone(pair))], 3)
+    found = output_of(pair, "top-down", drawn_trees(pair, Dropping, 3, 2), 3)
+    assert sum(abs(found[text] - wanted[text]) for text in wanted) > 1e-3
+
+
+@pytest.mark.parametrize("engine_rows", ["warped", "greedy"])
+def test_mixed_siblings_are_one_draw_without_the_chosen_ones_and_the_likeliest(engine_rows: str):
+    """Greedy, nothing is left to draw: the tree is the grown one. Else the first child is the draw, and q is without
+    its siblings."""
+    heat = 0.8 if engine_rows == "warped" else 0.0
+    for mixed, grown in zip(*(mixed_run(heat, tree).steps for tree in ("mixed", "grown")), strict=False):
+        if heat == 0:
+            assert [node.token for node in mixed.nodes] == [node.token for node in grown.nodes]
+            continue
+        branches = {one.node: one for one in mixed.branches}
+        for parent in {node.parent for node in mixed.nodes}:
+            first, *others = [node for node in mixed.nodes if node.parent == parent]
+            shown = {one.token: one.q for one in branches[parent].top}
+            if first.q < 1:
+                assert shown[first.token] == pytest.approx(first.q)
+                assert all(shown[node.token] == 0 for node in others)
+            assert all(node.q == 1 for node in others)
+
+
+def mixed_run(temperature: float, tree: str) -> hsd.Trace:
+    options = {"rule": "one-hot", "tree": tree, "drafts": 3, "gamma": 2, "nodes": 6, "temperature": temperature}
+    return hsd.run(PAIR, "abc", max_new_tokens=16, **options)

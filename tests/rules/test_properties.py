@@ -247,7 +247,7 @@ class Valid:
     def check(self, change: Change, rejected: Asked, chosen: bool) -> None:
         key = self.tree.path(change.node) if self.by_text else change.node
         p = self.p.get(key, self.tree.target(change.node))
-        q = self.q.get(change.node, self.tree.draft(change.node))
+        q = self.q.get(change.node, self.tree.q[change.node])
         x = self.tree.token(rejected.node)
         left = (change.weight * p - q).clamp_min(0) if not chosen else p.index_fill(0, torch.tensor([x]), 0.0)
         assert change.mass == pytest.approx(float(left.sum()), abs=1e-12)
@@ -256,7 +256,7 @@ class Valid:
         elif change.mass == 0 and not chosen:
             assert torch.equal(change.target, p)
         self.p[key] = change.target
-        if not self.tree.replacement:
+        if self.tree.siblings == "distinct":
             struck = q.index_fill(0, torch.tensor([x]), 0.0)
             self.q[change.node] = struck / struck.sum() if struck.sum() > 0 else struck
 

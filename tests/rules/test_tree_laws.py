@@ -35,7 +35,7 @@ from hsd.rules.tree import Process
 EXACT = 1e-12
 SIZES = [(2, 1, 2), (3, 1, 3), (2, 2, 1), (3, 2, 2), (2, 2, 3), (4, 1, 3), (3, 3, 1), (2, 2, 2), (4, 2, 1), (2, 1, 3)]
 MODELS = [(*SIZES[seed % len(SIZES)], seed) for seed in range(30)] + [(2, 3, 2, 30), (4, 2, 2, 31)]  # V, depth, K, seed
-SAMPLED = ("paths", "comb", "distinct", "full, independent", "full, distinct")
+SAMPLED = ("paths", "comb", "distinct", "full, independent", "full, distinct", "full, mixed")
 SOURCES: dict[str, Callable[[Given], Iterator[Outcome]]] = {
     "top-down": tree_reference.top_down,
     "traversal": tree_reference.traversal,
@@ -156,6 +156,10 @@ def chance_of(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> float:
             result *= row[token]
         elif token in before:
             return 0.0
+        elif shape.siblings == "mixed" and not before:
+            many = shape.parents.count(parent) - 1
+            chosen = sorted(range(len(row)), key=lambda x, row=row: -row[x])[:many]
+            result *= 0.0 if token in chosen else row[token] / (1 - sum(row[x] for x in chosen))
         elif shape.siblings == "distinct":
             result *= row[token] / (1 - sum(row[x] for x in before))
         elif row[token] < max(value for x, value in enumerate(row) if x not in before):
@@ -171,13 +175,25 @@ def brute_force(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[dict
         p, q = rows(models, shape, tokens, models.target), rows(models, shape, tokens, models.draft)
         if not (chance := chance_of(shape, tokens, q)):
             continue
-        tree = DraftTree(tokens, shape.parents, p, q, shape.paths, shape.siblings == "independent")
+        drawn = frozenset[int]()
+        if shape.siblings == "mixed":
+            q, drawn = without_chosen(shape, tokens, q), frozenset(shape.parents.index(n) + 1 for n in shape.parents)
+        tree = DraftTree(tokens, shape.parents, p, q, shape.paths, shape.siblings, drawn)
         for weight, ending in endings(partial(rule.process, tree)):
             path = tree.path(ending.node)
             mean += chance * weight * len(path)
             for token, probability in enumerate(ending.next.tolist()):
                 law[(*path, token)] += chance * weight * probability
     return law, mean
+
+
+def without_chosen(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> Tensor:
+    """(n+1, V): the rows that the first child of every node was drawn from, which its siblings are no part of."""
+    left = q.clone()
+    for node in set(shape.parents):
+        for child in shape.children(node)[1:]:
+            left[node, tokens[child - 1]] = 0
+    return left / left.sum(-1, keepdim=True)
 
 
 SMALL: dict[str, Shape] = {
@@ -189,6 +205,7 @@ SMALL: dict[str, Shape] = {
     "uneven": Shape((0, 0, 1, 1, 3), siblings="independent"),
     "uneven, distinct": Shape((0, 0, 1, 1, 3), siblings="distinct"),
     "numbered across levels": Shape((0, 1, 0, 1), siblings="distinct"),
+    "mixed": regular_shape(2, 2, "mixed"),
 }
 
 
@@ -308,7 +325,7 @@ def test_more_drafts_keep_more(seed: int):
 def as_tree(given: Given, dtype: torch.dtype = torch.float64) -> DraftTree:
     p, q = torch.tensor(given.p, dtype=dtype), torch.tensor(given.q, dtype=dtype)
     drafts = tuple(Path(nodes, fork) for nodes, fork in given.drafts)
-    return DraftTree(given.tokens, given.parents, p, q, drafts, given.replacement)
+    return DraftTree(given.tokens, given.parents, p, q, drafts, "independent" if given.replacement else "distinct")
 
 
 def law_of_rule(rule: TreeRule, given: Given) -> dict[int, tuple[float, list[float]]]:

@@ -95,6 +95,18 @@ def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(en
         assert names[-1] == "commit"
 
 
+def test_of_a_mixed_tree_masses_count_and_every_level_says_that_one_of_a_group_was_drawn(engine: Engine):
+    options = {"rule": "top-down", "tree": "mixed", "drafts": 2, "gamma": 2, "nodes": 5, "max_new_tokens": 6}
+    trace = hsd.run(hsd.load_pair("tiny"), "Once upon", **options)
+    told = "[phases.plan(view).phases.map((one) => one.name), " + (
+        "growth.moments(view).map((_, i) => growth.beats.grow(view, i)[1]).map(({mixed, chosen}) => [mixed, chosen])]"
+    )
+    for found in filter(None, of_steps(engine, dumped(trace), told)):
+        names, facts = found
+        assert {"grow", "rerank", "masses"} <= set(names)
+        assert all(one == [True, False] for one in facts)
+
+
 def test_a_tree_recorded_before_growth_was_has_its_tokens_as_candidates(engine: Engine):
     trace = dumped(TRACES[CHOSEN])
     for step in trace["steps"]:

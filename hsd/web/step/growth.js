@@ -36,8 +36,8 @@ const SENTENCES = ["tree again", "tree worth", "tree cost"];
 /** @type {import("./parts.js").Part["shows"]} */
 const shows = (view) => view.isTrie && view.detail && view.step.drafted > 0;
 
-/** Whether the tokens of the tree were chosen as the likeliest, and not drawn. @param {View} view */
-const isChosen = ({ options }) => layout(options.draft.tree).siblings === "chosen";
+/** How the siblings of the tree came about: "chosen" as the likeliest, drawn, or "mixed". @param {View} view */
+const siblings = ({ options }) => layout(options.draft.tree).siblings;
 
 /** Whether the trace tells what the tree was cut from: older ones do not. @param {View} view */
 const isCut = ({ step }) => step.growth?.length > 0;
@@ -70,7 +70,7 @@ const beatIn = (view, kind, level) => moments(view).findIndex((one) => one.kind 
  * @type {NonNullable<import("./parts.js").Part["moves"]>}
  */
 function moves(view, usual) {
-  const left = new Set(["draft", ...(isChosen(view) ? ["ratio", "masses"] : [])]);
+  const left = new Set(["draft", ...(siblings(view) === "chosen" ? ["ratio", "masses"] : [])]);
   const rest = usual.filter(([name]) => !left.has(name));
   if (!isCut(view)) return [["grow", "draft", moments(view).length], ...rest];
   return [["grow", "growth", moments(view).length], ["rerank", "cut", 1], ...rest];
@@ -111,7 +111,8 @@ function growthFacts(view, level) {
     "taps": taps.join(", ").replace(/, (\d+)$/, " and $1"),
     "head": taps.length > 0,
     "copies": copies(options),
-    "chosen": isChosen(view),
+    "chosen": siblings(view) === "chosen",
+    "mixed": siblings(view) === "mixed",
     "proposed": grown.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
     "others": Math.max(0, grown.length - PIECES),
   };
@@ -135,19 +136,18 @@ function worth(view) {
 /** What the sentences of the card may name. @param {View} view */
 function treeFacts(view) {
   const { step, own } = view;
-  const { draft, target } = step.times;
   const sum = worth(view).reduce((all, one) => all + one, 0);
   return {
     ...growthFacts(view, 0),
-    older: isChosen(view) && !isCut(view),
+    older: siblings(view) === "chosen" && !isCut(view),
     sum: number(sum),
     reached: Math.abs((step.expected_kept?.[own.rule] ?? Infinity) - sum) < 1e-3,
     rows: step.nodes.length + 1,
     lost: step.nodes.length - own.kept,
     written: step.committed.length,
     passes: step.below?.[0]?.calls ?? 0,
-    drafting: number(1000 * draft),
-    reading: target > 0 ? number(1000 * target) : null,
+    drafting: number(1000 * step.times.draft),
+    reading: step.times.target > 0 ? number(1000 * step.times.target) : null,
   };
 }
 
@@ -187,7 +187,7 @@ function create({ selectNode }) {
     const facts = treeFacts(view);
     words.replaceChildren(
       ...SENTENCES.map((name) => h("p", { "data-says": name }, prose(say(name, facts)))),
-      isChosen(view) ? h("div.hp-worth", h("p.hp-hint", CHANCE), worth(view).map(worthBar)) : "",
+      siblings(view) === "chosen" ? h("div.hp-worth", h("p.hp-hint", CHANCE), worth(view).map(worthBar)) : "",
     );
   }
 
