@@ -68,14 +68,14 @@ def test_a_draft_ends_with_the_text():
 def test_tokens_follow_the_target(rule: str):
     options = {"rule": rule, "gamma": "auto", "max_new_tokens": 40}
     for confidence in (0.15, 0.45):
-        counts = first_tokens(PAIR, 3, range(900), confidence=confidence, **options)
+        counts = first_tokens(PAIR, 3, range(400), confidence=confidence, **options)
         assert chi_square_p(counts, exact_law(PAIR, 3)) > 1e-4
 
 
 @pytest.mark.long
 def test_texts_that_end_in_a_draft_follow_the_target():
     pair = toy_pair((0.6, 0.3, 0.1), (0.2, 0.2, 0.6), end_ids=frozenset({2}))
-    counts = first_tokens(pair, 4, range(900), gamma="auto", confidence=0.2, max_new_tokens=40)
+    counts = first_tokens(pair, 4, range(500), gamma="auto", confidence=0.2, max_new_tokens=40)
     assert chi_square_p(counts, exact_law(pair, 4)) > 1e-4
 
 

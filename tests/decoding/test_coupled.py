@@ -68,10 +68,10 @@ def traces() -> list[Trace]:
 
 def test_a_trace_has_coins_and_draws_of_coupled_picks(traces: list[Trace]):
     pairs = (seeded.pair(end=False), hsd.table_pair(vocab=26, order=1, seed=2))
-    for i, trace in enumerate(traces[::4]):
+    for i, trace in enumerate(traces[::10]):
         assert Trace.from_json(trace.to_json()) == trace
         assert trace.replay() == trace.tokens
-        assert rerun(pairs[i // 5], trace).tokens == trace.tokens  # by cumulative sums and coins alone
+        assert rerun(pairs[i // 2], trace).tokens == trace.tokens  # by cumulative sums and coins alone
 
 
 def test_the_numbers_of_a_trace_are_uniform(traces: list[Trace]):

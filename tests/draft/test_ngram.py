@@ -39,14 +39,14 @@ def test_what_followed_the_last_tokens_is_copied(text: list[int], copied: list[i
 
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
 def test_copies_follow_the_target(rule: str):
-    counts = first_tokens(PAIR, 3, range(400), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
+    counts = first_tokens(PAIR, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
     assert chi_square_p(counts, exact_law(PAIR, 3, prompt=PROMPT)) > 1e-4
 
 
 def test_texts_that_end_inside_a_copy_follow_the_target():
     pair = hsd.Pair("ends", PAIR.target, PAIR.draft, LetterCodec(3, frozenset({2})))
     for rule in ("hsd", "naive-hsd"):
-        counts = first_tokens(pair, 3, range(400), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
+        counts = first_tokens(pair, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
         assert chi_square_p(counts, exact_law(pair, 3, prompt=PROMPT)) > 1e-4
 
 

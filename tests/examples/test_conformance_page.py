@@ -65,8 +65,14 @@ def test_sampling_of_transformers_is_token_wise_and_its_ensemble_is_not_lossless
     assert (ensemble["lossless"], ensemble["equals"]) == (False, ["ensemble (draft weight 0.1)"])
 
 
+ENGINES = ["this_project", "this_project_captured", "this_project_generate"]
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("engine", ["this_project", "this_project_captured", "this_project_generate"])
+@pytest.mark.parametrize(
+    "engine",  # the others decode as the first does, which tests of their own show
+    [pytest.param(name, marks=[] if name == ENGINES[0] else pytest.mark.slow) for name in ENGINES],
+)
 def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
     found = conform(load_adapter(ROOT / "examples" / "conform" / f"{engine}.py"), vocab=2, gamma=2, quick=True)
     assert (found["lossless"], found["rule"]) == (True, "blockwise")

@@ -148,6 +148,7 @@ def test_a_run_works_under_the_pages_own_policy_and_asks_nobody_else(chromium: B
     guest.page.fill("#hsd-prompt textarea", "Once upon a time")
     guest.page.click("#hsd-run")
     guest.page.get_by_text("● live", exact=True).wait_for()
+    assert guest.problems == []
     guest.close()
 
 

@@ -113,14 +113,11 @@ def test_what_each_level_did_so_far_is_counted_from_the_trace(stage: Stage) -> N
     assert cells(stage, ".hp-levels-done > div:first-of-type")[2][1] == str(before)
 
 
-def test_of(step: Step, index: int) -> tuple[float, float, float | None, float]:
+def numbers_of(step: Step, index: int) -> tuple[float, float, float | None, float]:
     """p, q, threshold and coin of the target's own test of a token of its block."""
     node = step.nodes[index]
     made = next((d for d in step.verdict.decisions if d.node == node.id), None) if step.verdict else None
     return node.p, node.q, made.threshold if made else None, node.coin
-
-
-test_of.__test__ = False  # type: ignore[attr-defined]
 
 
 @pytest.mark.recorded
@@ -134,7 +131,7 @@ def test_the_life_of_a_token_has_the_traces_numbers(stage: Stage) -> None:
     assert token.get_attribute("aria-pressed") == "true"
     first = check.tested[0]
     rows = cells(stage, ".hp-life")
-    told = [(first.p, first.q, first.threshold, first.coin), test_of(step, place)]
+    told = [(first.p, first.q, first.threshold, first.coin), numbers_of(step, place)]
     for row, numbers, who in zip(rows, told, ["The middle model", "The target"], strict=True):
         assert row[0] == who
         for text, number in zip(row[1:5], numbers, strict=True):

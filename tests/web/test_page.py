@@ -192,7 +192,8 @@ def test_a_tab_is_a_place_to_come_back_to(visitors):
     page.go_back()
     visitor.until(f"{opened} === 'watch' && location.search.includes('preset=story')")
     page.go_forward()
-    visitor.until(f"{opened} === 'lab' && !document.getElementById('hsd-tab-lab').hidden")
+    visitor.until(f"{opened} === 'lab'")
+    assert page.is_visible("#hsd-tab-lab .hf-rules")
 
 
 @pytest.mark.recorded

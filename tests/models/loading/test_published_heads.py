@@ -193,7 +193,7 @@ def test_text_drafted_by_a_published_head_is_the_plain_text(
     pair = load_pair(
         target=targets[case.target], draft=head, device="cpu", dtype="float32", quantize="16bit" if packed else None
     )
-    asked = {"temperature": 0.0, "max_new_tokens": 32}
+    asked = {"temperature": 0.0, "max_new_tokens": 16}
     plain = hsd.run(pair, PROMPT, system="plain", **asked)
     chain = hsd.run(pair, PROMPT, rule="hsd", gamma=3, **asked)
     tree = hsd.run(pair, PROMPT, rule="one-hot", tree="grown", drafts=3, gamma=3, **asked)
