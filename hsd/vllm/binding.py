@@ -88,8 +88,9 @@ def prepare() -> None:
         owner, _, _ = WORKER.find()
         WORKER.wrap(_begun)
         owner.hsd_steps = steps_of_worker
-    except HsdError as error:
-        log.warning("hsd: %s", error)
+        import_module("vllm").ModelRegistry.register_model("HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head")
+    except (HsdError, ImportError, AttributeError) as error:
+        log.warning("hsd: %s", first_line(error))
 
 
 def _begun(arguments: dict[str, Any], call: Callable[[], None]) -> None:

@@ -44,6 +44,8 @@ def engine(request, monkeypatch):
                 setattr(owner, rest[0], type(rest[0], (), {}))
             owner = getattr(owner, rest[0])
         setattr(owner, rest[-1], standing_for(names))
+    registry = SimpleNamespace(register_model=lambda *_: None)
+    monkeypatch.setattr(sys.modules["vllm"], "ModelRegistry", registry, raising=False)
     monkeypatch.setattr(Watcher, "here", None)
     return sys.modules
 

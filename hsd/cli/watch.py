@@ -1,0 +1,86 @@
+"""`python -m hsd watch`: the steps of a vLLM server that records them, as they come."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from hsd.cli.arguments import output
+from hsd.errors import HsdError
+from hsd.vllm.reader import BEAT, Reader, Request, counts, summary
+
+SERVER = "server"  # the pair of a page that stands for the server
+
+
+def main(arguments: argparse.Namespace) -> int:
+    """Show the page, or with --text what is new, until it is stopped. Returns the exit status."""
+    reader = Reader(arguments.url, arguments.token or os.environ.get("HSD_VLLM_TOKEN", ""))
+    try:
+        reader.look()
+    except HsdError as error:
+        try:
+            outside = counts(arguments.url)
+        except HsdError:
+            raise error from None
+        raise HsdError(f"{error}; from outside: {outside}") from None
+    if arguments.text:
+        return _text(reader, arguments.requests, arguments.save)
+    return _page(reader, arguments.host, arguments.port)
+
+
+def _text(reader: Reader, most: int, folder: str | None) -> int:
+    """Print each request as it ends, and in the end what they say together. most: 0 for no end."""
+    told: list[Request] = []
+    try:
+        while not most or len(told) < most:
+            for one in [one for one in reader.requests.values() if one.done and one not in told]:
+                told.append(one)
+                print(f"{one.name}: {len(one.steps)} steps, {one.result.finish}: {one.text[:60]!r}", flush=True)
+                if folder:
+                    output(f"{folder}/{one.name}.json").write_text(one.trace.to_json(), encoding="utf-8")
+            time.sleep(0 if reader.look() else BEAT)
+    except KeyboardInterrupt:
+        pass
+    print("\n".join(summary([step for one in told for step in one.steps])))
+    return 0
+
+
+def _page(reader: Reader, host: str | None, port: int | None) -> int:
+    """Serve the page: the server as a pair to run prompts on, and every recorded request as one to look at."""
+    from hsd import app, space
+    from hsd.app import questions, runs
+    from hsd.app.request import Request as Run
+
+    def decode(run: Run, _: float) -> Iterator[Any]:
+        one = shown_as.get(run.pair.name)
+        o = run.options
+        sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k or -1, "seed": o.seed}
+        news = reader.follow(one) if one else reader.ask(run.prompt, {"max_tokens": o.max_new_tokens, **sampling})
+        shown = 0
+        for at, one in enumerate(news):
+            if not at:
+                yield Request(one.name, one.label, one.header).trace
+            fresh, shown = one.steps[shown:], len(one.steps)
+            yield {"steps": fresh, **({"result": one.result} if one.done else {})}
+
+    manifest = space.load()
+    server = space.PairSpec(name=SERVER, title=f"vLLM at {reader.url}", target=reader.url, draft=reader.url)
+
+    def offered(_: Any) -> dict[str, Any]:
+        reader.look()
+        for one in [one for one in reader.requests.values() if one not in shown_as.values()]:
+            name = f"request-{len(shown_as) + 1}"
+            shown_as[name] = one
+            manifest.pairs.append(space.PairSpec(name=name, title=one.title, target=reader.url, draft=reader.url))
+        here = [{"name": pair.name, "title": pair.title} for pair in manifest.pairs]
+        return {"lines": [], "here": here, "coming": True}
+
+    shown_as: dict[str, Request] = {}
+    manifest.pairs[:] = [server]
+    runs.decode = decode  # type: ignore[assignment]
+    questions.Questions.downloads = offered  # type: ignore[assignment, method-assign]
+    app.launch(None, host, port, download=False, manifest=manifest)
+    return 0

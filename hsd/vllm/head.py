@@ -1,0 +1,30 @@
+"""This project's draft head as a model of vLLM: EAGLE-3 whose layer's sum also takes the embedding (`token_proj`).
+
+In vLLM the first token of a text has no column, which it has in this project: drafts differ a little, texts do not.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from vllm.model_executor.models.llama_eagle3 import Eagle3LlamaForCausalLM, LlamaDecoderLayer
+
+
+class Layer(LlamaDecoderLayer):
+    """The layer of EAGLE-3, with the normed embedding added by a product of its own."""
+
+    def forward(self, positions: Tensor, embeds: Tensor, hidden_states: Tensor, residual: Tensor | None) -> Any:
+        straight = self.token_proj(self.input_layernorm(embeds))
+        return super().forward(positions, embeds, hidden_states + straight, residual)
+
+
+class Head(Eagle3LlamaForCausalLM):
+    """What a folder of the architecture `HsdLlamaForCausalLMEagle3` is loaded as."""
+
+    def __init__(self, *, vllm_config: Any, prefix: str = "") -> None:
+        super().__init__(vllm_config=vllm_config, prefix=prefix)
+        layer, size = self.model.layers[0], self.config.hidden_size
+        layer.token_proj = torch.nn.Linear(size, size, bias=False, dtype=layer.input_layernorm.weight.dtype)
+        layer.__class__ = Layer

@@ -1,0 +1,177 @@
+"""A client of a server's recorded steps: requests as they come, as traces, and what they say together."""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import mean
+from typing import Any
+from uuid import uuid4
+
+from hsd.bench.server import base_url, bytes_of, json_of
+from hsd.errors import HsdError
+from hsd.rules import RULES, USUAL, VANILLA
+from hsd.trace import Result, Step, Trace, statistics
+from hsd.vllm.settings import KEY
+
+BEAT = 0.25  # seconds between two looks
+PATIENCE = 20.0  # … for the first step of a request
+WAIT = 600.0  # … for a whole answer
+EMPTY = {"text": "", "finish": "cancelled", "seconds": 0.0}
+DRAWN = '"draft_sample_method": "probabilistic"'
+BLOCK = '"rejection_sample_method": "block"'
+
+
+@dataclass
+class Request:
+    """A request that a server records. header: its trace without steps and result; done: it has ended."""
+
+    name: str
+    label: str
+    header: dict[str, Any]
+    steps: list[Step] = field(default_factory=list)
+    result: Result = field(default_factory=lambda: Result.model_validate(EMPTY))
+    done: bool = False
+
+    @property
+    def title(self) -> str:
+        """What it is called in a list."""
+        words = " ".join((self.header["prompt"]["text"] or self.text).split())
+        return f"{words[:40] or self.name}{'' if self.done else ' (running)'}"
+
+    @property
+    def text(self) -> str:
+        return "".join(token.piece for step in self.steps for token in step.committed)
+
+    @property
+    def trace(self) -> Trace:
+        """The trace so far. Raises HsdError where its beginning was dropped."""
+        try:
+            return Trace.model_validate({**self.header, "steps": self.steps, "result": self.result})
+        except ValueError as error:
+            raise HsdError(f"{self.name}: {' '.join(str(error).split())[:160]}") from None
+
+
+class Reader:
+    """What a server at `url` has recorded; token: its HSD_VLLM_TOKEN. requests: by name, oldest first."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self.url, self._token, self._next = base_url(url), token, 0
+        self.requests: dict[str, Request] = {}
+        self._lock = threading.Lock()
+
+    def look(self) -> int:
+        """Take in what is new and return how many entries that were. Raises HsdError."""
+        with self._lock:
+            answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
+            self._next = answer["next"]
+            for entry in answer["entries"]:
+                name, data = entry["request"], entry["data"]
+                if entry["kind"] == "header":
+                    self.requests[name] = Request(name, data["label"], data["trace"])
+                elif (one := self.requests.get(name)) and entry["kind"] == "step":
+                    one.steps.append(Step.model_validate(data))
+                elif one:
+                    one.result, one.done = Result.model_validate(data), True
+            return len(answer["entries"])
+
+    def ask(self, prompt: str, options: dict[str, Any]) -> Iterator[Request]:
+        """Have the server go on with a prompt, and yield the request, again after every look, until it is done."""
+        label, failed = uuid4().hex, list[HsdError]()
+        model = json_of(f"{self.url}/v1/models", WAIT)["data"][0]["id"]
+        body = {"model": model, "prompt": prompt, "vllm_xargs": {KEY: label}, **options}
+
+        def post() -> None:
+            try:
+                json_of(f"{self.url}/v1/completions", WAIT, body)
+            except HsdError as error:
+                failed.append(error)
+
+        threading.Thread(target=post, daemon=True).start()
+        begun = time.monotonic()
+        while not (found := next((one for one in self.requests.values() if one.label == label), None)):
+            self.look()
+            if failed:
+                raise failed[0]
+            if time.monotonic() - begun > PATIENCE:
+                raise HsdError(f"{self.url} has not begun within {PATIENCE:g} s: see that it runs and is not busy")
+            time.sleep(BEAT)
+        yield from self.follow(found)
+
+    def follow(self, request: Request) -> Iterator[Request]:
+        """Yield a request after every look, until it is done."""
+        while True:
+            self.look()
+            yield request
+            if request.done:
+                return
+            time.sleep(BEAT)
+
+
+def summary(steps: Sequence[Step]) -> list[str]:
+    """Return what recorded steps say together: lines of text, the last one advice.
+
+    The gain of drawing the draft from q, in place of q's likeliest token, is 1 - TV(p, q) less p of that token at each
+    place; the gain of a rule is what it keeps of the same drafts more than token-wise verification, over all coins.
+    """
+    drafted = [step for step in steps if step.nodes]
+    if not drafted:
+        return ["No drafts were recorded."]
+    stats = statistics(list(steps), 0.0)
+    curve = ", ".join(f"{share:.2f}" for share in stats["acceptance_by_position"])
+    lines = [f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}"]
+    names = [name for name in drafted[0].expected_kept if name in RULES]
+    kept = {name: mean(step.expected_kept[name] for step in drafted) for name in names}
+    lines.append("Kept of these drafts over all coins: " + ", ".join(f"{name} {x:.3f}" for name, x in kept.items()))
+    certain = all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes)
+    if certain:
+        return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
+    drawing = [_drawing(step) for step in drafted]
+    rule = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
+    (one, low, high), (two, least, most) = _interval(drawing), _interval(rule)
+    lines.append(f"Drawing the draft keeps {one:+.3f} [{low:+.3f}, {high:+.3f}] of each token more than its likeliest")
+    lines.append(f"Block verification keeps {two:+.3f} [{least:+.3f}, {most:+.3f}] tokens more of each draft")
+    use = f"ask for {BLOCK} as well" if least > 0 else f"{BLOCK} brings nothing that shows yet"
+    unclear = f"{DRAWN} brings nothing that shows yet" if high > 0 else f"leave out {DRAWN}"
+    return [*lines, f"Advice: {f'keep {DRAWN}' if low > 0 else unclear}; {use}."]
+
+
+def _drawing(step: Step) -> float:
+    """Return how much more of a token is kept at the places of a draft if it is drawn and not the draft's likeliest."""
+    likeliest = (max(branch.top, key=lambda one: one.q) for branch in step.branches)
+    return mean(1 - branch.distance - one.p for branch, one in zip(step.branches, likeliest, strict=True))
+
+
+def _interval(values: Sequence[float], rounds: int = 400) -> tuple[float, float, float]:
+    """Return the mean and its 95 % interval from a bootstrap over steps."""
+    chance = random.Random(0)
+    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(rounds))
+    return mean(values), means[rounds // 40], means[-rounds // 40 - 1]
+
+
+def counts(url: str) -> str:
+    """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
+    text = bytes_of(f"{base_url(url)}/metrics", WAIT).decode("utf-8", "replace")
+    found: dict[str, float] = {}
+    places: dict[int, float] = {}
+    for line in text.splitlines():
+        name, _, value = line.rpartition(" ")
+        if "spec_decode" in name and not line.startswith("#") and "_created" not in name:
+            place = name.partition('position="')[2].partition('"')[0]
+            number = float(value)
+            if place:
+                places[int(place)] = places.get(int(place), 0) + number
+            else:
+                key = name.partition("{")[0].rpartition(":")[2].removeprefix("spec_decode_").removesuffix("_total")
+                found[key] = found.get(key, 0) + number
+    drafts = found.get("num_drafts", 0)
+    if not found or not drafts:
+        return "its counters tell of no drafts"
+    curve = [places[place] / drafts for place in sorted(places)]
+    words = f"{1 + found.get('num_accepted_tokens', 0) / drafts:.2f} tokens per pass"
+    words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
+    synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
+    return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)

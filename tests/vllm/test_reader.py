@@ -1,0 +1,134 @@
+"""What a client makes of a server's recorded steps, and who may read them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from types import SimpleNamespace
+
+import pytest
+
+from hsd.cli import main
+from hsd.errors import HsdError
+from hsd.paths import TRACES
+from hsd.trace import Trace
+from hsd.vllm import reader as module
+from hsd.vllm.endpoint import TOKEN, Endpoint
+from hsd.vllm.reader import Reader, counts, summary
+
+
+def entries(trace: Trace, name: str = "cmpl-1", label: str = "") -> list[dict]:
+    data = json.loads(trace.to_json())
+    steps, result = data.pop("steps"), data.pop("result")
+    news = [("header", {"label": label, "trace": data}), *(("step", step) for step in steps), ("result", result)]
+    return [{"request": name, "kind": kind, "data": value} for kind, value in news]
+
+
+@pytest.fixture
+def recorded() -> Trace:
+    return Trace.from_file(TRACES / "leaves.json")
+
+
+@pytest.fixture
+def served(monkeypatch, recorded):
+    """A server that hands out three entries at a time."""
+    everything = entries(recorded)
+
+    def answer(url: str, *_: object, **__: object) -> dict:
+        at = int(url.partition("after=")[2])
+        part = everything[at : at + 3]
+        return {"next": at + len(part), "dropped": 0, "refused": 0, "entries": part}
+
+    monkeypatch.setattr(module, "json_of", answer)
+    return Reader("http://localhost:8000", "secret")
+
+
+def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
+    served.look()
+    (one,) = served.requests.values()
+    assert len(one.steps) == 2
+    assert one.title.endswith("(running)")
+    while served.look():
+        pass
+    assert one.done
+    assert one.trace == recorded
+
+
+def test_a_trace_without_its_beginning_is_refused_in_one_line(served):
+    while served.look():
+        pass
+    (one,) = served.requests.values()
+    del one.steps[0]
+    with pytest.raises(HsdError, match=r"cmpl-1: .*does not follow"):
+        _ = one.trace
+
+
+def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded, tmp_path, capsys):
+    monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
+    assert main(["watch", "http://localhost:8000", "--text", "--requests", "1", "--save", str(tmp_path)]) == 0
+    assert "tokens per pass of the target" in capsys.readouterr().out
+    assert Trace.from_file(tmp_path / "cmpl-1.json") == recorded
+
+
+def test_advice_follows_from_the_two_gains(recorded):
+    lines = summary(recorded.steps)
+    assert "blockwise" in lines[1]
+    assert lines[-1].startswith("Advice: ")
+    certain = [
+        step.model_copy(update={"nodes": [node.model_copy(update={"q": 1.0}) for node in step.nodes]})
+        for step in recorded.steps
+    ]
+    assert summary(certain)[-1].startswith("Drafts are certain here")
+    assert summary([]) == ["No drafts were recorded."]
+
+
+def metrics(*curve: float) -> str:
+    names = ["num_drafts_total 100.0", f"num_accepted_tokens_total {100 * sum(curve)}"]
+    names += [f'num_accepted_tokens_per_pos_total{{position="{at}"}} {100 * x}' for at, x in enumerate(curve)]
+    return "# HELP\n" + "\n".join(f"vllm:spec_decode_{name}" for name in names)
+
+
+def test_public_counters_say_what_they_can_and_name_a_set_acceptance(monkeypatch):
+    monkeypatch.setattr(module, "bytes_of", lambda *_: metrics(0.8, 0.5).encode())
+    assert counts("http://localhost:8000") == "2.30 tokens per pass; kept by position 0.80, 0.50"
+    monkeypatch.setattr(module, "bytes_of", lambda *_: metrics(1, 1, 0.78, 0).encode())
+    assert "synthetic acceptance" in counts("http://localhost:8000")
+    monkeypatch.setattr(module, "bytes_of", lambda *_: b"other 1\n")
+    assert counts("http://localhost:8000") == "its counters tell of no drafts"
+
+
+# ---- the server's side
+
+
+class Client:
+    async def collective_rpc(self, name: str, args: tuple) -> list:
+        return [None, {"next": args[0], "entries": []}]
+
+
+def asked(endpoint: Endpoint, host: str = "127.0.0.1", token: str = "secret", after: str = "7") -> tuple[int, dict]:
+    request = SimpleNamespace(
+        client=SimpleNamespace(host=host), headers={"Authorization": f"Bearer {token}"}, query_params={"after": after}
+    )
+    reply = asyncio.run(endpoint._steps(request))
+    return reply.status_code, json.loads(reply.body)
+
+
+def endpoint_of(config: object = None) -> Endpoint:
+    endpoint = Endpoint()
+    asyncio.run(endpoint.init_state(Client(), None, SimpleNamespace(additional_config=config)))
+    return endpoint
+
+
+def test_steps_are_read_with_the_token_from_this_machine_alone(monkeypatch):
+    monkeypatch.setenv(TOKEN, "secret")
+    endpoint = endpoint_of({"hsd": {"record": 1}})
+    assert asked(endpoint) == (200, {"next": 7, "entries": []})
+    assert asked(endpoint, after="-1; drop")[1]["next"] == 0
+    assert asked(endpoint, token="wrong")[0] == 401
+    assert asked(endpoint, host="10.0.0.9")[0] == 403
+    assert asked(endpoint_of({"hsd": {"remote": True}}), host="10.0.0.9")[0] == 200
+    monkeypatch.delenv(TOKEN)
+    assert asked(endpoint, token="") == (
+        403,
+        {"error": f"steps are read with a token: start the server with one in {TOKEN}"},
+    )
