@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import struct
 from pathlib import Path
@@ -12,6 +13,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hsd.models.base import View
+from hsd.models.small.engine import Engine
+from hsd.models.small.model import SmallSession
 
 HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, BASE, EPS = 192, 64, 6, 2, 3, 64, 10_000.0, 1e-5
 WIDTH = HIDDEN // HEADS
@@ -162,3 +165,17 @@ def tree_view(length: int, parents: list[int]) -> View:
         visible[row, length + row] = True
         positions.append(int(visible[row].sum()) - 1)
     return View(visible, torch.tensor(positions))
+
+
+def numbers(engine: Engine, place: int, *shape: int) -> Tensor:
+    """A copy of the float32 numbers at a place in an engine's memory, in this shape."""
+    found = torch.empty(shape)
+    ctypes.memmove(found.data_ptr(), engine.machine.address(place), 4 * found.numel())
+    return found
+
+
+def states_of(text: SmallSession, *columns: int) -> Tensor:
+    """The hidden states (columns, taps, hidden) that a text keeps for a head."""
+    taps, hidden = len(text._model.tapped), text._model.shape.hidden
+    places = [[text.engine.call("state", text.place, tap, column) for tap in range(taps)] for column in columns]
+    return torch.stack([torch.stack([numbers(text.engine, place, hidden) for place in row]) for row in places])

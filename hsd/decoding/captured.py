@@ -8,7 +8,6 @@ shorter is a piece of its own.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,6 +18,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel
 from hsd.models.fixed import FixedSession
+from hsd.models.quick import Outcome
 from hsd.models.reading import Reader, fitted
 from hsd.rng import Numbers
 from hsd.rules import Rule
@@ -26,24 +26,6 @@ from hsd.sampling import Sampling, draw
 
 BLOCK = 64  # capacities are multiples of this
 WARM_UPS = 3
-
-
-@dataclass(frozen=True)
-class CapturedRound:
-    """What came of a round, as far as the host knows it: of `Round` what the loop reads, and nothing to describe."""
-
-    drafted: int
-    kept: int
-    committed: list[int]
-    target_calls: int = 1
-
-    @property
-    def depth(self) -> int:
-        return self.drafted
-
-    @property
-    def bonus(self) -> bool:
-        return self.kept == self.drafted
 
 
 class CapturedRounds:
@@ -65,7 +47,7 @@ class CapturedRounds:
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> CapturedRound:
+    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
         """Play one round after `text`. `lap(name)` books the time since its last call under that name."""
         used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
         tail = torch.tensor([*text[-2:], len(text)])
@@ -75,7 +57,7 @@ class CapturedRounds:
         length = next((i for i, x in enumerate(drafted, start=1) if x in ends), gamma)
         kept = min(kept, length)
         ended = kept > 0 and kept == length and drafted[kept - 1] in ends
-        return CapturedRound(length, kept, drafted[:kept] + ([] if ended else [token]))
+        return Outcome(length, kept, drafted[:kept] + ([] if ended else [token]))
 
     def _piece(self, gamma: int) -> Piece:
         if gamma not in self._pieces:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from hsd.decoding.systems import Levels, engine_of, levels_of, longest_block, ma
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
+from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.trace import ModelInfo, Prompt, Result, Setup, SetupOptions, Step, Times, Trace, Work
@@ -101,7 +103,8 @@ class Decoding(Iterator[Step]):
     def __next__(self) -> Step:
         begin = time.perf_counter()
         try:
-            with torch.inference_mode(), computing(self.pair):
+            tensors = not isinstance(self._rounds, QuickRounds)
+            with torch.inference_mode(tensors), computing(self.pair, tensors):
                 return next(self._steps)
         except torch.OutOfMemoryError:
             count = sum(len(step.committed) for step in self.steps)
@@ -167,7 +170,9 @@ class Decoding(Iterator[Step]):
         self._text.extend(played.committed)
         detail = self._recorder.details(played) if self._recorder else {}
         work = [work_of(r.work() - start) for r, start in zip(self._rounds.readers, before, strict=True)]
-        return Step(
+        work = work or [_called(count) for count in getattr(played, "calls", ())]
+        make = Step if self._recorder else Step.model_construct  # a step without details has nothing to check
+        return make(
             index=len(self.steps),
             context_length=length,
             drafted=played.drafted,
@@ -240,6 +245,11 @@ def _numbers_of(step: Step) -> RoundNumbers | None:
         return None
     after += step.verdict.extra_draws
     return RoundNumbers(draws, [node.coin for node in step.nodes], after)  # type: ignore[arg-type]
+
+
+@cache
+def _called(count: int) -> Work:
+    return Work(calls=count)
 
 
 def model_info(model: LanguageModel) -> ModelInfo:

@@ -15,6 +15,7 @@ from hsd.decoding.stack import StackLevel
 from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
+from hsd.models.quick import QuickRounds
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
@@ -221,7 +222,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
     ]
 
 
-def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Rounds | CapturedRounds:
+def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Rounds | CapturedRounds | QuickRounds:
     """Return what plays a run's rounds, for a prompt of this many tokens. Raises HsdError where the engine cannot."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
@@ -244,7 +245,11 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
         rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer, levels.context)
         stacked = StackLevel(level, rounds, levels.thresholds[level], longest, Streams(options.seed, level))
         proposer, longest = stacked, stacked.longest
-    return Rounds(readers[-1], ends, top_rule(options, len(levels.models)), proposer, levels.context)
+    rule = top_rule(options, len(levels.models))
+    chain = options.system == "plain" or type(proposer) is ModelProposer
+    if chain and not options.trace and QuickRounds.fits(readers, rule.name):
+        return QuickRounds(readers, ends, rule.name, levels.stopping, longest, levels.context)
+    return Rounds(readers[-1], ends, rule, proposer, levels.context)
 
 
 def _smallest(

@@ -14,8 +14,6 @@ from hsd.errors import HsdError
 from hsd.models.base import Session, View
 from hsd.models.buffer import Buffer
 from hsd.models.exit_heads import ExitHead
-from hsd.models.exits import EarlyExits
-from hsd.models.lean import LeanLlama, LeanSession
 from hsd.models.packed import pack
 from hsd.models.probe import why_no_tree
 
@@ -27,7 +25,7 @@ class CausalModel:
     """A causal language model, its sizes and its device.
 
     revision: the commit if the files tell it, else what was asked for. quantize: what its weights were quantised to, if
-    they were; "16bit" packs them here (see `hsd.models.packed`). lean: its arithmetic where it has one of its own.
+    they were; "16bit" packs them here (see `hsd.models.packed`).
     exit_heads: what was trained for its exits, by their layers (see `hsd.models.exit_heads`). device: where logits are
     delivered, also if the model is spread over several. An Apple GPU has no float64, which the rules need, so its
     logits are delivered on the CPU.
@@ -48,7 +46,6 @@ class CausalModel:
         self.parameters: int = model.num_parameters()
         if self.packed:
             pack(model)
-        self.lean = LeanLlama(model) if LeanLlama.fits(model) else None
         self.exit_heads: dict[int, ExitHead] = {}
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
@@ -67,7 +64,7 @@ class CausalModel:
         return rows.detach()
 
     def start(self) -> Session:
-        return LeanSession(self.lean) if self.lean else CausalSession(self)
+        return CausalSession(self)
 
     def mask(self, visible: Tensor, back: Callable[[], Tensor]) -> Any:
         """Return the attention mask (1, 1, n, length): 0, or the lowest score for what is hidden or outside the window.
@@ -83,10 +80,6 @@ class CausalModel:
 
         masks = {kind: scores(window) for kind, window in self.windows.items()}
         return masks if len(masks) > 1 else next(iter(masks.values()))
-
-    def early_exits(self, exits: Sequence[int]) -> EarlyExits:
-        """Return the model and its exits after so many layers, see `hsd.models.exits`."""
-        return EarlyExits(self, exits)
 
 
 class CausalSession:

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, View, Work
 from hsd.models.exit_heads import ExitHead
-from hsd.models.groups import LayerGroups, LeanGroups, decoder_of, in_one_piece, multiplications, numbers
+from hsd.models.groups import LayerGroups, decoder_of, in_one_piece, multiplications, numbers
 from hsd.models.probe import attempted
 from hsd.models.shared import SharedText
 
@@ -40,8 +40,7 @@ class EarlyExits:
             raise HsdError(f"exits {asked}: choose them from shallow to deep, 1 to {layers}")
         self.model: Any = model
         self.depths = (*exits, layers)
-        lean = getattr(model, "lean", None)
-        self.groups: Any = LeanGroups(lean, self.depths) if lean else LayerGroups(module, self.depths)
+        self.groups = LayerGroups(module, self.depths)
         self.heads = [exit_heads(model).get(depth, self.groups.logits) for depth in self.depths]
         self.models = tuple(ExitModel(self, level) for level in range(len(self.depths)))
         _check(self, module)

@@ -1,8 +1,7 @@
 """A model cut into groups of layers, which read one after another, each in its own time.
 
 Nothing is copied, and the model itself can be used at the same time. A group is the model's own decoder with fewer
-layers and no final norm: attention masks, positions and kinds of layers stay the library's work. A packed Llama, which
-reads by itself (`hsd.models.lean`), has groups of its own.
+layers and no final norm: attention masks, positions and kinds of layers stay the library's work.
 """
 
 from __future__ import annotations
@@ -13,12 +12,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 from transformers import DynamicCache
 
 from hsd.errors import HsdError
-from hsd.models.lean import TOGETHER, LeanLayers, LeanLlama
 
 
 class GroupCache(DynamicCache):
@@ -76,22 +73,6 @@ class LayerGroups:
         """Final norm and head of the whole model: (n, width) to (n, vocab)."""
         logits: Tensor = self._last(inputs_embeds=states.unsqueeze(0)).logits[0]
         return logits
-
-
-class LeanGroups:
-    """The same for a packed Llama."""
-
-    def __init__(self, llama: LeanLlama, depths: Sequence[int]) -> None:
-        self._llama = llama
-        self.bounds = list(zip((0, *depths), depths, strict=False))
-        self.logits = llama.logits
-
-    def caches(self) -> list[LeanLayers]:
-        return [LeanLayers(self._llama, first, end) for first, end in self.bounds]
-
-    def read(self, group: int, rows: Tensor, cache: LeanLayers) -> Tensor:
-        states = rows if self.bounds[group][0] else self._llama.embedding[rows]
-        return torch.cat([cache.read(part) for part in states.split(TOGETHER)])
 
 
 def decoder_of(model: Any) -> Any:

@@ -22,7 +22,6 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Session, View
 from hsd.models.buffer import Buffer
-from hsd.models.lean import bias_of, rotated, turns
 from hsd.models.packed import Product, product_of, spread
 
 LAYER = "midlayer."
@@ -207,12 +206,11 @@ class HeadSession:
         since = 0 if shape.first or begin == 0 else 1
         (keys, values), out = self._cache.reserve(end, ROOM), self._rows.reserve(end, ROOM)
         positions = view.positions if view else torch.arange(begin, end)
-        cos, sin = turns(positions.to(model.rates.device), model.rates)
         embedded = model.normed(model.embedding[tokens.to(model.embedding.device)], model.of_token)
         if model.token is not None:
             hidden = hidden + model.token(embedded)
         rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
-        turned = rotated(rows[:, : shape.heads + shape.groups], cos.to(rows.dtype), sin.to(rows.dtype))
+        turned = rotated(rows[:, : shape.heads + shape.groups], positions, model.rates)
         keys[:, begin:end] = turned[:, shape.heads :].transpose(0, 1)
         values[:, begin:end] = rows[:, shape.heads + shape.groups :].transpose(0, 1)
         repeat = shape.heads // shape.groups
@@ -262,3 +260,19 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
         earlier = sees[: begin + row].nonzero()
         found.append(int(earlier[-1]) if len(earlier) else -1)
     return found
+
+
+def rotated(rows: Tensor, positions: Tensor, rates: Tensor) -> Tensor:
+    """Return rows (n, heads, width) with rotary positions (n,). rates (width / 2,): as in `Shape`."""
+    angles = torch.outer(positions.to(rates), rates)
+    cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
+    whole, turned = torch.cat([cos, cos], -1).unsqueeze(1), torch.cat([-sin, sin], -1).unsqueeze(1)
+    return rows * whole + rows.roll(rows.shape[-1] // 2, -1) * turned
+
+
+def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
+    """Return (n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
+    if view is None and n == 1:
+        return None
+    visible = view.visible[:, :end] if view else torch.ones(n, end, dtype=torch.bool).tril(end - n)
+    return torch.zeros(n, end).masked_fill_(~visible, -torch.inf)

@@ -44,9 +44,9 @@ class Reader:
     """
 
     def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, rows: int = 0):
-        self._session, self.device, self._last = session, device, (rows or vocab_size) - 1
+        self.session, self.device, self._last = session, device, (rows or vocab_size) - 1
         self.sampling, self.vocab_size = sampling, vocab_size
-        self._calls = 0
+        self.calls = 0
         self._parents: dict[int, int] = {}
         self._columns: dict[int, int] = {}  # where in the cache each node is
         self._base = 0  # how many columns the text has, once there are nodes
@@ -54,7 +54,7 @@ class Reader:
     @property
     def length(self) -> int:
         """How many tokens have been read."""
-        return self._session.length
+        return self.session.length
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
@@ -75,12 +75,12 @@ class Reader:
         return self._forward(tokens, keep, self._view(len(unread), nodes) if nodes else None)
 
     def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        self._calls += 1
+        self.calls += 1
         known = tokens.clamp_max(self._last) if self._last < self.vocab_size - 1 else tokens
-        return fitted(self._session.forward(known, keep, view), self.vocab_size)
+        return fitted(self.session.forward(known, keep, view), self.vocab_size)
 
     def _rows(self, logits: Tensor) -> Rows:
-        return Rows(self.sampling.probabilities(logits, getattr(self._session, "exact", False)), logits)
+        return Rows(self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
         length, base = self.length, self._base
@@ -99,23 +99,23 @@ class Reader:
         """Keep `length` tokens of the text, whose last ones are the nodes in `path`; forget all other tokens."""
         if self._columns:
             read = [self._columns[node] for node in path if node in self._columns]
-            self._session.select([*range(min(self._base, self.length)), *read])
+            self.session.select([*range(min(self._base, self.length)), *read])
             self._parents.clear()
             self._columns.clear()
         else:
-            self._session.crop(min(length, self.length))
+            self.session.crop(min(length, self.length))
 
     def rewind(self, length: int) -> None:
         """Forget all but the first `length` tokens of a chain that is still being drafted."""
-        getattr(self._session, "rewind", self._session.crop)(min(length, self.length))
+        getattr(self.session, "rewind", self.session.crop)(min(length, self.length))
 
     def work(self) -> Work:
         """Return what this reader has computed so far: its calls, and whatever else its session counts."""
-        of = getattr(self._session, "work", NOTHING)
-        return Work(of.layers, of.computed, of.heads, self._calls)
+        of = getattr(self.session, "work", NOTHING)
+        return Work(of.layers, of.computed, of.heads, self.calls)
 
     def close(self) -> None:
-        self._session.close()
+        self.session.close()
 
 
 def ancestors(parents: dict[int, int], node: int) -> list[int]:

@@ -9,13 +9,13 @@ from torch import Tensor
 
 from hsd.models.base import Work
 from hsd.models.buffer import Buffer
-from hsd.models.groups import LayerGroups, LeanGroups
+from hsd.models.groups import LayerGroups
 
 
 class SharedText:
     """One text that all exits read, some further than others: a deeper exit never further than a shallower one."""
 
-    def __init__(self, groups: LayerGroups | LeanGroups) -> None:
+    def __init__(self, groups: LayerGroups) -> None:
         self.groups = groups
         self.close()
 

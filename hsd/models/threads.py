@@ -82,18 +82,22 @@ def _remember(target: LanguageModel, threads: Threads) -> None:
 
 
 @contextmanager
-def computing(pair: Pair) -> Iterator[None]:
-    """A block that computes with the pair's threads, such as a step. The caller's number is the same after it."""
+def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
+    """A block that computes with the pair's threads, such as a step. The caller's number is the same after it.
+
+    tensors: whether torch computes too, and not an engine with threads of its own alone.
+    """
     before, threads, target = torch.get_num_threads(), settle_threads(pair), pair.target
     if target.device.type != "cpu":
         yield
         return
     computed, begin = time.thread_time(), time.perf_counter()
     try:
-        _use(target, min(threads.count, before))
+        _use(target, min(threads.count, before), tensors)
         yield
     finally:
-        torch.set_num_threads(before)
+        if tensors:
+            torch.set_num_threads(before)
         threads.learn((time.thread_time() - computed) / max(time.perf_counter() - begin, 1e-9))
 
 
@@ -103,10 +107,11 @@ def use_threads(target: LanguageModel, count: int) -> None:
     _use(target, count)
 
 
-def _use(target: LanguageModel, count: int) -> None:
+def _use(target: LanguageModel, count: int, tensors: bool = True) -> None:
     """Use this many threads: torch's, or those of an engine that has its own (torch then keeps one)."""
     own = getattr(target, "use_threads", None)
-    torch.set_num_threads(1 if own else count)
+    if tensors:
+        torch.set_num_threads(1 if own else count)
     if own:
         own(count)
 

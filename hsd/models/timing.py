@@ -89,6 +89,12 @@ class TimedSession:
         self._times.add(len(tokens), time.perf_counter() - begin)
         return logits
 
+    def fill(self, to: int, tokens: Sequence[int], keep: int) -> None:
+        """Read as a text of the portable engine does."""
+        begin = time.perf_counter()
+        self._session.fill(to, tokens, keep)  # type: ignore[attr-defined]
+        self._times.add(len(tokens), time.perf_counter() - begin)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._session, name)
 

@@ -14,6 +14,7 @@ import hsd
 from hsd import HsdError, Pair, Trace
 from hsd.bench import prompt_set
 from hsd.models import table_pair
+from hsd.models.exits import EarlyExits
 from hsd.models.table import TableModel
 from hsd.trace import Event
 
@@ -155,7 +156,7 @@ def test_every_level_has_read_the_text_and_nothing_else():
     for step in decoding:
         text += step.tokens
         for reader in decoding._rounds.readers:
-            read = reader._session.tokens  # type: ignore[attr-defined]
+            read = reader.session.tokens  # type: ignore[attr-defined]
             assert read == text[: len(read)]
             assert len(read) < len(text)
     decoding.close()
@@ -413,7 +414,7 @@ def test_a_model_that_is_its_own_draft_is_loaded_once_and_leaves_early(byte_fold
     target, _ = byte_folders
     pair = hsd.load_pair(target=target, draft=target, device="cpu", dtype="float32")
     assert pair.draft is pair.target
-    layers = pair.target.early_exits(()).depths[-1]  # type: ignore[attr-defined]
+    layers = EarlyExits(pair.target, ()).depths[-1]
     options = {"system": "hispec", "exits": (1, layers), "max_new_tokens": 12}
     assert greedy(pair, "hello", **options) == greedy(pair, "hello", system="plain", max_new_tokens=12)
     (note,) = hsd.run(pair, "hello", **options).setup.notes

@@ -16,8 +16,6 @@ from torch import Tensor
 import hsd
 from hsd import HsdError, Pair, load_pair
 from hsd.models.exits import EarlyExits, default_exits, trained_exits
-from hsd.models.groups import LeanGroups
-from hsd.models.lean import TOGETHER
 from hsd.models.loading import fetch
 from hsd.models.packed import packs
 from hsd.paths import ASSETS
@@ -95,18 +93,6 @@ def test_three_tokens_follow_the_target(folder: Path, rule: str):
     options = {"system": "hispec", "rule": rule, "thresholds": (2,), "top_k": 4, "max_new_tokens": 6}
     counts = first_tokens(pair, 3, range(300), prompt=PROMPT, **options)
     assert chi_square_p(counts, token_law(pair, PROMPT, 3, top_k=4)) > 1e-4
-
-
-@needs_packing
-def test_a_long_prompt_is_read_in_parts_by_lean_groups(folder: Path):
-    model: Any = load(folder, "16bit").target
-    ids, exits = torch.arange(TOGETHER + 40) % 250, EarlyExits(model, (3,))
-    assert isinstance(exits.groups, LeanGroups)
-    (low, top), plain = exits.open(), model.start()
-    low.forward(ids, 1)
-    top.crop(0)
-    logits = top.forward(ids, TOGETHER + 10)
-    torch.testing.assert_close(logits, plain.forward(ids, TOGETHER + 10), atol=1e-4, rtol=0)
 
 
 @pytest.mark.parametrize(

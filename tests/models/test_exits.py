@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ from hsd import HsdError, load_pair
 from hsd.models.base import View, Work
 from hsd.models.causal import CausalModel
 from hsd.models.exits import EarlyExits, ExitSession, default_exits, head_cost, trained_exits
-from hsd.models.lean import LeanLayers
 from hsd.models.loading.hub import find
 from hsd.models.loading.model import Loading, load_model
 from hsd.models.packed import packs
@@ -91,19 +89,10 @@ def counted(model: CausalModel) -> Iterator[dict[str, Any]]:
 
         return count
 
-    def lean(own: LeanLayers, rows: Tensor, view: View | None = None) -> Tensor:
-        seen["calls"] += len(own._layers)
-        places = range(own.length, own.length + len(rows))
-        seen["reads"].update(product(range(own._first, own._first + len(own._layers)), places))
-        return read(own, rows, view)
-
-    layers, read = layers_of(model), LeanLayers.read
-    hooks = [layer.register_forward_pre_hook(hook(i), with_kwargs=True) for i, layer in enumerate(layers)]
-    LeanLayers.read = lean  # type: ignore[method-assign]
+    hooks = [each.register_forward_pre_hook(hook(i), with_kwargs=True) for i, each in enumerate(layers_of(model))]
     try:
         yield seen
     finally:
-        LeanLayers.read = read  # type: ignore[method-assign]
         for each in hooks:
             each.remove()
 
@@ -308,7 +297,7 @@ def test_bfloat16(model_of: ModelOf, kind: str):
 @pytest.mark.parametrize("split", [(2, 4), (1, 1)])
 def test_an_exit_drafts_for_its_own_model(split: tuple[int, ...]):
     pair = load_pair("tiny", device="cpu")
-    exits = pair.target.early_exits(split)
+    exits = EarlyExits(pair.target, split)
     own = replace(pair, draft=exits.models[0], target=exits.models[-1])
     how: dict[str, Any] = {"temperature": 0.0, "max_new_tokens": 40}
     expected = hsd.run(pair, "Once upon a time", system="plain", **how)

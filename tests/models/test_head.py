@@ -13,16 +13,12 @@ from joint_law import chi_square_p
 from safetensors.torch import load_file, save_file
 from small_models import bytes_tokenizer, save_architecture, save_head
 from torch import Tensor
-from transformers import AutoModelForCausalLM
 from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
 from hsd.bench.prompts import prompt_set, shipped
-from hsd.models.base import View
-from hsd.models.causal import CausalModel, CausalSession
 from hsd.models.head import HeadSession
-from hsd.models.lean import TOGETHER, LeanSession
 from hsd.models.loading import fetch
 from hsd.models.packed import packed, packs
 from hsd.paths import ASSETS
@@ -69,61 +65,6 @@ def test_packing_is_rounding_of_the_weights_and_nothing_else():
     weight, bias, rows = torch.randn(40, 64), torch.randn(40), torch.randn(3, 64)
     rounded = F.linear(rows, weight.half().float(), bias)
     torch.testing.assert_close(packed(weight, bias)(rows), rounded, rtol=1e-5, atol=1e-5)
-
-
-@pytest.fixture(scope="module")
-def both(folders: Folders) -> tuple[CausalModel, LeanSession, CausalSession]:
-    """A packed model, read leanly and by the library."""
-    if not packs():
-        pytest.skip("this torch or processor has no FBGEMM")
-    model = CausalModel(AutoModelForCausalLM.from_pretrained(folders[0]), "target", quantize="16bit")
-    lean = model.start()
-    assert isinstance(lean, LeanSession)
-    return model, lean, CausalSession(model)
-
-
-def test_the_lean_pass_equals_the_library(both: tuple[CausalModel, LeanSession, CausalSession]):
-    """A prompt, a block, rolled back, one token; with the hidden states on the way."""
-    model, _, _ = both
-    lean, library = model.start(), CausalSession(model)
-    ids = torch.randint(0, ROWS, (60,), generator=torch.Generator().manual_seed(1))
-    assert isinstance(lean, LeanSession)
-    for session in (lean, library):
-        session.keep_states((0, 1))
-    for begin, end, keep, back in ((0, 40, 40, 40), (40, 46, 6, 42), (42, 43, 1, 43), (43, 60, 3, 60)):
-        mine, theirs = (s.forward(ids[begin:end], keep) for s in (lean, library))
-        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-3)
-        for session in (lean, library):
-            session.crop(back)
-        torch.testing.assert_close(lean.states, library.states, rtol=1e-3, atol=1e-3)
-    assert lean.length == library.length == 60
-
-
-def test_the_lean_pass_reads_trees_as_the_library_does(both: tuple[CausalModel, LeanSession, CausalSession]):
-    model, _, _ = both
-    lean, library = model.start(), CausalSession(model)
-    visible = torch.ones(4, 9, dtype=torch.bool)  # after five tokens: two branches of two
-    visible[:, 5:] = torch.tensor([[1, 0, 0, 0], [0, 1, 0, 0], [1, 0, 1, 0], [0, 1, 0, 1]]).bool()
-    view = View(visible, torch.tensor([5, 5, 6, 6]))
-    rows = []
-    for session in (lean, library):
-        session.forward(torch.arange(5), 1)
-        first = session.forward(torch.tensor([7, 8, 9, 10]), 4, view)
-        session.select([0, 1, 2, 3, 4, 6, 8])  # the second branch
-        rows.append((first, session.forward(torch.tensor([11]), 1)))
-    for mine, theirs in zip(*rows, strict=True):
-        torch.testing.assert_close(mine, theirs, rtol=1e-3, atol=1e-3)
-
-
-def test_a_long_prompt_is_read_in_parts(both: tuple[CausalModel, LeanSession, CausalSession]):
-    model, _, _ = both
-    ids = torch.arange(2 * TOGETHER + 5) % ROWS
-    whole, parts = model.start(), model.start()
-    last = whole.forward(ids, TOGETHER + 10)
-    for begin in range(0, len(ids), 100):
-        end = parts.forward(ids[begin : begin + 100], 1)
-    assert last.shape == (TOGETHER + 10, ROWS)
-    torch.testing.assert_close(last[-1:], end, rtol=1e-3, atol=1e-3)
 
 
 # The head

@@ -35,7 +35,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
 
-from hsd.models.lean import rope_rates
 from hsd.models.packed import packed
 
 TAPS = (4, 16, 28)
@@ -43,6 +42,12 @@ DOMAINS = ("sums", "stories", "code", "chat", "requests")
 LONGEST_PROMPT = 160
 PART = 256  # tokens of the vocabulary that are summed together
 TEMPERATURES = (0.7, 0.7, 1.0)  # one of these for each text: where the target hesitates, most is learnt
+
+
+def rope_rates(theta: float, width: int) -> Tensor:
+    """Return (width / 2,): how fast each pair of numbers turns from one position to the next."""
+    rates: Tensor = 1.0 / theta ** (torch.arange(0, width, 2) / width)
+    return rates
 
 
 @dataclass

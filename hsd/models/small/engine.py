@@ -79,12 +79,6 @@ class Engine:
         held = values.contiguous().numpy().data if name == "visible" else array("i", values)
         self.write(self._inputs[name], INPUTS[name], held)
 
-    def numbers(self, place: int, *shape: int) -> Tensor:
-        """Return a copy of float32 numbers at `place` in the module's memory, in this shape."""
-        found = torch.empty(shape)
-        ctypes.memmove(found.data_ptr(), self.machine.address(place), 4 * found.numel())
-        return found
-
     def vector(self, numbers: Tensor) -> int:
         """Copy float32 numbers (n,) into the module's memory, for good; return their place."""
         place = self.take(4 * numbers.numel())

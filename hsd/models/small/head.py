@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
 import torch
@@ -90,7 +91,8 @@ class SmallHeadSession(Text):
     """A text read by a head, one step behind a session of its target. See `hsd.models.head.HeadSession`."""
 
     def __init__(self, model: SmallHead) -> None:
-        super().__init__(model.target.engine, model.target.engine.made("follow", model.place))
+        engine = model.target.engine
+        super().__init__(engine, engine.made("follow", model.place), model.vocab_size, model.vocab)
         self._model, self._sure, self._guessing = model, 0, False
         self._target: SmallSession | None = None
 
@@ -102,31 +104,27 @@ class SmallHeadSession(Text):
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
+        return spread(super().forward(tokens, keep, view), self._model.vocab, self.vocab)
+
+    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
         assert self._target is not None, "follow a session of the target first"
-        ids, begin, found = tokens.tolist(), self.length, list[Tensor]()
+        begin, many = self.length, len(tokens)
         guess = self._guessing or self._sure < begin  # after a guess, everything is one
         known = 0 if guess else self._target.length
-        before, done = before_of(len(ids), begin, view), 0
-        while done < len(ids):  # in one pass: all that rests on nothing from the same pass
+        before, done = before_of(many, begin, view), 0
+        while done < many:  # in one pass: all that rests on nothing from the same pass
             rest = before[done : done + ROWS]
-            many = next((i for i, column in enumerate(rest) if column >= known), len(rest))
-            sure = many > 0
+            n = next((i for i, column in enumerate(rest) if column >= known), len(rest))
+            sure = n > 0
             if not sure:
-                many = next((i for i, column in enumerate(rest) if column >= begin + done), len(rest))
-            part = slice(done, done + many)
-            wanted = max(0, min(many, done + many - (len(ids) - keep)))
-            target = self._target.place if sure else 0
+                n = next((i for i, column in enumerate(rest) if column >= begin + done), len(rest))
+            places = self._model.place, self.place, self._target.place if sure else 0
             with self.engine.lock:
-                tree = self.prepare(ids[part], self._model.vocab_size, view and view.part(part, self.length))
-                self.engine.tell("before", before[part])
-                self.engine.made("guess", self._model.place, self.place, target, many, wanted, int(tree))
-                found += self.results(wanted, self._model.drafted)
-            self.length += many
-            done += many
-            if sure:
-                self._sure = self.length
-        rows = torch.cat(found) if found else torch.empty(0, self._model.drafted)
-        return spread(rows, self._model.vocab, self._model.vocab_size)
+                self.engine.tell("before", before[done : done + n])
+                found = self._pass("guess", places, tokens, slice(done, done + n), keep, view)
+                self._sure = self.length if sure else self._sure
+                done += n
+                yield found
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""

@@ -15,7 +15,7 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from threading import Thread
-from typing import Any, Protocol
+from typing import Any
 from weakref import finalize
 
 from hsd.errors import HsdError
@@ -61,24 +61,8 @@ PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP
 WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 
-class Machine(Protocol):
-    """An instance of the engine. name: of the machine code, for people. threads: whether there can be several."""
-
-    name: str
-    threads: bool
-
-    def call(self, function: str, *arguments: float) -> int:
-        """Call a function of `SIGNATURES`, without its first argument where that is the engine; 0 for no result."""
-
-    def address(self, place: int) -> int:
-        """Return the address in this process of a place in the engine's memory; valid until the next call."""
-
-    def helper(self) -> None:
-        """Start one more thread that helps. It ends when the machine is let go."""
-
-
 class Native:
-    """A library, with memory that the process maps for it."""
+    """A library, with memory that the process maps for it. name: of the machine code. threads: can there be several."""
 
     threads = True
 
@@ -107,20 +91,23 @@ class Native:
         finalize(self, self._functions["dismiss"], self._engine)
 
     def call(self, function: str, *arguments: float) -> int:
+        """Call a function of `SIGNATURES`, without its first argument where that is the engine; 0 for no result."""
         first = (self._engine,) if SIGNATURES[function][0] == "e" else ()
         return self._functions[function](*first, *arguments) or 0
 
     def address(self, place: int) -> int:
+        """Return the address in this process of a place in the engine's memory; valid until the next call."""
         return place
 
     def helper(self) -> None:
+        """Start one more thread that helps. It ends when the machine is let go."""
         stack = self.call("stack")
         if stack:
             _start(self._functions["help"], self._engine, stack, kept=self._kept)
 
 
 class Wasm:
-    """The WebAssembly module by `wasmtime`. Raises HsdError where that is not installed."""
+    """The same by the WebAssembly module and `wasmtime`. Raises HsdError where that is not installed."""
 
     name = "WebAssembly"
 
@@ -165,6 +152,9 @@ class Wasm:
         if stack:
             store, functions = self._instance()
             _start(functions["help"], store, self._engine, stack)
+
+
+Machine = Native | Wasm
 
 
 def load_library(file: Path) -> dict[str, Any]:

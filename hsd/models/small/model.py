@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from weakref import finalize
@@ -129,13 +130,16 @@ class SmallModel:
 class Text:
     """A text in an engine: how far it is read, and how it is cut back. Its memory is given back when it is let go.
 
-    exact: its logits become probabilities in double precision, the same on every machine and in a browser.
+    exact: its logits become probabilities in double precision, the same on every machine and in a browser. vocab: how
+    many tokens it can read; width: of its logits, those of all tokens or of `ids`.
     """
 
     exact = True
 
-    def __init__(self, engine: Engine, place: int) -> None:
-        self.engine, self.place, self.length = engine, place, 0
+    def __init__(self, engine: Engine, place: int, vocab: int, ids: Tensor | None = None) -> None:
+        self.engine, self.place, self.length, self.vocab = engine, place, 0, vocab
+        self.ids = None if ids is None else ids.numpy()
+        self.width = vocab if ids is None else len(ids)
         self._shut = finalize(self, engine.call, "shut", place)
         self._shut.atexit = False
 
@@ -159,7 +163,7 @@ class Text:
         self._shut()
         self.length = 0
 
-    def prepare(self, tokens: Sequence[int], vocab: int, view: View | None) -> bool:
+    def prepare(self, tokens: Sequence[int], view: View | None) -> bool:
         """Write the tokens of one pass, and `view` for a tree, to the engine; return whether a view was written.
 
         Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
@@ -169,8 +173,8 @@ class Text:
             raise HsdError("this text was closed: start another one")
         if end > LONGEST:
             raise HsdError(f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft fewer")
-        if not all(0 <= token < vocab for token in tokens):
-            raise HsdError(f"token {next(t for t in tokens if not 0 <= t < vocab)}: the model knows 0 to {vocab - 1:,}")
+        if unknown := [token for token in tokens if not 0 <= token < self.vocab]:
+            raise HsdError(f"token {unknown[0]}: the model knows 0 to {self.vocab - 1:,}")
         if view is not None and (len(view.positions) != n or tuple(view.visible.shape) != (n, end)):
             raise HsdError(
                 f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
@@ -181,35 +185,46 @@ class Text:
             self.engine.tell("visible", view.visible)
         return view is not None
 
-    def results(self, rows: int, width: int) -> list[Tensor]:
-        """Return [logits of the last pass, (rows, width)], or [] for no rows."""
-        return [self.engine.numbers(self.engine.call("logits"), rows, width)] if rows else []
+    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
+        """Read tokens, `ROWS` at a time; after each pass gives the address of its logits, and how many rows they are.
+
+        Until the next pass nobody else uses the engine. keep: of how many tokens at the end there are logits.
+        """
+        raise NotImplementedError
+
+    def _pass(
+        self, by: str, places: Sequence[int], tokens: Sequence[int], part: slice, keep: int, view: View | None
+    ) -> tuple[int, int]:
+        """Read a part of the tokens in one pass by that function of the engine; return what `passes` gives."""
+        read = tokens[part]
+        n, end = len(read), part.start + len(read)
+        wanted = max(0, min(n, end - (len(tokens) - keep)))
+        tree = self.prepare(read, view and view.part(part, self.length))
+        self.engine.made(by, *places, n, wanted, int(tree))
+        self.length += n
+        return self.engine.machine.address(self.engine.call("logits")), wanted
+
+    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, width)."""
+        rows = torch.empty(min(keep, len(tokens)), self.width)
+        self.fill(rows.data_ptr(), tokens.tolist(), keep, view)
+        return rows
+
+    def fill(self, to: int, tokens: Sequence[int], keep: int, view: View | None = None) -> None:
+        """Read tokens; write the logits after the last `keep` of them, (keep, width) float32, to an address."""
+        for address, count in self.passes(tokens, keep, view):
+            ctypes.memmove(to, address, 4 * self.width * count)
+            to += 4 * self.width * count
 
 
 class SmallSession(Text):
     """One text read by a `SmallModel`. See `hsd.models.base.Session`."""
 
     def __init__(self, model: SmallModel) -> None:
-        super().__init__(model.engine, model.engine.made("text", model.place))
+        super().__init__(model.engine, model.engine.made("text", model.place), model.vocab_size)
         self._model = model
 
-    def hidden(self, column: int) -> Tensor:
-        """Return (taps, hidden): the states of one token that was read."""
-        if not 0 <= column < self.length:
-            raise IndexError(f"column {column} of a text of {self.length} tokens")
-        places = [self.engine.call("state", self.place, tap, column) for tap in range(len(self._model.tapped))]
-        return torch.stack([self.engine.numbers(place, self._model.shape.hidden) for place in places])
-
-    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). A pass for each `ROWS` tokens."""
-        ids, found = tokens.tolist(), []
-        for begin in range(0, len(ids), ROWS):
-            part = slice(begin, begin + ROWS)
-            n = len(ids[part])
-            wanted = max(0, min(n, begin + n - (len(ids) - keep)))
+    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
+        for begin in range(0, len(tokens), ROWS):
             with self.engine.lock:
-                tree = self.prepare(ids[part], self._model.vocab_size, view and view.part(part, self.length))
-                self.engine.made("forward", self.place, n, wanted, int(tree))
-                found += self.results(wanted, self._model.vocab_size)
-            self.length += n
-        return torch.cat(found) if found else torch.empty(0, self._model.vocab_size)
+                yield self._pass("forward", (self.place,), tokens, slice(begin, begin + ROWS), keep, view)

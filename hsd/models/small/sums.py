@@ -18,7 +18,7 @@ LONG, LANES = 4096, 8  # numbers of a row from which on it pays; of which a row 
 
 
 @cache
-def _library() -> Any:
+def library() -> Any:
     """Return the functions of the fastest library that loads here, None where there is none."""
     for file, _ in usable():
         try:
@@ -33,7 +33,7 @@ def _fits(*rows: Tensor) -> bool:
     shape, width = rows[0].shape, rows[0].shape[-1]
     if width < LONG or width % LANES or any(row.shape != shape or row.dtype != torch.float32 for row in rows):
         return False
-    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and _library() is not None
+    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and library() is not None
 
 
 def soften(logits: Tensor, temperature: float) -> Tensor | None:
@@ -43,7 +43,7 @@ def soften(logits: Tensor, temperature: float) -> Tensor | None:
     (rows, width), found, powers = logits.shape, torch.empty_like(logits), logits.new_empty(2 * logits.shape[-1])
     begin, to = logits.data_ptr(), found.data_ptr()
     for at in range(0, 4 * rows * width, 4 * width):
-        _library()["soften"](begin + at, width, temperature, to + at, powers.data_ptr())
+        library()["soften"](begin + at, width, temperature, to + at, powers.data_ptr())
     return found
 
 
@@ -56,7 +56,7 @@ def surplus(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[T
     for row in range(rows):
         at = 4 * row * width
         place = found.data_ptr() + 16 * row
-        _library()["surplus"](p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place)
+        library()["surplus"](p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place)
     return found[:, 0], found[:, 1]
 
 
@@ -66,4 +66,4 @@ def pick(row: Tensor, number: Tensor) -> Tensor | None:
         return None
     width = len(row)
     room = torch.empty(width // LANES, dtype=torch.float64)
-    return torch.tensor(_library()["pick"](row.data_ptr(), width, float(number), room.data_ptr()))
+    return torch.tensor(library()["pick"](row.data_ptr(), width, float(number), room.data_ptr()))

@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import save_file
-from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, save_small, torch_model, tree_view, write_gguf
+from small_gguf import (
+    HEAD,
+    HIDDEN,
+    TAPS,
+    VOCAB,
+    head_weights,
+    save_small,
+    states_of,
+    torch_model,
+    tree_view,
+    write_gguf,
+)
 from torch import Tensor
 
 from hsd import HsdError
@@ -68,7 +79,7 @@ def test_logits_and_states_are_those_of_the_same_model_in_float32(model: SmallMo
     logits, wanted = ours.forward(IDS, 90), theirs.forward(IDS, 90)
     assert torch.allclose(logits, wanted, atol=0.02)
     assert not torch.equal(logits[1], logits[0])
-    states = torch.stack([ours.hidden(column) for column in range(90)])
+    states = states_of(ours, *range(90))
     assert torch.allclose(states, theirs.states, atol=0.02)  # type: ignore[attr-defined]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_gguf import TAPS, VOCAB, save_small, tree_view
+from small_gguf import TAPS, VOCAB, numbers, save_small, states_of, tree_view
 from torch import Tensor
 
 from hsd.models.small import machine, sums
@@ -48,7 +48,7 @@ def rows_by(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, threads: i
     rows.append(text.forward(IDS[40:51], 11, tree_view(text.length, tree)))
     text.select([*range(text.length - 11), text.length - 10, text.length - 7])
     rows.append(text.forward(IDS[60:62], 2))
-    return [*rows, torch.stack([text.hidden(column) for column in (0, 63, 64, text.length - 1)])]
+    return [*rows, states_of(text, 0, 63, 64, text.length - 1)]
 
 
 USABLE = usable()
@@ -168,5 +168,5 @@ def test_memory_of_any_size_is_all_there_and_nobody_elses(monkeypatch: pytest.Mo
     for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
         engine.write(place, size, bytes([i + 1]) * size)
     for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
-        held = engine.numbers(place, size // 4).view(torch.uint8)
+        held = numbers(engine, place, size // 4).view(torch.uint8)
         assert bool((held == i + 1).all())

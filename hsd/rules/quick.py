@@ -1,0 +1,64 @@
+"""Rules for a single draft in plain numbers, for rows that stay elsewhere: what `hsd.rules.chain` says, test by test.
+
+p, q: what target and draft give each drafted token. coins: one for each. masses(t, a): Σ max(a p - q, 0) and
+Σ max(q - a p, 0) after t tokens, asked for only where a test needs them. Each rule gives how many tokens are kept, and
+the factor a of the residual max(a p - q, 0) that follows them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+Row = Sequence[float]
+Masses = Callable[[int, float], tuple[float, float]]
+Decide = Callable[[Row, Row, Row, Masses], tuple[int, float]]
+
+
+def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
+    """Keep tokens up to the first whose test min(1, p/q) fails."""
+    failed = (t for t, (x, y, coin) in enumerate(zip(p, q, coins, strict=False)) if not coin < min(1, x / y))
+    return next(failed, len(p)), 1.0
+
+
+def blockwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
+    """Keep the longest prefix whose test S/(S + 1 - c) succeeds, the whole draft with c."""
+
+    def share(t: int, capped: float) -> float:
+        deficient, _ = masses(t, capped)
+        return _share(deficient, deficient + (1 - capped))
+
+    return _longest(p, q, coins, share)
+
+
+def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> tuple[int, float]:
+    """Keep the longest prefix whose test D*(p,q)/D*(q,p) succeeds, the whole draft with r* (r if released) up to 1."""
+    return _longest(p, q, coins, lambda t, capped: _share(*masses(t, capped)), released)
+
+
+QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "blockwise": blockwise, "hsd": hsd}
+QUICK["hsd-released"] = partial(hsd, released=True)
+
+
+def _longest(
+    p: Row, q: Row, coins: Row, share: Callable[[int, float], float], released: bool = False
+) -> tuple[int, float]:
+    """Test the whole draft, then ever shorter prefixes by share(t, c), with the capped ratio c of the prefix."""
+    log, peak, capped = 0.0, 0.0, [1.0]
+    whole = 1.0
+    for x, y in zip(p, q, strict=True):
+        log += math.log(x / y) if x else -math.inf
+        whole = math.exp(min(log if released else log - peak, 0))
+        peak = max(peak, log)
+        capped.append(math.exp(log - peak))
+    if p and coins[len(p) - 1] < whole:
+        return len(p), 1.0
+    for t in range(len(p) - 1, 0, -1):
+        if coins[t - 1] < share(t, capped[t]):
+            return t, capped[t]
+    return 0, 1.0
+
+
+def _share(part: float, whole: float) -> float:
+    return min(part / whole, 1.0) if whole > 0 else 1.0
