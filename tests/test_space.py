@@ -45,7 +45,7 @@ def test_the_manifest_is_valid():
         ("own_pair: local", "own_pair: sometimes", "own_pair"),
         ("    draft: Qwen/Qwen2.5-0.5B-Instruct\n", "", "both target and draft"),
         ("license: mit", "license: mit\nlicense: apache-2.0", "'license' is given twice"),
-        ("presets: [whole-draft,", "presets: [whole-draft, whole-draft,", "listed twice"),
+        ("presets: [lighthouse,", "presets: [lighthouse, lighthouse,", "listed twice"),
         ("emoji: 🌿", "emoji: [", "not valid YAML"),
     ],
 )

@@ -25,6 +25,9 @@ from hsd.app.presets import definitions
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 DRAWN = "window.__hsd?.ready && document.querySelector('.hf-player .hp-board .hp-guess')"
 SEEN = ".hp-text, .hp-story, .hp-board, .hp-transport"
+UNSEEN = ".hp-cells, .hp-hint, .hp-place, .hp-speed, .hp-slot"
+"""What a first look leaves out, though it is there."""
+
 NEEDLESS = (
     "title",
     "tabindex",
@@ -38,7 +41,7 @@ NEEDLESS = (
 )
 """Attributes that only scripts read, or that would be told a second time."""
 
-TAKEN = """([seen, needless]) => {
+TAKEN = """([seen, unseen, needless]) => {
   const flow = document.querySelector(".hp-flow"), top = flow.getBoundingClientRect().top;
   const first = [...flow.querySelectorAll(".hp-token")].find((one) => one.getBoundingClientRect().bottom > top);
   for (const one of [...flow.querySelectorAll("*")]) {
@@ -49,7 +52,7 @@ TAKEN = """([seen, needless]) => {
   for (const part of [...parts[1].children]) if (!part.matches(seen)) part.remove();
   for (const slider of parts[1].querySelectorAll("input")) slider.setAttribute("value", slider.value);
   for (const part of parts) {
-    for (const one of part.querySelectorAll("[hidden]")) one.remove();
+    for (const one of part.querySelectorAll(`[hidden], ${unseen}`)) one.remove();
     for (const one of [part, ...part.querySelectorAll("*")]) for (const name of needless) one.removeAttribute(name);
   }
   return parts.map((part) => part.outerHTML).join("\\n");
@@ -81,7 +84,7 @@ def main() -> None:
         address = served(folder)
         page = opened(browser, address, 1280, 800)
         mark = mark_of(definitions()[manifest.presets[0]])
-        found = page.evaluate(TAKEN, [SEEN, NEEDLESS])
+        found = page.evaluate(TAKEN, [SEEN, UNSEEN, NEEDLESS])
         FIRST.write_text(f'<div class="hf-first" data-of="{mark}">\n{found}\n</div>\n', encoding="utf-8")
         photograph(opened(browser, f"{address}?embed=1&__theme=light", 750, 390), CARD)
     for file in (FIRST, CARD):

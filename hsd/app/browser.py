@@ -30,7 +30,6 @@ HEAD = ASSETS / NAME / "draft"
 HEAD_FILE = HEAD / "model.safetensors"
 FOLDER = "model/"
 HEAD_PATH = f"{FOLDER}head.safetensors"
-COOL = 0.3  # the form's first temperature: a model this small answers questions better at a low one
 PIECE = 8 << 20  # bytes: the most that is downloaded again after an interruption
 CHAT = (
     "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
@@ -79,7 +78,6 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "name": NAME,
         "title": model.title,
         "gamma": draft_length(NAME),
-        "begin": {"gamma": draft_length(NAME), "temperature": COOL, "seed": 0},
         "engine": "portable",
         "licence": f"Licence {model.licence}; {model.credit}.",
         "chip": chip,

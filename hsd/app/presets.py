@@ -99,21 +99,23 @@ def telling_step(trace: Trace) -> int:
 def interest(step: Step) -> tuple[float, ...]:
     """Return how telling a step is, as numbers that are compared from left to right.
 
-    First, where levels below the target test too, whether it keeps some tokens and rejects others. Then the size of a
-    draft that the rule keeps whole whatever its coins, where it gains `ENOUGH` on average and keeps more this time; if
-    not, whether it gains over all coins, see `gain`, and keeps more (law, not luck); the gain, up to `ENOUGH`, in
-    tenths; whether it steps back after a longer draft failed; the whole gain; kept tokens; drafted tokens.
+    First, where levels below the target test too, whether it keeps some tokens and rejects others. Then whether a
+    single draft shows the whole rule: a test fails, it steps back, passes, and keeps more than the other rule, by law.
+    Then the size of a draft that the rule keeps whole whatever its coins, where it gains `ENOUGH` on average and keeps
+    more this time; if not, whether it gains over all coins, see `gain`, and keeps more (law, not luck); the gain, up to
+    `ENOUGH`, in tenths; whether it steps back after a longer draft failed; the whole gain; kept tokens; drafted tokens.
     """
     size = (float(step.kept), float(step.drafted))
     cut = float(0 < step.kept < step.drafted and any(event.tested for event in step.events))
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
-        return (cut, *(0.0,) * 5, *size)
+        return (cut, *(0.0,) * 6, *size)
     stepped_back = step.kept > 0 and step.verdict.decisions[-1].accepted and not step.verdict.decisions[0].accepted
     gained, more = gain(step), _side(step) * (step.kept - step.shadow.kept) > 0
     certain = step.expected_kept.get(step.verdict.rule, 0.0) > step.drafted - SURE
     sure = step.drafted * float(certain and gained >= ENOUGH and more)
     law, capped = float(gained > CLEAR and more), round(min(gained, ENOUGH), 1)
-    return (cut, sure, law, capped, float(stepped_back), gained, *size)
+    whole = law * float(stepped_back and len(step.paths) == 1)
+    return (cut, whole, sure, law, capped, float(stepped_back), gained, *size)
 
 
 def gain(step: Step) -> float:

@@ -4,19 +4,28 @@
   const page = document.documentElement;
   document.addEventListener("submit", (event) => event.preventDefault()); // also before anything hears of a click
 
+  /** What this browser was told to keep, if it keeps anything. @param {string} name */
+  const kept = (name) => {
+    try {
+      return localStorage.getItem(name);
+    } catch {
+      return null;
+    }
+  };
+
   // Light or dark: as the address says, as it was chosen before, or as the system has it.
-  let theme = query.get("__theme");
-  try {
-    theme ??= localStorage.getItem("hsd-theme");
-  } catch {
-    // a browser may keep nothing
-  }
+  const theme = query.get("__theme") ?? kept("hsd-theme");
   page.classList.toggle("dark", theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
 
+  // Who comes for the first time has a first look; a frame and a link to a what-if need the whole board.
+  const whole = query.get("embed") === "1" || ["coins", "judge", "mode", "node"].some((name) => query.has(name));
+  const full = (query.get("board") ?? kept("hsd-board")) === "full" || page.dataset.answers === "file";
+  page.classList.toggle("hsd-brief", !whole && !full);
+
   // Whether the picture that the page brings along is of what the address asks for.
-  const other = [...query.keys()].some((name) => !["__theme", "embed"].includes(name));
-  page.classList.toggle("hsd-other", other || window.location.hash.startsWith("#trace="));
+  const other = [...query.keys()].some((name) => !["__theme", "embed", "board"].includes(name));
+  page.classList.toggle("hsd-other", whole || full || other || window.location.hash.startsWith("#trace="));
 
   // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
   const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");

@@ -416,6 +416,7 @@ interface GlossaryEntry {
   label: string;
   words: string;
   sign?: string;
+  line?: string;
   full?: string;
 }
 interface OptionsSchema {

@@ -58,15 +58,25 @@ def test_a_run_with_levels_opens_on_a_draft_of_which_the_target_keeps_a_part(nam
     assert any(event.tested for event in step.events)
 
 
-def test_the_page_opens_on_a_draft_that_hsd_cannot_lose_and_vanilla_did():
+def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla_keeps_less():
     trace = recorded(PRESETS[space.load().presets[0]])
     step = trace.steps[telling_step(trace)]
     assert step.verdict
     assert step.shadow
-    thresholds = [decision.threshold for decision in step.verdict.decisions]
-    assert (step.kept, thresholds) == (step.drafted, [1.0]), "the whole draft passes, whatever the coin"
-    assert step.shadow.kept < step.drafted
-    assert mean(step, step.shadow.rule) < step.drafted - 1
+    assert [test.accepted for test in step.verdict.decisions] == [False] * (len(step.verdict.decisions) - 1) + [True]
+    assert [test.test for test in step.verdict.decisions] == ["draft"] + ["prefix"] * (len(step.verdict.decisions) - 1)
+    assert 0 < step.kept < step.drafted
+    assert step.kept > step.shadow.kept
+    assert mean(step, "hsd") > mean(step, step.shadow.rule) + 0.05
+
+
+def test_a_step_that_shows_the_whole_rule_is_told_before_one_that_cannot_be_lost():
+    trace = recorded(PRESETS["lighthouse"])
+    back = trace.steps[telling_step(trace)]
+    sure = recorded(PRESETS["whole-draft"])
+    kept = sure.steps[telling_step(sure)]
+    both = trace.model_copy(update={"steps": [kept, back]})
+    assert (kept.kept, telling_step(both)) == (kept.drafted, 1)
 
 
 def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed():

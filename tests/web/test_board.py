@@ -309,9 +309,35 @@ def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stag
     made = next(d for d in trace["steps"][index]["verdict"]["decisions"] if d["test"] == "prefix")
     stage.load(trace, index)
     stage.page.locator(f".is-own.is-lane[data-node='{made['node']}'] .hp-trial").focus()
-    assert stage.page.locator(".is-masses.is-joined").get_attribute("data-node") == str(made["node"] + 1)
-    stage.page.locator(".is-joined .hp-trial").evaluate("e => e.blur()")
+    marked = stage.each(".is-joined:not(.is-lane)", "[e.closest('[data-node]').dataset.node, e.title.split(' ')[0]]")
+    assert marked == [[str(made["node"]), "excess"], [str(made["node"]), "deficient"]], "in its own column"
+    stage.page.locator(".is-lane.is-joined .hp-trial").evaluate("e => e.blur()")
     assert stage.page.locator(".is-joined").count() == 0
+
+
+def test_a_whole_draft_is_made_of_every_ratio_and_a_token_of_its_own_p_and_q(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: s["shadow"]["decisions"] and s["drafted"] == 5)
+    stage.load(trace, index)
+    place = "[e.closest('[data-node]').dataset.node, e.className.split(' ')[0]]"
+    stage.page.locator(".is-own.is-lane[data-node='5'] .hp-trial").hover()
+    assert stage.each(".is-joined:not(.is-lane)", place) == [[str(i + 1), "hp-rho"] for i in range(5)]
+    stage.page.locator(".is-shadow.is-lane[data-node='1'] .hp-trial").hover()
+    assert stage.each(".is-joined:not(.is-lane)", place) == [["1", "hp-level"]] * 2
+
+
+@pytest.mark.core
+def test_the_masses_of_a_test_stand_in_its_own_column(stage: Stage, trace: dict) -> None:
+    """On the board; those before the draft stand in the column before it."""
+    for index, step in enumerate(trace["steps"][:8]):
+        stage.load(trace, index)
+        branches = {branch["node"]: branch for branch in step["branches"]}
+        cells = stage.each(".is-masses.hp-cell-of", "[...e.querySelectorAll('.hp-segment')].map((s) => s.style.width)")
+        for node, widths in enumerate(cells):
+            known = [branches[node][name] for name in ("excess", "deficient")] if node in branches else []
+            assert [float(width[:-1]) for width in widths] == pytest.approx([100 * x for x in known], abs=0.06)
+        places = ".is-masses.hp-cell-of, .is-own.is-lane.hp-cell-of"
+        lefts = stage.each(places, "Math.round(e.getBoundingClientRect().left)")
+        assert lefts[: len(cells)] == lefts[len(cells) :]
 
 
 @pytest.mark.core

@@ -45,7 +45,7 @@ new PerformanceObserver((seen) => {
 
 def first_visit(chromium, app, width: int, query: str = "") -> tuple[int, float]:
     """Bytes over the wire and how far things moved, of someone who was never here."""
-    context = chromium.profile(width, bypass_csp=True)
+    context = chromium.profile(width, bypass_csp=True, brief=True)
     page = context.new_page()
     page.add_init_script(NOTE_SHIFTS)
     sizes: list[float] = []

@@ -56,6 +56,18 @@ def test_a_step_that_does_not_tell_its_mean_leaves_no_mean(sums) -> None:
     assert [one["mean"] for one in sums.call("(trace) => sums.compare(trace)", trace)] == [None, None]
 
 
+def test_a_run_in_which_both_rules_kept_the_same_says_why(sums) -> None:
+    told = "(trace) => sums.alike(trace)"
+    assert "at temperature 0" in sums.call(told, preset("greedy"))
+    warm = preset("story")
+    warm["steps"] = [step for step in warm["steps"] if step["kept"] == step["shadow"]["kept"]]
+    words = sums.call(told, warm)
+    means = [sum(s["expected_kept"][rule] for s in warm["steps"]) / len(warm["steps"]) for rule in ("hsd", "tokenwise")]
+    assert "as the coins fell: HSD and vanilla kept the same" in words
+    assert all(f"{mean:.3g}" in words for mean in means)
+    assert sums.call(told, preset("plain")) == ""
+
+
 def test_where_two_texts_part(sums) -> None:
     run = preset("story")
     other = copy.deepcopy(run)

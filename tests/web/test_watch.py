@@ -383,43 +383,6 @@ def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, sch
     assert not visitor.page.is_visible("#hsd-gamma")
 
 
-@pytest.mark.core
-@pytest.mark.recorded
-@pytest.mark.parametrize("width", [1280, 390])
-def test_a_tour_lights_up_what_it_tells_of_at_each_of_five_stops(visitors, width):
-    """Started from another tab and another run: it shows a draft that both rules judge."""
-    visitor = visitors(width=width, height=800).open("?preset=four-drafts", options=False)
-    visitor.page.click("#hsd-tab-lab-button")
-    visitor.page.get_by_role("button", name="What am I looking at?").click()
-    tour = visitor.page.get_by_role("dialog", name="What am I looking at?")
-    titles, phases = [], []
-    for _ in range(5):
-        tour.wait_for()
-        titles.append(tour.locator("h3").inner_text().partition(": ")[2])
-        phases.append(visitor.page.evaluate("document.querySelector('.hf-player').dataset.phase"))
-        lit = visitor.page.locator(".is-lit[data-node='1'], .is-pass-row.is-lit").first.bounding_box()
-        card = tour.bounding_box()
-        assert 0 <= lit["y"] <= 800 - lit["height"], "in sight"
-        assert lit["y"] + lit["height"] <= card["y"] or lit["y"] >= card["y"] + card["height"], "and not covered"
-        tour.get_by_role("button", name="Next").or_(tour.get_by_role("button", name="Done")).click()
-    assert titles == ["The draft", "The target", "The masses", "Vanilla", "HSD"]
-    assert phases == ["draft", "ratio", "masses", "shadow", "own"]
-    tour.wait_for(state="hidden")
-    assert visitor.page.locator(".is-lit").count() == 0
-    assert visitor.page.evaluate("document.querySelector('.hf-player').dataset.phase") == "commit"
-
-
-@pytest.mark.recorded
-def test_the_tour_leads_to_the_long_explanation(visitors):
-    visitor = visitors(width=390).open()
-    visitor.page.get_by_role("button", name="What am I looking at?").click()
-    visitor.page.get_by_role("button", name="Read more").click()
-    assert visitor.page.get_by_role("heading", name="What is real here").is_visible()
-    visitor.page.get_by_role("button", name="What am I looking at?").click()
-    visitor.page.keyboard.press("Escape")
-    visitor.page.locator(".hf-tour").wait_for(state="hidden")
-
-
 @pytest.mark.recorded
 def test_another_page_can_show_the_view_in_a_frame(visitors):
     """What "Embed" copies shows the same step: the board, its sentence, how to move, and nothing else."""

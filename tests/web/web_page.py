@@ -14,6 +14,7 @@ from hsd.app.page import template
 from hsd.facts import facts_json
 from hsd.paths import WEB
 
+WHOLE = "try { localStorage.setItem('hsd-board', 'full') } catch {}"
 WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be slow or busy
 
 
@@ -34,9 +35,11 @@ class Browser:
         page.kind = kind
         return page
 
-    def profile(self, width: int = 1280, height: int = 800, **options: object) -> Any:
-        """A Playwright context that nobody has used."""
+    def profile(self, width: int = 1280, height: int = 800, brief: bool = False, **options: object) -> Any:
+        """A Playwright context that nobody has used. brief: it was never told to show the whole board."""
         made = self.chromium.new_context(viewport={"width": width, "height": height}, **options)
+        if not brief:
+            made.add_init_script(WHOLE)
         made.set_default_timeout(WAIT)
         return made
 

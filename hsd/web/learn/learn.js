@@ -179,19 +179,15 @@ class Learn {
     const back = button("← Back", "the lesson before", () => this.turn(-1), { disabled: this.at === 0 });
     const following = last ? "Next →" : `Next: ${this.lessons[this.at + 1].title} →`;
     const next = button(following, "the next lesson", () => this.turn(1), { disabled: last });
-    const words = h(
-      "div.hf-words",
-      h("p", prose(lesson.text)),
-      h("p.hf-question", prose(lesson.ask)),
-      guess(lesson, given, (made) => this.answered(made)),
-      given !== null && h("p.hp-callout.hf-answer", { tabindex: -1 }, prose(lesson.answer)),
-      given !== null && h("details.hf-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
-      given !== null && lesson.see ? link(lesson.see) : null,
-      given !== null && last && h("p.hf-score", this.score.textContent, ". They are kept in this browser only."),
-    );
+    const more = [
+      h("details.hf-think", h("summary", plain(lesson.think)), h("p", prose(lesson.fold))),
+      lesson.see ? link(lesson.see) : null,
+      last && h("p.hf-score", this.score.textContent, ". They are kept in this browser only."),
+    ];
+    const asked = guess(lesson, given, (made) => this.answered(made));
     return [
       h("h2.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
-      h("div.hf-columns", words, scene(this.content, lesson, given !== null)),
+      this.columns(prose, given !== null, asked, more),
       h("div.hp-row.hf-turn", back, next),
     ];
   }
@@ -199,19 +195,23 @@ class Learn {
   /** The same, for a room: nothing to click. */
   slide() {
     const { lesson, turned } = this;
-    const words = h(
-      "div.hf-words",
-      h("p", bare(lesson.text)),
-      h("p.hf-question", bare(lesson.ask)),
-      turned ? h("p.hp-callout.hf-answer", bare(lesson.answer)) : choices(lesson),
-      turned && h("p.hf-think", bare(lesson.think)),
-    );
-    const where = h("p.hf-where", `${this.at + 1} / ${this.lessons.length}`);
     return [
       h("h2", `${this.at + 1}. ${lesson.title}`),
-      h("div.hf-columns", words, scene(this.content, lesson, turned)),
-      where,
+      this.columns(bare, turned, turned ? null : choices(lesson), h("p.hf-think", bare(lesson.think))),
+      h("p.hf-where", `${this.at + 1} / ${this.lessons.length}`),
     ];
+  }
+
+  /** What a lesson says, its picture, and then what it asks. more: comes after the answer. @type {(words: typeof prose, answered: boolean, asked: Child, more: Child) => HTMLElement} */
+  columns(words, answered, asked, more) {
+    const [text, ask, answer] = [this.lesson.text, this.lesson.ask, this.lesson.answer].map(words);
+    const after = answered && [h("p.hp-callout.hf-answer", { tabindex: -1 }, answer), more];
+    return h(
+      "div.hf-columns",
+      h("div.hf-words", h("p", text)),
+      scene(this.content, this.lesson, answered),
+      h("div.hf-words.hf-asks", h("p.hf-question", ask), asked, after),
+    );
   }
 }
 

@@ -15,7 +15,7 @@ const ROWS = /** @type {Record<string, [string, (at: LessonScene) => Child]>} */
   "times": ["time of one pass, in milliseconds", times],
   "pq": ["q, the draft's · p, the target's", probabilities],
   "ratio": ["ρ = p/q · joint ratio r · cut at 1: c", ratios],
-  "masses": ["before each token: excess ▨ and deficient ▧", masses],
+  "masses": ["after each token: excess ▨ and deficient ▧", masses],
   "place": ["the first place: what q proposes, what p wants", (at) => place(at, false)],
   "parts": ["the first place: p is what is kept, and what corrections ▧ add", (at) => place(at, at.answered)],
   "classic": ["vanilla, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],
@@ -92,7 +92,7 @@ function ratios(/** @type {LessonScene} */ at) {
 }
 
 function masses(/** @type {LessonScene} */ at) {
-  return cells(at, ({ parent }) => massesOf(at.view.branches.get(parent)));
+  return cells(at, ({ id }) => massesOf(at.view.branches.get(id)));
 }
 
 /** What one rule did with the coins of this run: the tests it made, and what they mean for the other tokens. @type {(at: LessonScene, judged: any) => HTMLElement} */

@@ -56,9 +56,7 @@ function comparedAt(view, id, judged, test) {
   return test ?? comparison(/** @type {Test} */ (possible), settingsOf(view.options));
 }
 
-// Where the threshold of the test at a node comes from, before it is cut at 1: a number, a product, or a quotient of numbers
-// or of their sums; null where the step does not tell, and for what is none of these.
-/** @type {(view: StepView, judged: Judged, id: number) => ThresholdOrigin | null} */
+/** Where the threshold of the test at a node comes from, before it is cut at 1: a number, a product, or a quotient of numbers or of their sums; null where the step does not tell, and for anything else. @type {(view: StepView, judged: Judged, id: number) => ThresholdOrigin | null} */
 function origin(view, judged, id) {
   const recipe = recipeAt(view, judged.rule);
   if (!recipe) return null;
@@ -153,10 +151,7 @@ function chances(view, rule) {
   return thresholds.length < view.step.nodes.length ? null : stops(thresholds, ruleInfo(rule).forward);
 }
 
-// The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed tokens those
-// with most of the rule's residual, the largest first. Empty after the whole draft, and where no trace has what it takes: a
-// mixture, or the whole branch of a coupled rule.
-/** @type {(view: StepView, judged: Judged) => {piece: string, origin: Origin}[]} */
+/** The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed ones those with most of the rule's residual, the largest first. Empty after the whole draft, and where no trace has what it takes: a mixture, or the whole branch of a coupled rule. @type {(view: StepView, judged: Judged) => {piece: string, origin: Origin}[]} */
 function likely(view, judged) {
   const branch = view.branches.get(judged.last);
   const recipe = recipeOf(judged.rule, settingsOf(view.options));

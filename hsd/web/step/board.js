@@ -7,6 +7,7 @@ import { number } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
+import * as brief from "./brief.js";
 import { chances, follow, masses, trial } from "./cells.js";
 import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
@@ -32,12 +33,14 @@ function create(actions) {
     if (cell) scroller.scrollLeft += cell.getBoundingClientRect().left - scroller.getBoundingClientRect().left - 24;
   });
 
-  /** selected: a node; changed: whether this is not what happened (other coins, another rule). @type {(view: View, state: {plan: Plan, selected: number, changed: boolean}) => void} */
-  function draw(view, { plan, selected, changed }) {
+  /** selected: a node; changed: whether this is not what happened (other coins, another rule); first: draw only what brief.js has. @type {(view: View, state: {plan: Plan, selected: number, changed: boolean, first?: boolean}) => void} */
+  function draw(view, { plan, selected, changed, first = false }) {
     grid.style.setProperty("--hp-columns", String(view.step.drafted));
     grid.classList.toggle("is-what-if", changed);
-    const rows = [guesses, pass, ratios, massesBefore].flatMap((row) => row(view, plan, actions));
-    const lanes = plan.lanes.flatMap((lane) => drawLane(view, lane, plan, actions));
+    grid.classList.toggle("is-brief", first);
+    const offered = first ? null : actions;
+    const rows = [guesses, pass, ratios, massesAfter].flatMap((row) => row(view, plan, offered));
+    const lanes = plan.lanes.flatMap((lane) => drawLane(view, lane, plan, offered));
     const held = focusIn(grid);
     grid.replaceChildren(...rows, ...lanes);
     /** @type {HTMLElement | null} */ (held && grid.querySelector(held))?.focus({ preventScroll: true });
@@ -60,7 +63,7 @@ function create(actions) {
   }
 
   function select(/** @type {number} */ node) {
-    for (const one of grid.querySelectorAll(".hp-guess"))
+    for (const one of grid.querySelectorAll("button.hp-guess"))
       one.setAttribute("aria-pressed", String(one.getAttribute("data-node") === String(node)));
   }
 
@@ -76,18 +79,26 @@ function focusIn(grid) {
   return rule ? `[data-rule="${rule}"][data-node="${node}"] .hp-trial` : `.hp-guess[data-node="${node}"]`;
 }
 
-/** Mark the cell whose numbers give the threshold of the test that is pointed at or has the focus. @type {(grid: HTMLElement, target: HTMLElement) => void} */
-function join(grid, target) {
-  const test = target.closest(".is-lane");
-  const from = test?.querySelector(".hp-origin")?.getAttribute("data-from");
-  const node = Number(test?.getAttribute("data-node"));
-  // masses after a token are drawn before the next one
-  const source = from && grid.querySelector(from === "masses" ? cellOf("masses", node + 1) : cellOf("ratios", node));
-  for (const one of grid.querySelectorAll(".is-joined")) one.classList.remove("is-joined");
-  for (const one of source ? [source, test] : []) one?.classList.add("is-joined");
+const BEHIND = /** @type {Record<string, number>} */ ({ before: 1, ratio: 0, capped: 0, starred: 0 }); // tokens
+
+/** Where a number of a threshold at a node stands: in the token's own column, or as p/q of all up to it. name: in its expression. @type {(name: string, node: number) => string[]} */
+function placesOf(name, node) {
+  const ratio = (/** @type {number} */ id) => `.is-ratios[data-node="${id}"] .hp-rho`;
+  if (name in BEHIND) return Array.from({ length: node - BEHIND[name] }, (_, i) => ratio(i + 1));
+  const row = ["p", "q"].includes(name) ? "ratios" : "masses";
+  return [name === "own" ? ratio(node) : `.is-${row}[data-node="${node}"] .hp-level:has(.is-${name})`];
 }
 
-const cellOf = (/** @type {string} */ row, /** @type {number} */ node) => `.is-${row}[data-node="${node}"]`;
+/** Mark the numbers that give the threshold of the test that is pointed at or has the focus. @type {(grid: HTMLElement, target: HTMLElement) => void} */
+function join(grid, target) {
+  const test = target.closest(".is-lane");
+  const names = test?.querySelector(".hp-origin")?.getAttribute("data-from")?.split(" ") ?? [];
+  const node = Number(test?.getAttribute("data-node"));
+  const places = names.flatMap((name) => placesOf(name, node));
+  for (const one of grid.querySelectorAll(".is-joined")) one.classList.remove("is-joined");
+  const sources = places.flatMap((css) => [...grid.querySelectorAll(css)]);
+  for (const one of sources.length ? [...sources, test] : []) one?.classList.add("is-joined");
+}
 
 /** A row: its name, the column before the draft, and a cell per token. @type {(css: string, name: Child, start: Child, nodes: TreeNode[], cell: (node: TreeNode, i: number) => BoardCell) => HTMLElement[]} */
 const row = (css, name, start, nodes, cell) => [
@@ -99,49 +110,62 @@ const row = (css, name, start, nodes, cell) => [
   }),
 ];
 
-/** @type {(view: View, plan: Plan, actions: BoardActions) => HTMLElement[]} */
-function guesses({ step, rootPiece }, plan, { select }) {
+/** A word that is explained where the board has controls. @type {(actions: BoardActions | null, key: string, words?: string) => Child} */
+const explained = (actions, key, words = key) => (actions ? term(key, words) : words);
+
+/** The tokens; buttons where something can be done with them. @type {(view: View, plan: Plan, actions: BoardActions | null) => HTMLElement[]} */
+function guesses({ step, rootPiece }, plan, actions) {
   /** @type {(id: number, name: string, piece: string, cells: number) => HTMLElement} */
   const guess = (id, name, piece, cells) => {
-    const title = `${name}: what could follow it`;
-    const attributes = { "type": "button", "data-node": id, title, "onclick": () => select(id) };
     const words = [h("span.hp-unseen", `${name} `), token(piece, { cells })];
-    return h(`button.hp-guess${id ? "" : ".is-root"}`, attributes, words);
+    const css = id ? "hp-guess" : "hp-guess is-root";
+    if (!actions) return h("div", { "class": css, "data-node": id }, words);
+    const title = `${name}: what could follow it`;
+    const attributes = { "type": "button", "data-node": id, title, "onclick": () => actions.select(id) };
+    return h("button", { class: css, ...attributes }, words);
   };
   const before = guess(0, "the last token of the text so far", rootPiece, 9);
-  const name = ["the ", term("draft", "draft"), h("small", "guesses")];
+  const name = ["the ", explained(actions, "draft"), h("small", "guesses")];
   return row("is-guesses", name, before, step.nodes, ({ id, piece }, i) => {
     return { at: beatOf(plan, "draft", i), content: guess(id, `token ${i + 1}`, piece, CELLS) };
   });
 }
 
-function pass(/** @type {View} */ view, /** @type {Plan} */ plan) {
-  const words = h("span.hp-sweep-words", `one pass over ${view.step.drafted + 1} positions`);
+/** @type {(view: View, plan: Plan, actions: BoardActions | null) => HTMLElement[]} */
+function pass(view, plan, actions) {
+  const over = actions
+    ? `one pass over ${view.step.drafted + 1} positions`
+    : "one pass of the target over the whole draft";
+  const words = h("span.hp-sweep-words", over);
   const attributes = { "data-at": beatOf(plan, "target") };
   return [
-    h("div.hp-row-name.is-pass-row", ["the ", term("target-model", "target"), h("small", "reads")]),
+    h("div.hp-row-name.is-pass-row", ["the ", explained(actions, "target-model", "target"), h("small", "reads")]),
     h("div.hp-cell-of.is-pass-row.hp-sweep", attributes, h("span.hp-sweep-bar"), words),
   ];
 }
 
-function ratios(/** @type {View} */ { step }, /** @type {Plan} */ plan) {
-  const p = { "data-at": beatOf(plan, "ratio") };
-  const name = ["chances", h("small", term("q"), " of the draft, ", term("p"), " of the target")];
+/** @type {(view: View, plan: Plan, actions: BoardActions | null) => HTMLElement[]} */
+function ratios({ step }, plan, actions) {
+  const read = { "data-at": beatOf(plan, "ratio") };
+  const [q, p] = ["q", "p"].map((key) => explained(actions, key));
+  const name = ["chances", h("small", q, " of the draft, ", p, " of the target")];
   return row("is-ratios", name, "", step.nodes, (node, i) => {
     const at = beatOf(plan, "draft", i);
-    return { at, content: chances(node, { q: { "data-at": at }, p }) };
+    return { at, content: (actions ? chances : brief.bars)(node, { q: { "data-at": at }, p: read }) };
   });
 }
 
-/** Over each token the masses of the branch before it. @type {(view: View, plan: Plan) => HTMLElement[]} */
-function massesBefore({ step, branches }, plan) {
+/** Under each token the masses of the branch after it, of which a test there is made. @type {(view: View, plan: Plan, actions: BoardActions | null) => HTMLElement[]} */
+function massesAfter({ step, branches }, plan, actions) {
+  if (!actions) return [];
   const kind = (/** @type {string} */ name, /** @type {string} */ words) =>
     h("span", h(`span.hp-swatch.is-${name}`), " ", term(name, name), h("small", words));
   const kinds = [kind("excess", " q too much"), kind("deficient", " too little")];
-  return row("is-masses", ["masses ", h("small", "before each token"), kinds], "", step.nodes, ({ parent }) => {
-    const branch = branches.get(parent);
-    return { at: beatOf(plan, "masses"), content: branch && masses(branch) };
-  });
+  const at = beatOf(plan, "masses");
+  const after = (/** @type {number} */ id) => masses(branches.get(id) ?? null);
+  const start = h("div", { "data-at": at, "title": "before the first token" }, after(0));
+  const name = ["masses ", h("small", "after each token"), kinds];
+  return row("is-masses", name, start, step.nodes, ({ id }) => ({ at, content: after(id) }));
 }
 
 // ---- the lanes
@@ -149,12 +173,15 @@ function massesBefore({ step, branches }, plan) {
 /** The beat of a rule's test at a node; of the last one where it made none there. @type {(plan: Plan, lane: RuleLane, id: number) => number} */
 const beatAt = (plan, { phase, judged }, id) => beatOf(plan, phase, (judged.at.get(id)?.[0].order ?? Infinity) - 1);
 
-/** @type {(view: View, lane: RuleLane, plan: Plan, actions: BoardActions) => HTMLElement[]} */
+/** @type {(view: View, lane: RuleLane, plan: Plan, actions: BoardActions | null) => HTMLElement[]} */
 function drawLane(view, lane, plan, actions) {
   const { phase, judged } = lane;
   const last = beatOf(plan, phase, Infinity);
-  return row(`is-lane.is-${phase}`, laneName(view, lane, last, actions), "", view.step.nodes, ({ id }) => {
-    const content = [bracket(view, judged, id, last), laneCell(view, judged, id, actions)];
+  const keeps = h("span.hp-lane-keeps", { "data-at": last }, outcome(view, lane));
+  const name = actions ? laneName(view, lane, last, keeps, actions) : brief.head(judged, keeps);
+  return row(`is-lane.is-${phase}`, name, "", view.step.nodes, ({ id }) => {
+    const cell = actions ? laneCell(view, judged, id, actions) : brief.cell(view, judged, id);
+    const content = [bracket(view, judged, id, last), cell];
     return { at: beatAt(plan, lane, id), content, rule: judged.rule };
   });
 }
@@ -169,8 +196,8 @@ function bracket(view, { info, kept, decisions }, id, at) {
   return h("i.hp-bracket", { "class": css, "data-at": at, "aria-hidden": "true" });
 }
 
-/** @type {(view: View, lane: RuleLane, at: number, actions: BoardActions) => Child} */
-function laneName(view, lane, at, { judgeBy }) {
+/** @type {(view: View, lane: RuleLane, at: number, keeps: HTMLElement, actions: BoardActions) => Child} */
+function laneName(view, lane, at, keeps, { judgeBy }) {
   const { judged } = lane;
   const { forward, term: word } = judged.info;
   const arrow = [forward ? "" : "← ", h("span", forward ? "from the left " : "from the right"), forward ? "→" : ""];
@@ -183,7 +210,7 @@ function laneName(view, lane, at, { judgeBy }) {
     h("span.hp-lane-head", rules.length > 1 ? ruleMenu(view, judged, rules, judgeBy) : title, h("small", arrow)),
     full && h("small.hp-lane-full", term(word, full)),
     !exactly(view, judged.rule) && lossy(judged.info),
-    h("span.hp-lane-keeps", { "data-at": at }, outcome(view, lane)),
+    keeps,
     law &&
       h("span.hp-lane-odds", { "data-at": at, "data-rule": judged.rule, "title": OVER }, bars(judged, law), average),
   ];

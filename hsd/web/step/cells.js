@@ -12,7 +12,7 @@ import { decisive, rho } from "./model.js";
 function level(kind, value, { name, words = short(value), ...attributes } = {}) {
   const width = `width:${(100 * Math.min(value, 1)).toFixed(1)}%`;
   const track = h("span.hp-level-track", h("span.hp-segment", { class: kind, style: width }));
-  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, h("b", words));
+  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, words && h("b", words));
 }
 
 /** q, p and their ratio. q, p: attributes of their lines, such as the beat at which they appear. @type {(node: TreeNode, attributes?: {q?: Attributes, p?: Attributes}) => HTMLElement[]} */
@@ -25,28 +25,32 @@ function chances(node, { q = {}, p = {} } = {}) {
   ];
 }
 
-/** What the draft gives too much and too little to the tokens that may follow. @param {{excess: number, deficient: number}} branch */
-const masses = ({ excess, deficient }) => [
-  level("is-q is-excess", excess, { title: `excess ${number(excess)}` }),
-  level("is-p is-deficient", deficient, { title: `deficient ${number(deficient)}` }),
-];
+/** What the draft gives too much and too little to the tokens that may follow; nothing of a branch that is not known. @param {Record<"excess" | "deficient", number> | null | undefined} branch */
+const masses = (branch) =>
+  /** @type {const} */ (["excess", "deficient"]).flatMap((kind) =>
+    branch ? level(`is-${kind}`, branch[kind], { title: `${kind} ${number(branch[kind])}` }) : [],
+  );
 
 const BAR = "no coin: what p must exceed here, and the coloured part is p";
 const COMMON = { pass: "✓", fail: "✕", carried: "✓ kept with it", none: "– not reached" };
 const WORDS = { ...COMMON, back: "✕ step back", out: "✕ none is kept" };
 
-// A rule's test at a token: a line from 0 to 1 with its coin, and the verdict in words. drag: what the coin's title offers.
-/** @type {(view: StepView, judged: Judged, id: number, drag?: string | null) => {state: keyof typeof COMMON, parts: Child[]}} */
-function trial(view, judged, id, drag = null) {
+/** What a rule did at a token: its test that counts, null where it made none, and what came of it, in a word and in words. @type {(view: StepView, judged: Judged, id: number) => {test: ReadTest | null, state: keyof typeof COMMON, verdict: HTMLElement}} */
+function outcomeAt(view, judged, id) {
   const test = decisive(judged, id);
+  const state = test ? (test.accepted ? "pass" : "fail") : judged.path.has(id) ? "carried" : "none";
+  const back = state === "fail" && !judged.info.forward && (view.depth.get(id) > 1 ? "back" : "out");
+  return { test, state, verdict: h("b", WORDS[back || state]) };
+}
+
+/** A rule's test at a token: a line from 0 to 1 with its coin, and the verdict in words. drag: what the coin's title offers. @type {(view: StepView, judged: Judged, id: number, drag?: string | null) => {state: keyof typeof COMMON, parts: Child[]}} */
+function trial(view, judged, id, drag = null) {
+  const { test, state, verdict } = outcomeAt(view, judged, id);
   const { sides, coinless, sign } = comparedAt(view, id, judged, test);
   const [coin, threshold] = sides;
-  const state = test ? (test.accepted ? "pass" : "fail") : judged.path.has(id) ? "carried" : "none";
   const digits = apart(coin, threshold, 2, 1);
   const title = test || threshold === null ? null : `threshold ${number(threshold)}; the test was not made`;
   const line = gauge(coin, threshold, { "data-coin": coinless ? null : id, title, "drag": coinless ? BAR : drag });
-  const back = state === "fail" && !judged.info.forward && (view.depth.get(id) > 1 ? "back" : "out");
-  const verdict = h("b", WORDS[back || state]);
   if (!test) return { state, parts: [line, h("span.hp-trial-words", h("span"), verdict)] };
   const words = h("span.hp-trial-words", h("span", `${compare(test, coinless ? `${sign} ` : "")} `), verdict);
   return { state, parts: [line, words, source(origin(view, judged, id), test.threshold, digits)] };
@@ -74,6 +78,9 @@ function line(tree, leaf) {
   return sign === "+" ? `(${text})` : text;
 }
 
+/** The names in an expression. @type {(tree: Expression) => string[]} */
+const leaves = (tree) => (Array.isArray(tree) ? tree.slice(1).flatMap(leaves) : [String(tree)]);
+
 /** Where a threshold comes from, such as ".64 ÷ .97 = .66", which are the masses of a branch; digits: of the threshold. @type {(given: ThresholdOrigin | null, threshold: number, digits: [number, number]) => HTMLElement | null} */
 function source(given, threshold, digits) {
   if (!given) return null;
@@ -92,8 +99,12 @@ function source(given, threshold, digits) {
   const words = nothing
     ? "0 ÷ 0: nothing to correct"
     : `${rates && parts[1] === "q" ? "p/q" : alone} ${equals}${shown}`;
-  const from = sign === "/" && !rates ? "masses" : "chances";
-  return h("span.hp-origin", { title, "data-from": from }, words, cut && h("span.hp-cut", ", at most 1"));
+  return h(
+    "span.hp-origin",
+    { title, "data-from": leaves(tree).join(" ") },
+    words,
+    cut && h("span.hp-cut", ", at most 1"),
+  );
 }
 
 /** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. @type {(coin: number | null, threshold: number | null, attributes?: {drag?: string | null} & Attributes) => HTMLElement} */
@@ -107,9 +118,7 @@ function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
   );
 }
 
-// Scroll a drawing, not the page, so that a part of it is in sight. beyond: pixels that should be in sight to the right of
-// it; covered: pixels at the left of the drawing that names cover.
-/** @type {(scroller: Element, part: Element | null, beyond?: number, covered?: number) => void} */
+/** Scroll a drawing, not the page, so that a part of it is in sight. beyond: pixels in sight to the right of it; covered: pixels at its left that names cover. @type {(scroller: Element, part: Element | null, beyond?: number, covered?: number) => void} */
 function follow(scroller, part, beyond = 0, covered = 0) {
   if (!part) return;
   const [box, inner] = [scroller.getBoundingClientRect(), part.getBoundingClientRect()];
@@ -118,4 +127,4 @@ function follow(scroller, part, beyond = 0, covered = 0) {
   if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
 }
 
-export { chances, compare, follow, gauge, level, masses, trial };
+export { chances, compare, follow, gauge, leaves, level, masses, outcomeAt, trial };

@@ -4,6 +4,7 @@ import { h } from "../kit/dom.js";
 import { agreeing, exact, pair, subscript } from "../kit/format.js";
 import { evaluate } from "../rules/expression.js";
 import { forms, letters } from "../rules/tests.js";
+import { leaves } from "./cells.js";
 
 const SIGNS = /** @type {Record<string, string>} */ ({
   ...{ "+": " + ", "-": " − ", "*": " · " },
@@ -82,14 +83,10 @@ const text = (pieces) =>
 
 /** What the letters stand for in a form. @param {Form} form */
 function meanings(form) {
-  const names = [...new Set([form.threshold, form.when ?? 0].flatMap(namesOf))];
+  const names = [...new Set([form.threshold, form.when ?? 0].flatMap(leaves))];
   const known = names.flatMap((name) => letters[String(form.along[name] ?? name)] ?? []);
   return known.map(({ sign, words }) => `${sign}: ${words}`).join("; ");
 }
-
-/** @type {(tree: Expression) => string[]} */
-const namesOf = (tree) =>
-  Array.isArray(tree) ? tree.slice(1).flatMap(namesOf) : typeof tree === "string" ? [tree] : [];
 
 /** The formula as one line of text; arguments as below. @type {(position: number, test: FormNumbers, recorded: number) => string} */
 function spoken(position, test, recorded) {
@@ -98,8 +95,7 @@ function spoken(position, test, recorded) {
   return `${text(symbols)}${form.when ? ": " : " = "}${text(values)}${holds ? " = " : " ≈ "}${exact(recorded)}`;
 }
 
-// Letters and numbers of one test, ending in the recorded threshold; nothing for a form of a later version. position: from 1.
-/** @type {(position: number, test: FormNumbers, recorded: number) => HTMLElement | null} */
+/** Letters and numbers of one test, ending in the recorded threshold; nothing for a form of a later version. position: from 1. @type {(position: number, test: FormNumbers, recorded: number) => HTMLElement | null} */
 function formula(position, test, recorded) {
   const form = forms[test.form];
   if (!form) return null;

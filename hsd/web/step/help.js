@@ -15,6 +15,7 @@ const LIST = [
   ["ArrowRight", "→", "one move on inside the step", "moveOn"],
   ["Shift+ArrowLeft", "Shift ←", "one step back", "back"],
   ["Shift+ArrowRight", "Shift →", "one step forward", "forward"],
+  ["", "Page ↑ ↓", "one move back or on, in full screen", ""],
   ["[", "[", "towards the root of the tree", "parent"],
   ["]", "]", "along the drafted path", "child"],
   ["Enter", "Enter", "pin the selected branch while stepping", "pin"],
@@ -34,7 +35,6 @@ function dialog() {
     "dialog",
     { "class": "hp-dialog", "aria-label": "Keys" },
     h("h3.hp-title", "Keys"),
-    h("p.hp-hint", "They work while the player has the focus: click into it once."),
     h("table", h("tbody", rows)),
     button("Close", "close", () => element.close()),
   );

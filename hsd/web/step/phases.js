@@ -12,12 +12,13 @@ const TIME = 2600; // milliseconds that a beat of a part stays
 const TIMES = { draft: 900, target: 1800, ratio: 2600, masses: 2800, shadow: 2000, own: 2000, commit: 3200 };
 const MOST = 24; // tests of a tree that have a beat each
 
-/** The phases of a step. Without a draft, or without details, it has one beat and those of its parts. @param {View} view @returns {Plan} */
-function plan(view) {
+/** The phases of a step. Without a draft, or without details, it has one beat and those of its parts. first: as brief.js draws it, where masses come with the tests that they decide. @type {(view: View, first?: boolean) => Plan} */
+function plan(view, first = false) {
   /** @type {RuleLane[]} */
   const lanes = verdicts(view).map((judged) => ({ phase: judged === view.own ? "own" : "shadow", judged }));
   /** @type {Move[]} */
-  const usual = view.detail && view.step.drafted ? moves(view, lanes) : [["commit", "commit", 1]];
+  /** @type {Move[]} */
+  const usual = view.detail && view.step.drafted ? moves(view, lanes, first) : [["commit", "commit", 1]];
   let total = 0;
   const phases = PARTS.reduce((all, part) => (part.moves && part.shows(view) ? part.moves(view, all) : all), usual).map(
     ([name, title, beats, drafts]) => {
@@ -28,12 +29,12 @@ function plan(view) {
   return { phases, total, lanes };
 }
 
-/** The usual phases: a beat for each test, one for all of them where a tree has very many. @type {(view: View, lanes: RuleLane[]) => Move[]} */
-const moves = ({ step, isTrie }, lanes) => [
+/** The usual phases: a beat for each test, one for all of them where a tree has very many. @type {(view: View, lanes: RuleLane[], first: boolean) => Move[]} */
+const moves = ({ step, isTrie }, lanes, first) => [
   ["draft", "draft", step.drafted],
   ["target", "target", 1],
   ["ratio", "p and q", 1],
-  ["masses", "masses", 1],
+  ...(first ? [] : [/** @type {Move} */ (["masses", "masses", 1])]),
   ...lanes.flatMap(({ phase, judged: { info, decisions } }) => {
     const beats = isTrie && decisions.length > MOST ? 1 : decisions.length;
     return beats ? [/** @type {Move} */ ([phase, info.short, beats])] : [];

@@ -1,5 +1,6 @@
 // The player: the state, and how one moves through a trace. Drawing is stage.js.
 // create(root, options) -> controller; see README.md in this folder.
+import { targetOf } from "../kit/dom.js";
 import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
 import { again, judges } from "./again.js";
@@ -10,6 +11,7 @@ import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
 const exporting = () => needed(import("./export.js")); // what few visitors need
+const TOUCHES = ["pointerdown", "keydown", "wheel"];
 /** @type {Supposed} */
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
@@ -23,6 +25,7 @@ class Player {
   /** @type {PlayerState} */
   state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
   supposed = NO_CHANGE;
+  once = false; // it plays to the end of this step only
   live = false;
   stale = false; // the step is not drawn yet
   announced = "";
@@ -47,6 +50,7 @@ class Player {
   up = () => this.moveInColumn(-1);
   down = () => this.moveInColumn(1);
   asItWas = () => this.suppose(NO_CHANGE);
+  brief = () => this.options.brief?.first() ?? false; // whether the board is drawn as brief.js has it
   help = () => this.stage.dialog.showModal();
   mass = () => this.setState({ mass: this.state.mass === "joint" ? "relative" : "joint" });
 
@@ -103,6 +107,7 @@ class Player {
 
   /** Playing begins with the step that is shown, after its end with the next. */
   starts() {
+    this.once = false;
     if (!this.complete) return;
     const last = this.step >= this.steps.length - 1;
     if (!last || !this.live) this.show(last ? 0 : this.step, 0);
@@ -111,15 +116,36 @@ class Player {
   /** At the end of a live run the player waits for more; at the end of any other it stops. */
   playOn() {
     if (!this.complete) this.goBeat(this.state.beat + 1, true);
+    else if (this.once) return false;
     else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
-    return !this.complete || this.step < this.steps.length - 1 || this.live;
+    return !this.complete || (!this.once && (this.step < this.steps.length - 1 || this.live));
+  }
+
+  /** Play the step that is shown from its start to its end. */
+  playOnce() {
+    if (!this.shown) return;
+    this.show(this.step, 0);
+    this.stage.transport.start();
+    this.once = true;
   }
 
   pace() {
     return this.shown ? phases.pause(phases.at(this.shown.plan, this.state.beat)) : 1000;
   }
 
+  /** The same by itself, unless motion is unwelcome; the first touch of anything but Play stops it. */
+  playAlone() {
+    if (window.matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden) return;
+    this.playOnce();
+    const stop = (/** @type {Event} */ event) => {
+      for (const touch of TOUCHES) window.removeEventListener(touch, stop, true);
+      if (!targetOf(event).closest?.(".hp-play") && !("key" in event && event.key === " ")) this.pause();
+    };
+    for (const touch of TOUCHES) window.addEventListener(touch, stop, true);
+  }
+
   pause() {
+    this.once = false;
     this.stage.transport.pause();
   }
 
@@ -158,7 +184,7 @@ class Player {
     const { rule, coins } = this.supposed;
     const moved = [...coins].some(([node, value]) => value !== coinOf(read, node));
     const view = rule || moved ? again(read, this.supposed) : read;
-    const shown = { read, view, plan: phases.plan(view) };
+    const shown = { read, view, plan: phases.plan(view, this.brief() && !view.isTrie) };
     this.shown = shown;
     return shown;
   }
@@ -392,7 +418,10 @@ function create(root, options = {}) {
     judgeBy: (/** @type {string} */ rule) => player.judgeBy(rule),
     phase: (/** @type {string} */ name) => player.goPhase(name),
     report: async () => player.record && (await exporting()).report(player.record),
+    playOnce: () => player.playOnce(),
+    playAlone: () => player.playAlone(),
     refresh: () => player.stale && player.draw(true),
+    redraw: () => player.shown && player.show(player.step),
   };
 }
 

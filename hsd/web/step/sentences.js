@@ -14,9 +14,10 @@ import { mean } from "./odds.js";
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
 const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
 
-/** What is said of a step, sentence parts each. @param {View} view */
-function story(view) {
+/** What is said of a step, sentence parts each; first: at a first look, one sentence and the warning. @type {(view: View, first?: boolean) => Record<string, Part[]>} */
+function story(view, first = false) {
   const facts = factsOf(view);
+  if (first) return { lead: say("brief", facts), warning: say("warning", facts) };
   const [lead, detail, why, warning] = ["lead", "detail", "why", "warning"].map((name) => say(name, facts));
   return { lead, detail, why, warning };
 }

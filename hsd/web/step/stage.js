@@ -89,6 +89,10 @@ class Stage {
       root.addEventListener(type, (event) => this.link(targetOf(event).closest?.("[data-node]")));
     root.addEventListener("pointerleave", () => this.link(null));
     listen(root, /** @type {Record<string, any>} */ (this.player), KEYS);
+    root.addEventListener("keydown", ({ key }) => {
+      const full = root.matches(":fullscreen, .is-maximised"); // elsewhere these keys scroll the page
+      if (full && /^Page(Up|Down)$/.test(key)) this.player.move(key === "PageUp" ? -1 : 1);
+    });
   }
 
   /** A mouse click on a button leaves the focus with the player, so that Space goes on meaning "play". @param {MouseEvent} event */
@@ -126,7 +130,13 @@ class Stage {
     this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
     this.onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
     this.board.element.hidden = !this.onBoard;
-    if (this.onBoard) this.board.draw(view, { plan, selected: state.node, changed: Boolean(view.original) });
+    if (this.onBoard)
+      this.board.draw(view, {
+        plan,
+        selected: state.node,
+        changed: Boolean(view.original),
+        first: this.player.brief(),
+      });
     this.card.element.hidden = this.onBoard;
     this.drawParts(view, plan, state.node);
     this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
@@ -164,10 +174,11 @@ class Stage {
     this.tree.beat(beat, last);
     for (const { on, card } of this.parts) if (on) card.beat?.(place, last);
     this.transport.beat(plan, beat);
-    /** @type {Record<string, Part[]>} */
-    const words = last ? story(view) : phases.telling(view, place);
+    const words = last ? story(view, this.player.brief()) : phases.telling(view, place);
     for (const [part, element] of Object.entries(this.story.parts))
-      element.replaceChildren(.../** @type {(Node | string)[]} */ (prose(words[part] ?? [])));
+      element.replaceChildren(
+        .../** @type {(Node | string)[]} */ (prose(/** @type {Record<string, Part[]>} */ (words)[part] ?? [])),
+      );
     this.story.back.hidden = !view.original;
   }
 

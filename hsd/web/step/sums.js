@@ -1,6 +1,8 @@
 // Both rules over a whole run, in numbers: what each keeps of the drafts, with these coins and over all coins, and where two
 // texts part. Pure.
-import { student } from "../kit/format.js";
+import { rule as ruleInfo } from "../kit/facts.js";
+import { number, student } from "../kit/format.js";
+import { plain, say } from "./fill.js";
 
 const add = (/** @type {number[]} */ numbers) => numbers.reduce((a, b) => a + b, 0);
 const ids = (/** @type {Step} */ step) => step.committed.map(({ token }) => token);
@@ -29,9 +31,7 @@ const ran = (steps, rule) => ({
   calls: add(steps.map((step) => step.target_calls)),
 });
 
-// A run and, where its steps were judged by a second rule too, what that one would have kept and drawn at each of them, in
-// one target call. more: steps in which it keeps more than the other.
-/** @type {(run: Pick<Trace, "steps">) => RuleSums[]} */
+/** A run and, where a second rule judged its steps too, what that one would have kept and drawn at each, in one target call. more: steps in which it keeps more than the other. @type {(run: Pick<Trace, "steps">) => RuleSums[]} */
 function compare({ steps }) {
   const both = steps.flatMap(({ shadow, ...step }) => (shadow ? [{ ...step, shadow }] : []));
   if (!both.length) return [];
@@ -58,4 +58,13 @@ function parting(a, b) {
 /** Whether both runs wrote the same tokens. @type {(a: Pick<Trace, "steps">, b: Pick<Trace, "steps">) => boolean} */
 const sameText = (a, b) => a.steps.flatMap(ids).join() === b.steps.flatMap(ids).join();
 
-export { alone, compare, parting, sameText, spread };
+/** Why both rules kept the same in every step of a run; nothing for a run by one rule. @param {Trace} trace */
+function alike({ steps, setup }) {
+  const sums = compare({ steps }).map(({ rule, mean }) => ({
+    name: ruleInfo(rule).short,
+    mean: number((mean ?? 0) / steps.length),
+  }));
+  return plain(say("alike", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
+}
+
+export { alike, alone, compare, parting, sameText, spread };

@@ -43,11 +43,10 @@ function earlier(hidden) {
 
 /** Put what a token adds to the text into `out`, and that into `place`. @type {(parts: Span[], out: HTMLElement, place?: HTMLElement) => HTMLElement} */
 function put(parts, out, place = h("span")) {
-  const [start, end] = [parts[0], parts.at(-1)].map((part) => (part && !part.bytes ? part.text : ""));
+  const { text: end = "", bytes = false } = parts.at(-1) ?? {};
   const mark = (/** @type {Span} */ { text }) => h("span.hp-token", h("span.hp-mark", `${text} `));
   out.replaceChildren(...parts.map((part) => (part.bytes ? mark(part) : wrapped(part.text))));
-  // A line may break before a space and must break after a line end; words stay whole.
-  place.replaceChildren(/^\s/.test(start) ? h("wbr") : "", out, /\n$/.test(end) ? h("br") : "");
+  place.replaceChildren(out, !bytes && /\n$/.test(end) ? h("br") : "");
   return place;
 }
 

@@ -14,10 +14,11 @@ function create(player) {
   const speeds = SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`));
   const speed = h("select.hp-speed", { "aria-label": "speed", "title": "speed" }, speeds);
   const clock = playing(player, () => Number(speed.value));
-  const differ = { class: "hp-button hp-differ" };
+  const differ = { class: "hp-differ" };
+  const later = [icon("later"), h("span.hp-words", "next difference")];
   const differences = [
     button(icon("earlier"), "previous step where the rules differ (p)", player.previous, differ),
-    button(icon("later"), "next step where the rules differ (n)", player.next, differ),
+    button(later, "next step where the rules differ (n)", player.next, differ),
   ];
   const buttons = [
     button(icon("first"), "one step back (Shift ←)", player.back),
@@ -32,6 +33,9 @@ function create(player) {
     oninput: () => player.goBeat(Number(rail.value)),
   });
   const names = h("div.hp-phase-names", { "aria-hidden": "true" });
+  const { brief } = player.options;
+  const turn =
+    brief && button("", "the draft and both verdicts alone, or everything", brief.turn, { class: "hp-turn" });
   const inside = h("div.hp-rail", names, rail);
   const place = h("output.hp-place");
   const cells = h("div.hp-cells", {
@@ -48,7 +52,7 @@ function create(player) {
   const element = h(
     "section",
     { "class": "hp-card hp-transport", "aria-label": "Steps" },
-    h("div.hp-bar", h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed),
+    h("div.hp-bar", h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed, turn),
     cells,
     totals,
     setup,
@@ -82,6 +86,7 @@ function create(player) {
     if (now) afterLayout(() => (cells.scrollLeft = now.offsetLeft - cells.clientWidth / 2));
     totals.replaceChildren(...summary(steps, index));
     for (const control of differences) control.disabled = !steps.some(differs);
+    turn?.replaceChildren(player.brief() ? "Every number" : "First look");
   }
 
   /** The rail of a step: its phases in order, each as wide as it has moves. @param {Plan} plan */
@@ -133,7 +138,7 @@ function playing(player, speed) {
   const toggle = () => (timer ? pause() : start());
 
   function sign() {
-    element.replaceChildren(icon(timer ? "pause" : "play"));
+    element.replaceChildren(icon(timer ? "pause" : "play"), h("span.hp-words", timer ? "Pause" : "Play"));
     element.title = timer ? "pause (Space)" : "play (Space)";
     element.setAttribute("aria-label", element.title);
     element.setAttribute("aria-pressed", String(timer !== 0));

@@ -261,10 +261,8 @@ function restOf({ row, column, hidden, p, q }, times) {
   );
 }
 
-/** How much the draft gives too much and too little in each branch of the path through the selected token; joint: times its probability. @type {(tree: TreeLayout, line: number, how: {joint: boolean, at: number, select: Handlers["select"]}) => HTMLElement[]} */
+/** How much the draft gives too much and too little after each token of the path through the selected one, in that token's column; joint: times its probability. @type {(tree: TreeLayout, line: number, how: {joint: boolean, at: number, select: Handlers["select"]}) => HTMLElement[]} */
 function massRow({ view, selected }, line, { joint, at, select }) {
-  const branches = branchesAlong(view, selected);
-  const style = (/** @type {number} */ column) => `grid-area:${line} / ${track(column)}`;
   const pair = (/** @type {Branch} */ branch) => {
     const { node, capped, joint_q: factor } = branch;
     const [excess, deficient] = [branch.excess, branch.deficient].map((x) => (joint ? x * factor : x));
@@ -273,7 +271,7 @@ function massRow({ view, selected }, line, { joint, at, select }) {
       "div.hp-masspair",
       {
         "class": node === selected ? "is-active" : null,
-        "style": style(view.depth.get(node) + 1),
+        "style": `grid-area:${line} / ${track(view.depth.get(node))}`,
         "data-branch": node,
         "data-at": at,
         "title": `excess ${number(excess)}, deficient ${number(deficient)}, capped ratio c ${number(capped)}`,
@@ -283,9 +281,7 @@ function massRow({ view, selected }, line, { joint, at, select }) {
       h("small", `c ${short(capped)}, after `, token(piece, { cells: 12 })),
     );
   };
-  if (!branches.length) return [];
-  const names = ["excess", "deficient"].map((name) => h("span.hp-rowlabel", name));
-  return [h("div.hp-massnames", { "style": style(0), "data-at": at }, names), ...branches.map(pair)];
+  return branchesAlong(view, selected).map(pair);
 }
 
 export { create, describe };

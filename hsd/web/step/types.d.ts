@@ -174,6 +174,8 @@ type PlayerOptions = {
   link?: (() => string | null) | null;
   address?: () => string;
   hidden?: () => boolean;
+  /** first: whether only a first look is drawn; turn: show all, or less. */
+  brief?: { first: () => boolean; turn: () => void };
 };
 
 // ---- what is drawn of it

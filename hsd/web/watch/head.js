@@ -15,6 +15,32 @@ function chip(name, words, title = "") {
   return element;
 }
 
+/** Whether a draft and both verdicts are shown alone; early.js says so at first. */
+const first = () => document.documentElement.classList.contains("hsd-brief");
+
+/** Show all of the board, or a first look only, now and whenever this browser comes again. @param {boolean} brief */
+function turn(brief) {
+  document.documentElement.classList.toggle("hsd-brief", brief);
+  try {
+    localStorage.setItem("hsd-board", brief ? "first" : "full");
+  } catch {
+    // a browser may keep nothing
+  }
+}
+
+/** Keys that do not scroll mean what they mean to the player while nothing has the focus; a button of the page's start plays. @param {HTMLElement} place */
+function keys(place) {
+  document.addEventListener("keydown", (event) => {
+    const free = event.target === document.body && !/^(Arrow[UD]|Home|End|Enter|Page)/.test(event.key);
+    if (free && page.tab() === "watch" && !place.dispatchEvent(new KeyboardEvent("keydown", event)))
+      event.preventDefault();
+  });
+  find("#hsd-play").addEventListener("click", () => {
+    page.showTab("watch");
+    place.dispatchEvent(new KeyboardEvent("keydown", { key: " " }));
+  });
+}
+
 /** One line about what goes on. action: [words, what a click does], a button beside it. @type {(words: string, action?: [string, () => void]) => void} */
 function status(words, action) {
   page.status(words);
@@ -58,24 +84,4 @@ function files(take) {
   });
 }
 
-/** The long explanation: credits are a line for each model that is not the project's own. Returns what opens it. @param {string[]} credits */
-function explaining(credits) {
-  /** @type {HTMLDetailsElement} */
-  const about = find(".hf-about");
-  part("credits").textContent = credits.join(". ");
-  return () => {
-    about.open = true;
-    about.scrollIntoView({ block: "start" });
-    find("summary", about).focus({ preventScroll: true });
-  };
-}
-
-/** The button for newcomers. @param {() => void} show */
-function asking(show) {
-  part("ask").addEventListener("click", () => {
-    page.showTab("watch");
-    show();
-  });
-}
-
-export { asking, chip, explaining, files, folding, part, status };
+export { chip, files, first, folding, keys, part, status, turn };

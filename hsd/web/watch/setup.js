@@ -135,10 +135,9 @@ class Setup {
     for (const [name, entries] of Object.entries(lists(values(), this.levels))) this.form.offer(name, entries);
   }
 
-  /** The first prompt after a recorded run: by a pair that is here, and in a browser with what that does fast and well. */
+  /** The first prompt after a recorded run: by a pair that is here, and else with all that made that run. */
   typed() {
     if (this.untouched && !this.isHere(this.values.pair)) this.choosePair(this.first, {}, this.usual);
-    if (this.untouched && this.contents.browser) this.form.set(this.contents.browser.begin);
     this.untouched = false;
     this.mark();
   }

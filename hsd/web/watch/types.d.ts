@@ -14,7 +14,6 @@ type PageContents = {
   limits: Record<string, number>;
   credits: string[];
   bytes: number;
-  browser?: { begin: Values };
   about?: string;
   from?: string;
 };

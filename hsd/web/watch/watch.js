@@ -2,16 +2,17 @@
 // page's head and strip. What is shown is a recorded run, a live one, or a trace from outside.
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
-import { facts } from "../kit/facts.js";
 import { h } from "../kit/dom.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
+import { differs } from "../step/model.js";
 import { create } from "../step/player.js";
+import { alike } from "../step/sums.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "../step/chips.js";
 import { follow } from "./downloads.js";
-import { asking, chip, explaining, files, folding, part, status } from "./head.js";
+import { chip, files, first, folding, keys, part, status, turn } from "./head.js";
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
 
@@ -22,7 +23,6 @@ const NO_LINK = "this trace came from a file and is too long for a link to carry
 class Watch {
   source = /** @type {Source | null} */ (null); // what is shown
   sources = /** @type {Map<unknown, Source>} */ (new Map()); // all that was shown, by key, to go back to
-  recorded = /** @type {Trace | null} */ (null); // the recorded run that was shown last
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
@@ -30,7 +30,6 @@ class Watch {
   pair = ""; // the name of the one whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
   turn = 0; // how often something else was asked for: an answer that comes late is not shown
-  tour = /** @type {{start: () => void, stop: () => void} | null} */ (null); // made when somebody asks for it
 
   constructor(/** @type {HTMLElement} */ root, /** @type {PageContents} */ contents) {
     this.contents = contents;
@@ -48,6 +47,8 @@ class Watch {
       link: why("link") ? null : () => this.link(),
       address: () => this.home(),
       hidden: () => page.tab() !== "watch",
+      brief:
+        document.documentElement.dataset.answers === "file" ? undefined : { first, turn: () => this.look(!first()) },
     });
     this.beside = new Beside({
       options: () => (this.source ? links.optionsOf(this.source.trace, this.source.link) : {}),
@@ -73,9 +74,9 @@ class Watch {
     const { about, from, credits } = contents;
     if (about) part("sentence").replaceChildren(about, " ", links.back(from) ? this.back : "");
     this.fold = folding();
+    keys(this.place);
     files((file) => this.openFile(file));
-    this.more = explaining(credits);
-    asking(() => this.explain());
+    part("credits").textContent = credits.join(". ");
   }
 
   // ---- what a link asks for
@@ -84,6 +85,8 @@ class Watch {
     if (!why("run")) follow({ say: arriving, here: (pairs) => this.setup.offer(pairs) });
     window.addEventListener("popstate", ({ state }) => page.tab() === "watch" && this.read(state?.shown));
     await this.read();
+    const asked = document.documentElement.classList.contains("hsd-other");
+    if (first() && !asked && page.tab() === "watch") this.player.playAlone();
   }
 
   /** Show what the address asks for. key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
@@ -171,7 +174,6 @@ class Watch {
     this.source = source;
     source.key ??= String(Math.random());
     this.sources.set(source.key, source);
-    if (kind === "preset") this.recorded = trace;
     this.place.hidden = false;
     document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
     const { title: pair = "" } = this.contents.pairs.find(({ name }) => name === trace.setup.pair) ?? {};
@@ -215,7 +217,6 @@ class Watch {
     this.wanted = {};
     this.setup.running(false);
     this.beside.leave();
-    this.tour?.stop();
     status("");
   }
 
@@ -250,7 +251,9 @@ class Watch {
   /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. @param {Run} run */
   ended(run) {
     const { problem, trace, options } = run;
-    const telling = (trace && this.former?.stepOf(trace, this.wanted.moment)) ?? run.telling;
+    const different = trace?.steps.findIndex(differs) ?? -1;
+    const telling =
+      (trace && this.former?.stepOf(trace, this.wanted.moment)) ?? (different < 0 ? run.telling : different);
     this.run = null;
     this.wanted = {};
     this.setup.running(false);
@@ -263,13 +266,7 @@ class Watch {
     if (telling !== null && !this.placed && step === steps - 1 && !playing) this.player.select({ step: telling });
     this.bar.remember();
     if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source?.set)]);
-    else if (this.recorded && trace) this.compare(this.recorded, trace);
-  }
-
-  /** Where the text of a run departs from that of the recorded one. @param {Trace} recorded @param {Trace} trace */
-  async compare(recorded, trace) {
-    const { parting } = await import("../step/parting.js");
-    if (this.source?.trace === trace) status(parting(recorded, trace));
+    else if (trace && different < 0) status(alike(trace));
   }
 
   /** Go where a link leads, once the run has that many steps. @param {number} count */
@@ -302,13 +299,11 @@ class Watch {
     if (chosen) page.alert(known?.problem ? `${known.title}: ${known.problem}` : "");
   }
 
-  /** A tour of what is shown, where that is one draft with both rules; else of the first recorded run. */
-  async explain() {
-    const fits = this.place.querySelectorAll(".hp-board:not([hidden]) .is-lane.is-start").length === 2;
-    if (!fits || this.source?.trace.setup.options.rule !== facts.usual) await this.openPreset(this.contents.first);
-    const { create: guide } = await import("../step/tour.js");
-    this.tour ??= guide(this.player, this.place, this.more);
-    this.tour.start();
+  /** Draw all of the board, or a first look only, which plays. @param {boolean} brief */
+  look(brief) {
+    turn(brief);
+    this.player.redraw();
+    if (brief) this.player.playOnce();
   }
 
   // ---- links

@@ -1,0 +1,58 @@
+// The board at first sight: what a newcomer needs of a draft and its two verdicts, and no more. Nothing in it is a control,
+// a test has its coin, its threshold and what decides it, and a lane says its rule in one line. board.js has the rest.
+import { h } from "../kit/dom.js";
+import { facts } from "../kit/facts.js";
+import { short } from "../kit/format.js";
+import { origin } from "./again.js";
+import { gauge, leaves, level, outcomeAt } from "./cells.js";
+import { named } from "./phases.js";
+
+/** q and p of a token as bars. lines: attributes of each. @type {(node: TreeNode, lines: {q: Attributes, p: Attributes}) => HTMLElement[]} */
+const bars = (node, lines) =>
+  /** @type {const} */ (["q", "p"]).map((name) => {
+    return level(`is-${name}`, node[name], { name, words: "", title: `${name} ${short(node[name])}`, ...lines[name] });
+  });
+
+/** A lane's name, how its rule decides, and what it keeps. @type {(judged: Judged, keeps: HTMLElement) => Child} */
+function head(judged, keeps) {
+  const { full = "", line = "", words = "" } = facts.glossary[judged.info.term ?? ""] ?? {};
+  return [
+    h("span.hp-lane-title", named(judged), full && h("span.hp-wide", `, ${full}`)),
+    keeps,
+    h("span.hp-lane-line", line || words),
+  ];
+}
+
+/** What a rule did at a token. @type {(view: View, judged: Judged, id: number) => HTMLElement} */
+function cell(view, judged, id) {
+  const { test, state, verdict } = outcomeAt(view, judged, id);
+  const place = h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `);
+  const box = (/** @type {Child[]} */ ...inside) => h(`div.hp-trial.is-${state}`, place, inside);
+  if (!test) return box(h("span.hp-trial-words", verdict));
+  const [low, high] = test.sides.map((x) => (x > 0 && x < 0.001 ? "≈0" : short(x)));
+  const coin = test.coinless ? null : h("span.hp-wide", "coin ");
+  const compared = h("span", coin, `${low} ${test.accepted ? "<" : "≥"} ${high} `);
+  return box(decided(view, judged, id), gauge(...test.sides), h("span.hp-trial-words", compared, verdict));
+}
+
+/** What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it; null for anything else. @type {(view: View, judged: Judged, id: number) => Child} */
+function decided(view, judged, id) {
+  const names = leaves(origin(view, judged, id)?.tree ?? "");
+  const branch = names.includes("excess") && view.branches.get(id);
+  if (!branch) {
+    const own = String(names) === "p,q" || view.depth.get(id) === 1;
+    const words = own ? "p/q" : view.children.has(id) ? "p/q up to here" : "p/q of the whole draft";
+    return names.some((name) => ["q", "own", "before", "starred", "capped", "ratio"].includes(name))
+      ? h("span.hp-origin", words)
+      : null;
+  }
+  const [lack, surplus] = ["deficient", "excess"].map((name) => h(`span.hp-swatch.is-${name}`));
+  const [little, much] = [" too little", " too much"].map((words) => h("span.hp-wide", words));
+  return [
+    h("span.hp-origin", lack, little, " ÷ ", surplus, much),
+    level("is-deficient", branch.deficient),
+    level("is-excess", branch.excess),
+  ];
+}
+
+export { bars, cell, head };

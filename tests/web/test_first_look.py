@@ -1,0 +1,130 @@
+"""The first screen of somebody who was never here: a step that plays, both rules in a line each, and little else."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlencode
+
+import pytest
+
+from hsd.facts import glossary
+
+NUMBER = re.compile(r"[≈<>]?\d*\.?\d+(?:·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+SEEN = """(height) => {
+  const inside = (box) => box.top < height && box.bottom > 0 && box.width > 1 && box.height > 1;
+  const shown = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), words = [];
+  while (walker.nextNode()) {
+    const { currentNode: text } = walker, parent = text.parentElement, range = document.createRange();
+    range.selectNodeContents(text);
+    const unseen = parent.closest(".hp-unseen, .hp-token, script, option, textarea");
+    if (!unseen && shown(parent) && inside(range.getBoundingClientRect())) words.push(text.textContent);
+  }
+  const kinds = "button, a[href], input, select, textarea, summary, [tabindex='0']";
+  const controls = [...document.querySelectorAll(kinds)].filter((one) =>
+    shown(one) && !one.disabled && !one.matches(".hp-unseen, [tabindex='-1']:not([role=tab])") &&
+    inside(one.getBoundingClientRect()));
+  return [words, controls.map((one) => one.outerHTML.slice(0, 90))];
+}"""
+STILL = {"reduced_motion": "reduce"}
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+@pytest.mark.parametrize(("width", "height", "numbers", "controls"), [(1280, 800, 20, 20), (390, 844, 18, 15)])
+def test_the_first_screen_has_few_numbers_few_controls_and_both_rules(visitors, width, height, numbers, controls):
+    visitor = visitors(width=width, height=height, brief=True, **STILL).open(options=False)
+    words, found = visitor.page.evaluate(SEEN, height)
+    counted = [number for text in words for number in NUMBER.findall(text)]
+    assert 3 < len(counted) <= numbers, counted
+    assert 5 < len(found) <= controls, found
+    strip = visitor.page.locator("#hsd-strip").bounding_box()
+    bottom = strip["y"] if strip["y"] > height / 2 else height
+    for part in (".hp-lead", ".is-shadow .hp-trial", ".is-own .hp-trial", ".hp-play", ".hf-title"):
+        for one in visitor.page.locator(part).all():
+            box = one.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= bottom, part
+    lines = visitor.page.locator(".hp-lane-line").all_inner_texts()
+    assert lines == [glossary()[rule]["line"] for rule in ("vanilla", "hsd")]
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_what_decides_a_cell_stands_in_it(visitors):
+    """Masses appear when HSD steps back, and only in the cells that they decide."""
+    visitor = visitors(brief=True, **STILL).open(options=False)
+    decided = "(cells) => cells.map((e) => [e.querySelectorAll('.is-excess, .is-deficient').length, e.innerText])"
+    cells = visitor.page.locator(".hp-cell-of.is-own.is-lane[data-node]").evaluate_all(decided)
+    prefixes = [text for swatches, text in cells if swatches]
+    assert prefixes
+    assert all(swatches in (0, 4) for swatches, _ in cells), "a bar and a word for each mass"
+    assert all("too little ÷" in text and "coin" in text for text in prefixes)
+    assert "p/q of the whole draft" in cells[-1][1]
+    assert visitor.page.locator(".is-shadow .is-excess, .is-shadow .is-deficient").count() == 0
+    assert visitor.page.locator(".is-none .hp-gauge").count() == 0, "no line where no test was made"
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_it_plays_once_by_itself_and_the_first_touch_stops_it(visitors):
+    visitor = visitors(brief=True).open(options=False)
+    step = visitor.state["step"]
+    visitor.until("document.querySelector('.hp-phase.is-now')?.dataset.phase === 'draft'")
+    visitor.until("document.querySelector('.hp-play').getAttribute('aria-pressed') === 'true'")
+    visitor.page.mouse.click(640, 300)
+    visitor.until("document.querySelector('.hp-play').getAttribute('aria-pressed') === 'false'")
+    assert visitor.state["step"] == step
+    visitor.page.locator(".hp-scrub").evaluate("(e) => { e.value = e.max - 1; e.dispatchEvent(new Event('input')); }")
+    visitor.page.evaluate("document.activeElement.blur()")
+    visitor.page.keyboard.press("ArrowRight")  # keys work though nothing has the focus
+    visitor.until("document.querySelector('.hf-player').dataset.phase === 'commit'")
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_nothing_plays_by_itself_for_those_who_want_no_motion_or_come_by_a_link(visitors):
+    for query, options in (("", STILL), ("?preset=story", {})):
+        visitor = visitors(brief=True, **options).open(query, options=False)
+        assert visitor.page.get_attribute(".hp-play", "aria-pressed") == "false"
+        assert visitor.page.get_attribute(".hf-player", "data-phase") == "commit"
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_the_whole_board_is_one_button_away_and_stays(visitors):
+    visitor = visitors(brief=True, **STILL).open(options=False)
+    visitor.page.get_by_role("button", name="Every number").click()
+    assert visitor.page.locator(".is-masses .hp-level").count() > 3
+    assert visitor.page.is_visible(".hf-chips")
+    visitor.open("?preset=story", options=False)
+    assert visitor.page.locator(".is-brief").count() == 0
+    visitor.page.get_by_role("button", name="First look").click()
+    visitor.page.locator(".is-brief").wait_for()
+    visitor.open(options=False)
+    assert visitor.page.locator(".is-brief").count() == 1
+    visitor.page.evaluate("localStorage.clear()")
+
+
+@pytest.mark.recorded
+def test_a_link_to_a_what_if_shows_the_whole_board(visitors):
+    visitor = visitors(brief=True, **STILL).open(
+        "?" + urlencode({"preset": "story", "judge": "tokenwise"}), options=False
+    )
+    assert visitor.page.locator(".is-brief").count() == 0
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_play_is_among_the_first_tab_stops(visitors):
+    visitor = visitors(brief=True, **STILL).open(options=False)
+    names = []
+    for _ in range(5):
+        visitor.page.keyboard.press("Tab")
+        names.append(visitor.page.evaluate("document.activeElement.textContent"))
+        if "Play" in names[-1]:
+            break
+    assert "Play" in names[-1], names
+    visitor.page.keyboard.press("Enter")
+    visitor.until("document.querySelector('.hp-play').getAttribute('aria-pressed') === 'true'")
