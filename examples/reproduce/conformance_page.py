@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pages import DOCS, filled, table, write
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
@@ -35,7 +36,7 @@ from hsd.conform.sampled import chain_models, sample
 from hsd.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]
-DOCS, ADAPTERS = ROOT / "assets" / "docs", ROOT / "examples" / "conform"
+ADAPTERS = ROOT / "examples" / "conform"
 CLIENTS = {
     "tokenwise": "token-wise, from scratch",
     "block": "block verification, from scratch",
@@ -68,14 +69,8 @@ EXAMPLE = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
 def main() -> int:
     torch.set_num_threads(1)
     for name, facts in (("random_numbers", keyings()), ("conformance", conformance())):
-        template = Path(__file__).with_name(f"{name}_page.template.md").read_text(encoding="utf-8")
-        (DOCS / f"{name}.md").write_text(template.format_map(facts), encoding="utf-8")
-        print(f"written: {DOCS / name}.md")
+        write(DOCS / f"{name}.md", filled(name, facts))
     return 0
-
-
-def table(head: Sequence[str], rows: list[list[str]]) -> str:
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
 def distance(value: float) -> str:

@@ -7,12 +7,12 @@ them are said follows from the numbers.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from measuring import RESULTS, interval, table
+from measuring import RESULTS, interval
+from pages import DOCS, filled, table, write
 
-PAGE = Path(__file__).resolve().parents[2] / "assets" / "docs" / "engines.md"
+PAGE = DOCS / "engines.md"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PLACES = {"native": "by the library", "wasm, Chromium": "in the browser"}
@@ -20,14 +20,12 @@ Case = dict[str, Any]
 
 
 def main() -> None:
-    PAGE.write_text(page(json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))), encoding="utf-8")
-    print(f"written: {PAGE}")
+    write(PAGE, page(json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))))
 
 
 def page(found: dict[str, Any]) -> str:
     """The page as Markdown."""
     cases = found["engines"]
-    template = Path(__file__).with_name("engines_page.template.md").read_text(encoding="utf-8")
     facts = {
         "setting": setting(found),
         "speed": speed(cases),
@@ -39,7 +37,7 @@ def page(found: dict[str, Any]) -> str:
         "words": "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(sentences(cases), 1)),
         "missing": missing(found["missing"]),
     }
-    return template.format_map(facts).rstrip() + "\n"
+    return filled("engines", facts).rstrip() + "\n"
 
 
 def setting(found: dict[str, Any]) -> str:

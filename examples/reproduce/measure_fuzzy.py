@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from measuring import interval, options, save, table
+from measuring import interval, options, save
+from pages import table
 from torch import Tensor
 from trade_off import Point, counts, point
 

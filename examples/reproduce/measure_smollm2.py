@@ -26,7 +26,8 @@ from operator import itemgetter
 from typing import Any
 
 import torch
-from measuring import in_turn, interval, options, save, table
+from measuring import in_turn, interval, options, save
+from pages import table
 
 import hsd
 from hsd.bench import Case, machine, rows

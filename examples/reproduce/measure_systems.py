@@ -14,13 +14,13 @@ import argparse
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import torch
 from exit_peer import exit_peer_case
 from measuring import RESULTS as FOLDER
-from measuring import domains, in_turn, interval, options, save, source, table
+from measuring import domains, in_turn, interval, options, save, source
+from pages import DOCS, filled, table
 
 import hsd
 from hsd.bench import Case, Measurement, machine
@@ -31,7 +31,7 @@ from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
 
 RESULTS = FOLDER / "systems.json"
-PAGE = Path(__file__).resolve().parents[2] / "assets" / "docs" / "systems.md"
+PAGE = DOCS / "systems.md"
 LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the three models
 STACKS = (((0, 2), (2,)), ((1, 2), (5,)), ((0, 1, 2), (2, 3)), ((0, 1, 2), (5, 5)), ((0, 1, 2), (3, 8)))
 TOLERANCE = 0.5
@@ -163,7 +163,6 @@ def calls(result: Measurement, name: str) -> tuple[int, float]:
 
 def page(result: dict[str, Any]) -> str:
     """The page as Markdown."""
-    template = Path(__file__).with_name("systems_page.template.md").read_text(encoding="utf-8")
     facts = {
         "tables": "\n\n".join(domain_table(domain, rows) for domain, rows in result["systems"].items()),
         "planned": planner_table(result["planned"]),
@@ -175,7 +174,7 @@ def page(result: dict[str, Any]) -> str:
         "outside": outside_words(result["systems"]),
         "claims": claims(result["systems"]),
     }
-    return template.format_map(facts)
+    return filled("systems", facts)
 
 
 def domain_table(domain: str, rows: Sequence[Row]) -> str:

@@ -12,7 +12,8 @@ import argparse
 from typing import Any
 
 import torch
-from measuring import domains, in_turn, interval, options, save, source, table
+from measuring import domains, in_turn, interval, options, save, source
+from pages import table
 
 import hsd
 from hsd.bench import Case, machine, rows

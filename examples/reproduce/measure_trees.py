@@ -14,7 +14,8 @@ from itertools import cycle
 from typing import Any
 
 import torch
-from measuring import domains, in_turn, interval, milliseconds, options, save, source, table
+from measuring import domains, in_turn, interval, milliseconds, options, save, source
+from pages import table
 
 import hsd
 from hsd.bench import Case, Measurement, machine

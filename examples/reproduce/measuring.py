@@ -83,8 +83,3 @@ def interval(values: Sequence[float], form: str = ".2f") -> str:
     """A number and its interval."""
     value, low, high = values
     return f"{value:{form}} ({low:{form}}–{high:{form}})"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])

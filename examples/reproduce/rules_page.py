@@ -14,11 +14,12 @@ import math
 import statistics
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
+from pages import DOCS, filled, table, write
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
@@ -44,7 +45,6 @@ from hsd.rules.fuzzy import relative_entropy
 from hsd.rules.rejection import top_down
 from hsd.trace import Change, Decision, Grounds, Step
 
-ROOT = Path(__file__).resolve().parents[2]
 CHAIN_PAIRS, TREE_PAIRS, SAME_DRAFTS = 40, 20, 1_500
 TOY = ([1 / 3, 2 / 3], [2 / 3, 1 / 3])
 
@@ -53,18 +53,16 @@ Values = dict[str, list[float]]
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "assets" / "docs" / "rules.md")
+    parser.add_argument("--out", type=Path, default=DOCS / "rules.md")
     out: Path = parser.parse_args().out
     torch.set_num_threads(1)
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(page(), encoding="utf-8")
-    print(f"written: {out}")
+    write(out, page())
     return 0
 
 
 def page() -> str:
     """The whole page as Markdown."""
-    template = Path(__file__).with_name("rules_page.template.md").read_text(encoding="utf-8")
     facts = (
         chains()
         | toy()
@@ -78,12 +76,7 @@ def page() -> str:
         | on_text()
         | by_hand()
     )
-    return template.format_map(facts)
-
-
-def table(head: Sequence[str], rows: list[list[str]]) -> str:
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return filled("rules", facts)
 
 
 def judged_row(name: str, kept: list[float], distance: list[float]) -> list[str]:

@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from pages import DOCS, write
+
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd.trace import MAX_BYTES, Trace
@@ -19,7 +21,7 @@ from hsd.trace.run import SCHEMA_ID
 from hsd.trace.values import Most
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "assets" / "docs" / "traces.md"
+PAGE = DOCS / "traces.md"
 EXAMPLE = "paris"
 READING = """
 import json
@@ -35,8 +37,7 @@ for step in trace["steps"][:4]:
 
 
 def main() -> int:
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"written: {PAGE}")
+    write(PAGE, page())
     return 0
 
 

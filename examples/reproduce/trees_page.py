@@ -10,25 +10,24 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from pathlib import Path
 from typing import Any
 
-from measuring import RESULTS, interval, table
+from measuring import RESULTS, interval
+from pages import DOCS, filled, table, write
 
 from hsd.bench.report import read
 from hsd.draft import LAYOUTS
 from hsd.planner import Models, plan
 from hsd.rules import VANILLA
 
-PAGE = Path(__file__).resolve().parents[2] / "assets" / "docs" / "trees.md"
+PAGE = DOCS / "trees.md"
 DOMAINS = ("sums", "stories", "code", "chat")
 SAMPLED = {"recursive-hsd": "HSD, draft after draft", "traversal": "traversal"}
 Row = dict[str, Any]
 
 
 def main() -> None:
-    PAGE.write_text(page(), encoding="utf-8")
-    print(f"written: {PAGE}")
+    write(PAGE, page())
 
 
 def page() -> str:
@@ -36,7 +35,6 @@ def page() -> str:
     found = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
     designs = json.loads((RESULTS / "smollm2_designs.json").read_text(encoding="utf-8"))
     plans = [json.loads(line) for line in (RESULTS / "tree_plans.jsonl").read_text(encoding="utf-8").splitlines()]
-    template = Path(__file__).with_name("trees_page.template.md").read_text(encoding="utf-8")
     last = {line["design"]: line for line in designs}
     passes = found["passes"]
     facts = {
@@ -60,7 +58,7 @@ def page() -> str:
         "planner": planner_words(passes, read(RESULTS / "bench-smollm2.jsonl").rows()),
         "exits": exits(last, found["trees"]),
     }
-    return template.format_map(facts)
+    return filled("trees", facts)
 
 
 def tried(last: dict[str, Row]) -> str:

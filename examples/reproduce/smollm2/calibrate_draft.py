@@ -27,7 +27,8 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from measuring import table, unseen
+from measuring import unseen
+from pages import table
 
 import hsd
 from hsd.bench.prompts import prompt_set

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from pages import table
 from transformers import LlamaForCausalLM
 
 import hsd
@@ -110,11 +110,6 @@ def write_card(out: Path, models: Path, amount: Amount) -> Path:
     )
     (models / "README.md").write_text(text, "utf-8")
     return models / "README.md"
-
-
-def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    return "\n".join(f"| {' | '.join(line)} |" for line in [head, ["---"] * len(head), *rows])
 
 
 def _pair(models: Path, draft: str) -> hsd.Pair:
