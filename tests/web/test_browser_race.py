@@ -92,6 +92,7 @@ def test_a_temperature_of_zero_is_a_temperature(node: Engine):
     ("given", "line"),
     [
         ({"lanes": [{"rule": "top-down", "drafts": 2}]}, "lane 2: this page judges one draft at a time"),
+        ({"lanes": "hsd~gamma:4"}, "lane 2: unknown option 'hsd'"),
         ({"lanes": [{"system": "stack"}]}, "lane 2: this page has no levels"),
         ({"lanes": [{"url": "http://x"}]}, "lane 2: this page reaches no server"),
         ({"lanes": [{"rule": "hsd"}] * 5}, "6 lanes: a race has 2 to 5"),

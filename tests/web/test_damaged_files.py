@@ -62,9 +62,7 @@ def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(nod
     assert wanted is not None
     assert len(wanted) == VOCAB
     refused = 0
-    # what is in the tensors is checked by the sha256 of each piece before it gets here
-    files = [(name, data) for name, data in damages(file) if not name.endswith("not finite")]
-    for name, line, logits in read(node, tmp_path, files):
+    for name, line, logits in read(node, tmp_path, list(damages(file))):
         assert line is not None or logits == wanted, name
         if line is not None:
             refused += 1

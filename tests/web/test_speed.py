@@ -226,7 +226,14 @@ def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
 
 def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_records(visitors):
     visitor = visitors()
-    told = raced_here(visitor, {**SHARED, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct", "rounds": 3})
+    told = raced_here(
+        visitor,
+        {
+            **SHARED,
+            "lanes": "rule:tokenwise~gamma:4,rule:hsd~gamma:4,rule:traversal~gamma:3~drafts:3~tree:distinct",
+            "rounds": 3,
+        },
+    )
     assert told["report"] == expected(told)
     assert verdict(visitor) == told["report"]["verdict"]
     pair = hsd.load_pair("tiny")
@@ -243,11 +250,18 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
 
 def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):
     visitor = visitors()
-    told = raced_here(visitor, {**SHARED, "temperature": 0, "lanes": "tokenwise~4,hsd~4,traversal~3~3~distinct"})
+    told = raced_here(
+        visitor,
+        {
+            **SHARED,
+            "temperature": 0,
+            "lanes": "rule:tokenwise~gamma:4,rule:hsd~gamma:4,rule:traversal~gamma:3~drafts:3~tree:distinct",
+        },
+    )
     length = len(told["tracks"][0]["tokens"])
     assert all(track["tokens"] == told["tracks"][0]["tokens"] for track in told["tracks"])
     assert visitor.page.inner_text(".hf-same") == f"Not a word changed: 4 lanes, the same {length} tokens."
-    raced_here(visitor, {**SHARED, "lanes": "fuzzy~4~0.9~js"})
+    raced_here(visitor, {**SHARED, "lanes": "rule:fuzzy~gamma:4~tolerance:0.9~divergence:js"})
     assert visitor.page.inner_text(".hf-same") == "", "nothing is said of a lane that is not exact"
 
 
@@ -264,7 +278,7 @@ def test_a_recorded_race_begins_by_itself(visitors):
 
 
 def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
-    told = raced_here(visitors(reduced_motion="reduce"), {**SHARED, "lanes": "hsd~4"})
+    told = raced_here(visitors(reduced_motion="reduce"), {**SHARED, "lanes": "rule:hsd~gamma:4"})
     assert not told["playing"]
     assert told["time"] == told["length"]
 
@@ -272,7 +286,15 @@ def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
 def test_the_link_of_a_race_runs_it_again(visitors):
     visitor = visitors()
     query = {"prompt": "A mole & a <b>hat</b>", "seed": "1234567890123456789", "max_new_tokens": "12", "pair": "tiny"}
-    told = raced_here(visitor, {**query, "temperature": "0.8", "lanes": "hsd~3,traversal~3~2~distinct", "rounds": "3"})
+    told = raced_here(
+        visitor,
+        {
+            **query,
+            "temperature": "0.8",
+            "lanes": "rule:hsd~gamma:3,rule:traversal~gamma:3~drafts:2~tree:distinct",
+            "rounds": "3",
+        },
+    )
     visitor.until("/rounds=3(&|$)/.test(location.search)")
     asked = address(visitor)
     assert {name: asked[name] for name in query} == query
@@ -285,7 +307,7 @@ def test_the_link_of_a_race_runs_it_again(visitors):
 
 @pytest.mark.recorded
 def test_a_link_that_cannot_be_raced_says_so_and_shows_what_is_recorded(visitors):
-    visitor = opened(visitors(), {"prompt": "x", "lanes": "<img src=x>~5"})
+    visitor = opened(visitors(), {"prompt": "x", "lanes": "rule:<img src=x>~gamma:5"})
     assert "lane 2: unknown rule '<img src=x>'" in visitor.alert()
     visitor.until("window.__hsdSpeed.state !== 'running'")
     assert state(visitor)["domain"] == "Stories"
@@ -370,7 +392,7 @@ def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were
 
 def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors, fake):
     fake.told = {"metrics": {"speculative_decoding": VLLM}}
-    visitor = raced_again = opened(visitors(), {**SHARED, "lanes": "hsd~4", "rounds": "1"})
+    visitor = raced_again = opened(visitors(), {**SHARED, "lanes": "rule:hsd~gamma:4", "rounds": "1"})
     visitor.until(DONE)
     fold(visitor, "Another prompt")
     visitor.page.get_by_role("button", name="Add a server").click()
@@ -407,7 +429,7 @@ def lines(file: Path) -> list[list[str]]:
 
 
 @pytest.mark.core
-@pytest.mark.recorded(core=True)
+@pytest.mark.recorded
 def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     visitor = opened(visitors())
     assert table(visitor) == lines(RECORDED)
@@ -500,7 +522,7 @@ def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_pat
 @pytest.mark.parametrize("endpoint", ["/run", "/verify_step"])
 def test_the_programs_on_the_page_work_as_they_stand(visitors, endpoint):
     pytest.importorskip("gradio_client")
-    visitor = raced_here(visitors(), {**SHARED, "lanes": "hsd~4", "rounds": "1"}) and opened(visitors())
+    visitor = raced_here(visitors(), {**SHARED, "lanes": "rule:hsd~gamma:4", "rounds": "1"}) and opened(visitors())
     fold(visitor, "Another prompt")
     visitor.page.get_by_label("pair", exact=True).select_option("tiny")
     fold(visitor, "The same on your machine")

@@ -30,7 +30,7 @@ from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
 from hsd.models.loading.intact import changed, hash_of
-from hsd.models.loading.published import PUBLISHED
+from hsd.models.loading.sizes import PUBLISHED
 from hsd.models.loading.wheel import NO_SPACE, Told, Wheel, download, running, unpack
 
 PARTS = 3  # lines that `hsd.models.loading.convert` prints

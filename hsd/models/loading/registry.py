@@ -11,8 +11,7 @@ from difflib import get_close_matches
 
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
-from hsd.models.loading.published import PUBLISHED
-from hsd.models.loading.sizes import SIZES
+from hsd.models.loading.sizes import PUBLISHED, SIZES
 
 EMBEDDED = {"tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys"}
 FETCHED = {name: model.note for name, model in fetch.MODELS.items()}

@@ -20,7 +20,14 @@ HARMLESS = {
     *("renormalize_logits", "token_healing", "continuous_batching_config"),
 }
 CACHES = ("dynamic", "static", "offloaded", "offloaded_static", "hybrid", "sliding_window")  # all but quantised ones
-OFF = {**GenerationConfig._get_default_generation_params(), "guidance_scale": 1}
+OFF = {  # the values at which what is not followed changes nothing, where that is no None, False or empty list
+    **dict.fromkeys(("typical_p", "repetition_penalty", "encoder_repetition_penalty"), 1.0),
+    **dict.fromkeys(("num_beams", "num_return_sequences", "guidance_scale"), 1),
+    **dict.fromkeys(("min_length", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"), 0),
+    **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), 0.0),
+    "num_assistant_tokens": 20,
+    "assistant_confidence_threshold": 0.4,
+}
 
 
 def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
@@ -48,8 +55,6 @@ def sampling_of(config: Any) -> dict[str, Any]:
 
 
 def _off(name: str, value: Any) -> bool:
-    if name == "cache_implementation" and value in CACHES:
-        return True
-    return value is None or value is False or (isinstance(value, (int, float, str)) and value == OFF.get(name)) or (
-        isinstance(value, (list, tuple, dict)) and not value
-    )  # fmt: skip
+    empty = value is None or value is False or (isinstance(value, (list, tuple, dict)) and not value)
+    usual = isinstance(value, (int, float, str)) and value == OFF.get(name)
+    return empty or usual or (name == "cache_implementation" and value in CACHES)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
+import yaml
 
-from hsd.models.loading.published import PUBLISHED
-
+PUBLISHED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("published.yaml").read_text("utf-8"))
 TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
 BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
 QUANTISED = {"16bit": 2.0, "8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included

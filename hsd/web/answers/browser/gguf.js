@@ -199,4 +199,16 @@ function numbers({ kind }, data) {
   });
 }
 
-export { need, numbers, readGguf, readSafetensors };
+/** Where a block has numbers of its own, how far their upper halves lie from it, and their exponents' bits. @type {Record<string, [number[], number]>} */
+const EXPONENTS = { 0: [[2], 0x7f80], 1: [[0], 0x7c00], 3: [[0, 2], 0x7c00], 8: [[0], 0x7c00] };
+
+/** Throws where a number among a tensor's bytes, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => void} */
+function needFinite(name, kind, data) {
+  const [places, ones] = EXPONENTS[kind] ?? [[], 0];
+  const view = viewOf(data);
+  for (const place of places)
+    for (let at = place; at < data.length; at += KINDS[kind][1])
+      if ((view.getUint16(at, true) & ones) === ones) throw damaged(`${name} has numbers that are not finite`);
+}
+
+export { need, needFinite, numbers, readGguf, readSafetensors };

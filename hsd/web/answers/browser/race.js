@@ -51,26 +51,16 @@ function described(options, count) {
   return { name, options: { ...some(all), trace: false }, own: some(own), lossless: lossless(options) };
 }
 
-/** A lane as earlier versions wrote it, by position: hsd~4, ngram~hsd~4, fuzzy~4~0.3~kl. @type {(parts: string[]) => Values} */
-function earlier(parts) {
-  if (["stack", "hispec"].includes(parts[0])) return { system: parts[0] };
-  const [proposer, own] = parts[0] === "ngram" ? [{ proposer: "ngram" }, parts.slice(1)] : [{}, parts];
-  const fuzzy = CHAINS.get(own[0])?.knob?.option === "tolerance";
-  const names = ["rule", "gamma", ...(fuzzy ? ["tolerance", "divergence"] : ["drafts", "tree"])];
-  return { ...proposer, ...Object.fromEntries(own.flatMap((x, i) => (x && names[i] ? [[names[i], x]] : []))) };
-}
-
 /** The lanes of a link: option:value~option:value, one after another. @type {(text: string) => Values[]} */
 const fromLink = (text) =>
-  text.split(",").map((one) => {
-    const parts = one.split("~");
-    return one.includes(":") ? Object.fromEntries(parts.map((x) => x.split(":"))) : earlier(parts);
-  });
+  text.split(",").map((lane) => Object.fromEntries(lane.split("~").map((part) => part.split(":"))));
 
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
     if ("url" in lane) throw new Refusal("this page reaches no server: run the app, as its foot says");
+    const unknown = Object.keys(lane).find((name) => !scoped("lane").includes(name));
+    if (unknown) throw new Refusal(`unknown option '${unknown.slice(0, 40)}': choose from ${LANE.join(", ")}`);
     const found = readRequest({ ...shared, ...lane }, page);
     if (found.options.system !== "plain") return found;
     throw new Refusal("plain decoding is the first lane of every race: choose another system");
