@@ -116,9 +116,8 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
     except (Exception, SystemExit) as error:
         what = f"raises {_line(error)}"
     else:
-        if [len(one) for one in outcomes] == [length] * len(seeds) and all(
-            0 <= x < len(p) for one in outcomes for x in one
-        ):
+        known = all(0 <= x < len(p) for one in outcomes for x in one)
+        if known and [len(one) for one in outcomes] == [length] * len(seeds):
             return outcomes
         what = f"returns {_short(answer)}: return a list of {length} tokens below {len(p)} for each seed"
     sent = f"p and q {tuple(p.shape)}, gamma {gamma}, length {length}, {len(seeds)} seeds"
@@ -160,14 +159,13 @@ class BlackBox:
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
         gamma = self.gamma
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
-        given = [rows[torch.tensor(drafts)] for rows in self._rows]
+        places = torch.tensor(drafts)
+        given = [rows[places] for rows in self._rows]
         if self.adapter.shared:
             given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.exponential))
         elif not self.adapter.sampled:
-            given += [
-                numbers[:, :gamma].clone(),
-                (numbers[:, gamma:] if self.adapter.exponential else numbers[:, gamma]).clone(),
-            ]
+            noise = numbers[:, gamma:] if self.adapter.exponential else numbers[:, gamma]
+            given += [numbers[:, :gamma].clone(), noise.clone()]
         copies = [part.clone() for part in given]
         if self.adapter.batched:
             answers = self._call(given, drafts[0], points[0])

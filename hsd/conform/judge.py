@@ -114,11 +114,8 @@ def _typical(judged: list[Judged], tolerance: float) -> list[str]:
         for p, _, tokens in _rows(judged)
         for row, x in zip(p, tokens.tolist(), strict=False)
     ]
-    fitting = [
-        (low, high)
-        for low, high in _between([0.0, *met], 1.0)
-        if _equal(judged, TYPICAL.tuned((low + high) / 2).law, tolerance)
-    ]
+    ranges = [*_between([0.0, *met], 1.0)]
+    fitting = [x for x in ranges if _equal(judged, TYPICAL.tuned(sum(x) / 2).law, tolerance)]
     return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"] if fitting else []
 
 

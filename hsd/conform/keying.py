@@ -36,6 +36,7 @@ NEAR = 1e-10  # two values for the long run that are as near as this are one
 Interval = tuple[float, float]
 Key = tuple[str, int]  # the stream, and how many tokens after the text's end the position is
 State = tuple[tuple[Key, Interval], ...]  # sorted; what is not in it may still be anything in [0, 1)
+Way = tuple[float, dict[Key, Interval], tuple[int, ...]]  # its probability, what is then known, its tokens
 Moves = dict[tuple[tuple[int, ...], State], float]  # what a step commits and leads to → how likely
 
 
@@ -104,7 +105,7 @@ class Steps:
             self._moves[state] = dict(ways)
         return self._moves[state]
 
-    def _coupled(self) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+    def _coupled(self) -> Iterator[Way]:
         """Yield what `_outcomes` does where a correction is picked on the numbers of the draft's token there."""
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
@@ -116,7 +117,7 @@ class Steps:
                 for token, share in enumerate(following.tolist()):
                     yield weight * stop * share, {}, (*draft[:kept], token)
 
-    def _outcomes(self, known: dict[Key, Interval]) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+    def _outcomes(self, known: dict[Key, Interval]) -> Iterator[Way]:
         """Yield the probability of each way a step can go, what is then known of the numbers, and what it commits."""
         if self.keying.coupled:
             yield from self._coupled()
@@ -130,9 +131,7 @@ class Steps:
                         drawn = {**drawn, (EMPTY, kept + 1): (0.0, 1.0)}
                     yield weight * share * part, drawn, (*draft[:kept], token)
 
-    def _drafts(
-        self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...], size: int
-    ) -> Iterator[tuple[float, dict[Key, Interval], tuple[int, ...]]]:
+    def _drafts(self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...], size: int) -> Iterator[Way]:
         if len(draft) == size:
             yield weight, known, draft
             return

@@ -110,10 +110,10 @@ def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesse
     axes, hints = gamma if adapter.exponential else gamma + 1, [*coins, list(noise)]
     most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
+    fixed = (1.0,) * vocab if adapter.exponential else ()
+    parts = yield from boxes(axes, gamma, fixed, adapter.width, hints, most, known)
     if not adapter.exponential:
-        parts = yield from boxes(axes, gamma, (), adapter.width, hints, most, known)
         return [Region(box, one_hot[box.outcome[-1]]) for box in parts]
-    parts = yield from boxes(axes, gamma, (1.0,) * vocab, adapter.width, hints, most, known)
     regions = []
     for box in parts:
         near = torch.stack([law.next(len(box.outcome) - 1) for law in laws])

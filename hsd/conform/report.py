@@ -22,6 +22,10 @@ from hsd.rules import RULES, find_rule
 NOTHING = dict.fromkeys(("total_variation", "expected_kept", "counterexample", "tolerance"))
 NOTHING |= {"rule": "none", "equals": [], "cause": "", "edges": [], "notes": [], "claim": []}
 """The fields of a verdict that some ways to judge leave out."""
+ROUNDED = (
+    '; so little looks like rounding to single precision: if the verifier computes in it, set DTYPE = "float32" '
+    f"in the adapter, which allows {TOLERANCES['float32']:g}"
+)
 
 
 def conform(
@@ -79,7 +83,7 @@ def conform(
     claim = [*result["claim"], sizes_in_words(sizes)] if result["claim"] else []
     same = expect in {name.split(" (")[0] for name in result["equals"]} if expect else None
     verdict |= {**result, "claim": claim, "sizes": sizes, "as_expected": same}
-    return {**verdict, "seconds": round(time.perf_counter() - start, 2)}
+    return verdict | {"seconds": round(time.perf_counter() - start, 2)}
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
@@ -102,7 +106,8 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     covers = {case.name: case.covers for case in cases}
     if wrong and not cause:
         cause = f"wrong on {len(wrong)} of {len(laws)} pairs, most on {worst!r} ({covers[worst]})"
-        cause += _rounding(adapter, wrong[worst].total_variation)
+        if adapter.dtype != "float32" and wrong[worst].total_variation <= TOLERANCES["float32"]:
+            cause += ROUNDED
     return {
         "lossless": not cause,
         "total_variation": max((one.total_variation for one in laws), default=None) if shown or not cause else None,
@@ -121,17 +126,6 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "tolerance": adapter.tolerance,
         "calls": sum(one.calls for one in laws),
     }
-
-
-def _rounding(adapter: Adapter, most: float) -> str:
-    """Return a remark if all deviations are as small as those of single precision. The verdict stays."""
-    allowed = TOLERANCES["float32"]
-    if adapter.dtype == "float32" or most > allowed:
-        return ""
-    return (
-        f'; so little looks like rounding to single precision: if the verifier computes in it, set DTYPE = "float32" '
-        f"in the adapter, which allows {allowed:g}"
-    )
 
 
 def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str]:
@@ -189,9 +183,8 @@ def _claim(cases: list[Case]) -> list[str]:
         values = f"{STRATA:,} values of every number, for each draft and count of kept tokens, on {len(swept)} pairs"
         sentences.append(f"{values}: no interval of {1 / (STRATA - 1):g} escapes there")
     if repeats := max(case.repeats for case in cases):
-        sentences.append(
-            f"{repeats} points again, in other orders and after all others: equal numbers gave equal tokens"
-        )
+        again = "points again, in other orders and after all others"
+        sentences.append(f"{repeats} {again}: equal numbers gave equal tokens")
     return sentences
 
 
@@ -211,10 +204,8 @@ def _edges(adapter: Adapter) -> list[str]:
     def ask(coin: float, noise: float) -> list[Outcome]:
         return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if exponential else 1))] * len(drafts))
 
-    remarks = []
-    if any(
-        {0, 3} & {*at[:-1]} - {*near[:-1]} for at, near in zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
-    ):
+    remarks, sides = [], zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
+    if any({0, 3} & {*at[:-1]} - {*near[:-1]} for at, near in sides):
         remarks.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
     last = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24)
     for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not exponential else ():
@@ -226,10 +217,8 @@ def _edges(adapter: Adapter) -> list[str]:
 def _notes(judged: list[Judged], rules: list[str]) -> list[str]:
     notes = []
     if rules and all(name in RULES and RULES[name].resamples for name in rules):
-        notes.append(
-            f"{RULES[rules[0]].short} is lossless only if the rest of the block is drawn anew from residuals, "
-            "by further calls"
-        )
+        anew = "only if the rest of the block is drawn anew from residuals, by further calls"
+        notes.append(f"{RULES[rules[0]].short} is lossless {anew}")
     if not any(law.coins for one in judged for law in one.laws.values()):
         notes.append("no coin changes anything: what is kept follows from p, q and the draft alone")
     return notes

@@ -93,9 +93,7 @@ def _texts(adapter: Adapter, models: TableModels, count: int, generator: torch.G
     return texts(adapter, p, q, models.gamma - 1, models.gamma + 1, seeds)
 
 
-def _continued(
-    table: dict[tuple[int, ...], Tensor], path: tuple[int, ...], length: int, generator: torch.Generator
-) -> tuple[int, ...]:
+def _continued(table: dict[Outcome, Tensor], path: Outcome, length: int, generator: torch.Generator) -> Outcome:
     while len(path) < length:
         path = (*path, int(torch.multinomial(table[path], 1, generator=generator)))
     return path

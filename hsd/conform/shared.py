@@ -36,7 +36,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 
     A right one with exponential noise has the law of the coupled rule.
     """
-    calls, points, wrong = 0, 0, {}
+    calls, points, wrong, covered = 0, 0, {}, {}
     for case in cases:
         models, generator = as_drafted(adapter, case.models), torch.Generator().manual_seed(1)
         box = BlackBox(adapter, models, models.drafts())
@@ -50,6 +50,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
                 words = f"draft {list(draft)}, whose numbers make the target say {list(text)}: returns {list(output)}"
                 wrong[case.name] = f"{words}; numbers {[round(x, 6) for x in one.flatten().tolist()]}"
         calls, points = calls + box.calls, points + len(numbers)
+        covered[case.name] = {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong}
     where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {next(iter(wrong))!r}" if wrong else ""
     return {
         "lossless": not wrong,
@@ -58,9 +59,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "counterexample": {"words": next(iter(wrong.values())), "p": [], "q": []} if wrong else None,
         "notes": [] if wrong else [SAYS, *[KEYS] * adapter.exponential],
         "claim": [f"{points:,} random numbers on {len(cases)} pairs, and either side of every threshold"],
-        "pairs": {
-            case.name: {"covers": case.covers, "total_variation": None, "wrong": case.name in wrong} for case in cases
-        },
+        "pairs": covered,
         "calls": calls,
     }
 

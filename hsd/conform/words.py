@@ -15,7 +15,7 @@ ROUNDING = 1e-12  # a total variation below is zero, up to rounding
 def in_words(result: dict[str, Any]) -> str:
     """Return what `hsd.conform.report.conform` found: the verdict first, then why, then what was tried."""
     verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
-    if unexpected(result):
+    if result["as_expected"] is False:
         verdict += f", {'but' if result['lossless'] else 'and'} NOT {result['expected']}"
     lines = [f"{result['adapter']}: {verdict}"]
     if result["total_variation"] is not None:
@@ -40,11 +40,6 @@ def in_words(result: dict[str, Any]) -> str:
     return "\n".join([*lines, f"  {result['calls']:,} calls, {result['seconds']} s"])
 
 
-def unexpected(result: dict[str, Any]) -> bool:
-    """Return whether another law was found than the expected one."""
-    return result["as_expected"] is False
-
-
 def rows_in_words(rows: list[list[float]]) -> str:
     """Return rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
     same = all(one == rows[0] for one in rows)
@@ -64,7 +59,7 @@ def junit(result: dict[str, Any]) -> str:
     cases["is lossless"] = result["lossless"] is False, result["cause"]
     if result["expected"]:
         same = " = ".join(result["equals"]) or "no rule that is known here"
-        cases[f"has the law of {result['expected']}"] = unexpected(result), f"it has that of {same}"
+        cases[f"has the law of {result['expected']}"] = result["as_expected"] is False, f"it has that of {same}"
     for name, (wrong, message) in cases.items():
         case = ElementTree.SubElement(suite, "testcase", classname=result["adapter"], name=name)
         if wrong:
