@@ -20,7 +20,7 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 
-.PHONY: demo test busy browser quick slow lint web types engine vendor format chromium vllm advisories clean
+.PHONY: demo test busy browser quick slow lint web python types engine vendor format chromium vllm advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -41,7 +41,10 @@ slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
 	$(BIN)/python -m pytest --hypothesis-profile=thorough $(EXACT)
 
-lint: $(VENV)/.dev web
+lint: $(VENV)/.dev node_modules/.done
+	@$(MAKE) --no-print-directory -j2 python web
+
+python: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
