@@ -34,6 +34,7 @@ TREES = [
 CHAINS = [{"rule": "hsd"}, {"rule": "tokenwise", "shadow": "hsd"}, {"rule": "blockwise", "shadow": "hsd-released"}]
 
 
+PATH = "{http://www.w3.org/2000/svg}path"
 WORDS = """() => {
   const stage = document.getElementById("one").cloneNode(true);
   for (const list of stage.querySelectorAll(".hp-more-rules")) list.remove(); // where a tree is a chain: of every rule
@@ -421,8 +422,9 @@ def test_trees_can_be_taken_along(stage: Stage, options: dict) -> None:
         assert row["changes"].count(";") + bool(row["changes"]) == len(step["verdict"]["changes"])
     picture = stage.page.evaluate("hsdPlayer.picture.svgText(document.querySelector('.hp-tree'))")
     assert picture.count("<path ") == stage.page.locator(".hp-edge").count(), "its lines are in it"
-    assert not re.search(r"var\(|color\(|NaN|undefined", picture)
-    ET.fromstring(picture)
+    assert not re.search(r"var\(|color\(|NaN|undefined|vector-effect|<svg[^<]*<svg", picture)
+    points = [list(map(float, re.findall(r"[\d.]+", path.attrib["d"]))) for path in ET.fromstring(picture).iter(PATH)]
+    assert all(max(numbers) > 40 and numbers[0] < numbers[-2] for numbers in points), "in pixels, from left to right"
     report = stage.page.evaluate("player.report()")
     assert report.count("\n- ") >= sum(len(s["verdict"]["decisions"]) for s in trace["steps"])
     assert "4 drafts" in report

@@ -102,16 +102,17 @@ function hatches(style) {
   return s("defs", Object.entries(HATCHES).map(hatch));
 }
 
-/** A line of the tree, which is stretched to its place. @type {(element: Element, at: At) => Element[]} */
+/** A line of the tree, whose path is in fractions of its place: here in pixels, so that a larger picture has wider lines. @type {(element: Element, at: At) => Element[]} */
 function lines(element, at) {
   const path = element.matches("svg") ? element.firstElementChild : null;
   if (!path) return [];
-  const copy = /** @type {Element} */ (path.cloneNode());
   const style = getComputedStyle(path);
-  for (const name of ["fill", "stroke", "stroke-width", "stroke-dasharray"])
-    copy.setAttribute(name, plainColour(style.getPropertyValue(name)));
-  const box = at(element.getBoundingClientRect());
-  return [s("svg", { ...box, viewBox: "0 0 1 1", preserveAspectRatio: "none", overflow: "visible" }, copy)];
+  const { x, y, width, height } = at(element.getBoundingClientRect());
+  const point = (/** @type {string} */ _, /** @type {string} */ right, /** @type {string} */ down) =>
+    `${x + width * Number(right)} ${y + height * Number(down)}`;
+  const names = ["fill", "stroke", "stroke-width", "stroke-dasharray"];
+  const look = Object.fromEntries(names.map((name) => [name, plainColour(style.getPropertyValue(name))]));
+  return [s("path", { ...look, d: path.getAttribute("d")?.replace(/([\d.]+) ([\d.]+)/g, point) ?? "" })];
 }
 
 /** @type {(element: HTMLElement, at: At) => Element[]} */

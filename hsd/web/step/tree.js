@@ -114,7 +114,7 @@ function edge(from, to, times) {
   const straight = from.row === to.row;
   const width = BESIDE.includes(to.kind) ? 0.75 + 4 * (to.p ?? 0) : 1.5 + 6 * (to.p ?? 0);
   const last = to.row + (straight ? 3 : 2);
-  const path = { "d": straight ? "M0 .5H1" : "M0 0C.6 0 .4 1 1 1", "vector-effect": "non-scaling-stroke" };
+  const path = { "d": straight ? "M0 .5L1 .5" : "M0 0C.6 0 .4 1 1 1", "vector-effect": "non-scaling-stroke" };
   return h(
     "div.hp-edge",
     {
