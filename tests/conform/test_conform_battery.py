@@ -145,10 +145,9 @@ def test_the_whole_battery_finds_it_and_names_the_pair(name: str):
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        pytest.param(rule, case, id=f"{name}-{rule}")
-        for name, case in CASES.items()
+        pytest.param(rule, case, id=f"{name}-{rule}", marks=[] if i % 2 == (rule == "hsd") else pytest.mark.slow)
+        for i, (name, case) in enumerate(CASES.items())  # in turn: both on every pair are slow
         for rule in ("tokenwise", "hsd")
-        if rule == "tokenwise" or case.models.gamma > 1  # of one token both are one law
     ],
 )
 def test_right_verifiers_pass_on_every_pair(name: str, case: Case):

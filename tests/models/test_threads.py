@@ -281,11 +281,9 @@ def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
     first = "import torch; torch.set_num_threads(3)" if torch_first else ""
     code = IMPORTED.format(first=first, before="torch.get_num_threads()" if torch_first else "None")
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
-    plain = subprocess.run(
-        [sys.executable, "-c", "import torch; print(torch.get_num_threads())"],
-        capture_output=True, text=True, check=True,
-    ).stdout.strip()  # fmt: skip
-    assert told == ["True", "True", "3" if torch_first else plain]
+    plain = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
+    count = "3" if torch_first else subprocess.run(plain, capture_output=True, text=True, check=True).stdout.strip()
+    assert told == ["True", "True", count]
 
 
 def test_a_model_of_somebody_elses_need_not_be_hashable():

@@ -62,7 +62,7 @@ def test_measured_costs_and_trees_are_those_of_the_pair():
 
 
 def test_the_command_proposes_a_tree_that_can_be_run(capsys: pytest.CaptureFixture[str]):
-    words = ["--pair", "tiny", "--device", "cpu", "--limit", "2", "--new-tokens", "16", "--tree"]
+    words = ["--pair", "tiny", "--device", "cpu", "--limit", "1", "--new-tokens", "16", "--tree"]
     assert main(["plan", *words, "--json"]) == 0
     best = json.loads(capsys.readouterr().out)["best"]
     chosen = [f"--{name}={best[name]}" for name in ("drafts", "gamma", "nodes")]

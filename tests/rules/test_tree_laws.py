@@ -102,10 +102,9 @@ def test_zeros_in_either_row_lose_nothing(p: list[float], q: list[float]):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("layout", shapes(2, 2, 3))
-def test_the_probabilities_of_all_outcomes_sum_to_one(layout: str, seed: int):
-    models, shape = random_models(3, 2, seed), shapes(2, 2, 3)[layout]
+def test_the_probabilities_of_all_outcomes_sum_to_one(layout: str):
+    models, shape = random_models(3, 2, 0), shapes(2, 2, 3)[layout]
     for rule in fitting(shape):
         assert sum(weight for weight, _, _ in outcomes(rule, models, shape)) == pytest.approx(1, abs=EXACT)
 

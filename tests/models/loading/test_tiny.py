@@ -41,15 +41,14 @@ def test_a_run_is_complete_and_repeatable(tiny: Pair):
 @pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
 def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
     options = {"max_new_tokens": 24, "temperature": 0.0, "trace": False}
-    for prompt in (PROMPT, "12 + 30 = "):
+    for prompt, gamma in ((PROMPT, 3), ("12 + 30 = ", 8)):
         plain = hsd.run(tiny, prompt, system="plain", **options)
-        for gamma in (3, 8):
-            assert hsd.run(tiny, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
+        assert hsd.run(tiny, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
 
 
 def test_speculation_keeps_drafted_tokens(tiny: Pair):
     """More than one token per target call, or the draft would be of no use."""
-    runs = [hsd.run(tiny, PROMPT, gamma=5, max_new_tokens=48, seed=seed, trace=False).stats() for seed in range(4)]
+    runs = [hsd.run(tiny, PROMPT, gamma=5, max_new_tokens=48, seed=seed, trace=False).stats() for seed in range(2)]
     tokens, calls = (sum(run[name] for run in runs) for name in ("new_tokens", "target_calls"))
     assert 1.8 < tokens / calls < 6
 
@@ -68,7 +67,7 @@ def test_any_text_is_a_prompt(tiny: Pair, prompt: str):
 
 
 def test_two_tokens_follow_the_target(tiny: Pair):
-    assert two_token_p_value(tiny, PROMPT, "hsd", 250, top_k=6) > 1e-4
+    assert two_token_p_value(tiny, PROMPT, "hsd", 100, top_k=4) > 1e-4
 
 
 @pytest.mark.slow
