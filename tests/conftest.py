@@ -28,7 +28,7 @@ torch.set_num_threads(1)
 for profile, examples in (
     ("quick", 4),
     ("thorough", 200),
-    ("usual", 20),
+    ("usual", 12),
 ):  # how many of a property; pytest --hypothesis-profile
     settings.register_profile(profile, max_examples=examples, deadline=None, derandomize=True)
 settings.load_profile("usual")
