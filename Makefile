@@ -42,7 +42,7 @@ slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest --hypothesis-profile=thorough $(EXACT)
 
 lint: $(VENV)/.dev node_modules/.done
-	@$(MAKE) --no-print-directory -j2 python web
+	@$(MAKE) --no-print-directory -j2 -o $(VENV)/.app -o $(VENV)/.dev -o node_modules/.done python web
 
 python: $(VENV)/.dev
 	$(BIN)/ruff check .
