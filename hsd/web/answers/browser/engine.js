@@ -106,11 +106,7 @@ class Engine {
   async tensors(file, width = () => 0) {
     const found = /** @type {Places} */ ({});
     await file.each(async (name, tensor, given) => {
-      const take = async (/** @type {number} */ count) => {
-        const data = await given(count);
-        needFinite(name, tensor.kind, data);
-        return data;
-      };
+      const take = async (/** @type {number} */ count) => needFinite(name, tensor.kind, await given(count));
       if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
       else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
       else found[name] = await this.matrix(tensor, take, width(name));

@@ -2,7 +2,7 @@
 // are read part by part as they come, and never held as a whole.
 import { Refusal } from "../refusal.js";
 
-const KINDS = /** @type {Record<string, [number, number]>} */ ({ 0: [1, 4], 1: [1, 2], 3: [32, 20], 8: [32, 34] }); // weights and bytes of a block, by GGUF's type
+const KINDS = /** @type {Record<any, number[]>} */ ({ 0: [1, 4, 2], 1: [1, 2, 0], 3: [32, 20, 0, 2], 8: [32, 34, 0] }); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
 const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
 const TYPES = /** @type {Record<string, number | string>} */ ({ F32, F16: 1, I64: "I64" });
 const NUMBERS = /** @type {const} */ ([
@@ -199,16 +199,14 @@ function numbers({ kind }, data) {
   });
 }
 
-/** Where a block has numbers of its own, how far their upper halves lie from it, and their exponents' bits. @type {Record<string, [number[], number]>} */
-const EXPONENTS = { 0: [[2], 0x7f80], 1: [[0], 0x7c00], 3: [[0, 2], 0x7c00], 8: [[0], 0x7c00] };
-
-/** Throws where a number among a tensor's bytes, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => void} */
+/** A tensor's bytes; throws where a number among them, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => Bytes} */
 function needFinite(name, kind, data) {
-  const [places, ones] = EXPONENTS[kind] ?? [[], 0];
-  const view = viewOf(data);
+  const [, size, ...places] = KINDS[kind] ?? [];
+  const [ones, view] = [kind === F32 ? 0x7f80 : 0x7c00, viewOf(data)];
   for (const place of places)
-    for (let at = place; at < data.length; at += KINDS[kind][1])
+    for (let at = place; at < data.length; at += size)
       if ((view.getUint16(at, true) & ones) === ones) throw damaged(`${name} has numbers that are not finite`);
+  return data;
 }
 
 export { need, needFinite, numbers, readGguf, readSafetensors };

@@ -9,7 +9,7 @@ const KNOWN = facts.options.properties;
 const scoped = (/** @type {string} */ wanted) => Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
 const [SHARED, LANE] = [scoped("shared"), scoped("lane").filter((name) => name !== "engine")];
 const ALWAYS = ["rule", "gamma", "drafts"];
-const SAID = { proposer: "", tree: "", divergence: "" }; // elsewhere in a lane's name
+const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" }; // elsewhere in a lane's name
 const withTolerance = (/** @type {Values} */ { rule }) => CHAINS.get(rule)?.knob?.option === "tolerance";
 /** Whether an option has another value than it has by default. @type {(options: Values, name: string) => boolean} */
 const changed = (options, name) => String(options[name]) !== String(KNOWN[name].default);
@@ -28,8 +28,6 @@ function titleOf(options) {
   const copier = facts.proposers.find(({ name, copies }) => copies && name === options.proposer);
   const words = /** @type {Record<string, string>} */ ({
     ...SAID,
-    rule: "",
-    drafts: "",
     gamma: options.gamma === "auto" ? "γ auto" : `γ = ${options.gamma}`,
     tolerance: `${divergence(options.divergence).formula.split("(")[0]} ≤ ${options.tolerance}`,
   });
