@@ -74,7 +74,11 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
         for one in [one for one in reader.requests.values() if one not in shown_as.values()]:
             name = f"request-{len(shown_as) + 1}"
             shown_as[name] = one
-            manifest.pairs.append(space.PairSpec(name=name, title=one.title, target=reader.url, draft=reader.url))
+            manifest.pairs.append(
+                space.PairSpec(
+                    name=name, title=f"Request {len(shown_as)}: {one.title}", target=reader.url, draft=reader.url
+                )
+            )
         here = [{"name": pair.name, "title": pair.title} for pair in manifest.pairs]
         return {"lines": [], "here": here, "coming": True}
 

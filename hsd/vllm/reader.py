@@ -40,7 +40,7 @@ class Request:
     def title(self) -> str:
         """What it is called in a list."""
         words = " ".join((self.header["prompt"]["text"] or self.text).split())
-        return f"{words[:40] or self.name}{'' if self.done else ' (running)'}"
+        return words[:40] or self.name
 
     @property
     def text(self) -> str:

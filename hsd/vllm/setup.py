@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import torch
 
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
+from hsd.models.loading.memory import numbers_in_folder
 from hsd.rules import USUAL, VANILLA
 from hsd.trace import ModelInfo, Setup, SetupOptions
 
@@ -53,7 +55,7 @@ def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
 
 
 def _model(config: Any, model: Any) -> ModelInfo:
-    """Return a trace's description of a model; of one that is shared out, this worker's part."""
-    parameters = {weight.data_ptr(): weight.numel() for weight in model.parameters()}
+    """Return a trace's description of a model: numbers in its files, as a worker may hold a part, or pack them."""
+    parameters = numbers_in_folder(Path(config.model)) or sum(weight.numel() for weight in model.parameters())
     name, layers = str(config.model).rstrip("/").rpartition("/")[2], config.get_total_num_hidden_layers()
-    return ModelInfo(name=name[:200], parameters=sum(parameters.values()), dtype=str(config.dtype), layers=layers)
+    return ModelInfo(name=name[:200], parameters=parameters, dtype=str(config.dtype), layers=layers)
