@@ -5,6 +5,7 @@
 # make vendor: fetch again what the page has from elsewhere.
 # make engine: compile the portable engine again, and see that all of it gives the same bits.
 # make vllm: install vLLM for CPUs into a folder of its own (2.5 GB) and run the tests that need it.
+# make sanitize: fuzz the portable engine, compiled with an address sanitiser; SEED=n for other texts and files. Needs gcc.
 # make advisories: known weaknesses of the pinned packages, by pip-audit, which asks the package index.
 # make busy: make test beside two processes that keep two cores busy.
 # Another Python: make demo PYTHON=python3.12. Without that: what .venv has, or else the first one here that fits.
@@ -20,7 +21,7 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 
-.PHONY: demo test busy browser quick slow lint web python types engine vendor format chromium vllm advisories clean
+.PHONY: demo test busy browser quick slow lint web python types engine sanitize vendor format chromium vllm advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
@@ -62,6 +63,11 @@ engine: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
 	$(BIN)/python -m hsd.models.small.build
 	$(BIN)/python -m pytest tests/models/small
+
+SEED := 1
+sanitize: $(VENV)/.dev
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
+	PYTHONPATH=.:tests $(BIN)/python tests/models/small/sanitize.py $(SEED)
 
 # What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
 # Hugging Face's tokenizers, which a model in the browser needs.

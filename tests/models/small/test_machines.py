@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
+from random import Random
 
 import pytest
 import torch
@@ -62,6 +64,37 @@ def test_a_library_gives_the_bits_of_the_module(folder: Path, monkeypatch: pytes
     found = rows_by(name, folder, monkeypatch, threads)
     assert len({row.shape for row in wanted}) > 5
     assert all(torch.equal(a, b) for a, b in zip(wanted, found, strict=True))
+
+
+def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A hash of 10,000 rows of logits and as many of the head, from texts that grow, are cut back and have trees."""
+    monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
+    model, chance, found = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS), Random(5), sha256()
+    assert model.engine.machine.name == name
+    head, rows = load_small_head(folder, model, "head", None), 0
+    while rows < 10_000:
+        text, draft = model.start(), head.start()
+        draft.follow(text)
+        while text.length < 300:
+            ids = torch.tensor([chance.randrange(VOCAB) for _ in range(chance.randint(1, 20))])
+            for session in (text, draft):
+                found.update(session.forward(ids, len(ids)).numpy().tobytes())
+            tree = [-1, *(chance.randint(-1, i) for i in range(chance.randint(0, 11)))]
+            found.update(
+                text.forward(ids[:1].expand(len(tree)), len(tree), tree_view(text.length, tree)).numpy().tobytes()
+            )
+            rows += len(ids) + len(tree)
+            length = text.length - len(tree) - chance.randint(0, len(ids) - 1)
+            text.crop(length)
+            draft.crop(length)
+    return found.hexdigest()
+
+
+@needs_library
+@pytest.mark.slow
+def test_ten_thousand_rows_have_the_same_bits_on_every_machine_here(folder: Path, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("wasmtime")
+    assert len({many_rows(name, folder, monkeypatch) for name in (Wasm.name, *NAMES)}) == 1
 
 
 @pytest.mark.parametrize("broken", ["missing", "damaged", "foreign"])
