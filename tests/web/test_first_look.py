@@ -128,3 +128,15 @@ def test_play_is_among_the_first_tab_stops(visitors):
     assert "Play" in names[-1], names
     visitor.page.keyboard.press("Enter")
     visitor.until("document.querySelector('.hp-play').getAttribute('aria-pressed') === 'true'")
+
+
+@pytest.mark.core
+@pytest.mark.recorded
+def test_no_number_is_heard_without_its_token_and_no_token_is_translated(visitors):
+    visitor = visitors(brief=True, **STILL).open(options=False)
+    texts = visitor.page.locator(".hp-cell-of[data-node]").evaluate_all("(all) => all.map((e) => e.textContent)")
+    tokens = visitor.page.locator(".hp-guess:not(.is-root) .hp-token").evaluate_all("(all) => all.map((e) => e.title)")
+    assert len(texts) == 4 * len(tokens)
+    assert all(text.startswith(f"{tokens[i % len(tokens)]}: ") for i, text in enumerate(texts))
+    kept = ".hp-token:not([translate=no]), .hp-flow:not([translate=no]), textarea:not([translate=no])"
+    assert visitor.page.locator(kept).count() == 0

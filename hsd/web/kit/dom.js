@@ -67,7 +67,7 @@ function token(piece, { cells = 24, origin = null } = {}) {
       ? runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
       : short;
   const sign = origin ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]) : null;
-  return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
+  return h("bdi", { class: "hp-token", dir: "auto", translate: "no", title: full }, sign, body);
 }
 
 /**

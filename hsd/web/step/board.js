@@ -3,7 +3,7 @@
 // Every part carries the beat at which it appears (data-at), so that a beat only changes classes.
 import { h, prose, targetOf, token } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { number } from "../kit/format.js";
+import { number, visible } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
@@ -106,7 +106,8 @@ const row = (css, name, start, nodes, cell) => [
   h(`div.hp-cell-of.is-start.${css}`, start),
   ...nodes.map((node, i) => {
     const { at, content, rule } = cell(node, i);
-    return h(`div.hp-cell-of.${css}`, { "data-node": node.id, "data-at": at, "data-rule": rule }, content);
+    const said = h("span.hp-unseen", `${visible(node.piece)}: `); // so that no number is heard without its token
+    return h(`div.hp-cell-of.${css}`, { "data-node": node.id, "data-at": at, "data-rule": rule }, said, content);
   }),
 ];
 
@@ -162,10 +163,9 @@ function massesAfter({ step, branches }, plan, actions) {
     h("span", h(`span.hp-swatch.is-${name}`), " ", term(name, name), h("small", words));
   const kinds = [kind("excess", " q too much"), kind("deficient", " too little")];
   const at = beatOf(plan, "masses");
-  const after = (/** @type {number} */ id) => masses(branches.get(id) ?? null);
-  const start = h("div", { "data-at": at, "title": "before the first token" }, after(0));
+  const start = h("div", { "data-at": at, "title": "before the first token" }, masses(branches.get(0)));
   const name = ["masses ", h("small", "after each token"), kinds];
-  return row("is-masses", name, start, step.nodes, ({ id }) => ({ at, content: after(id) }));
+  return row("is-masses", name, start, step.nodes, ({ id }) => ({ at, content: masses(branches.get(id)) }));
 }
 
 // ---- the lanes

@@ -104,7 +104,7 @@ function formula(position, test, recorded) {
   const result = [holds ? " = " : " ≈ ", h("b.hp-result", exact(recorded))];
   return h(
     "div.hp-formula",
-    { "role": "math", ...words, "data-form": form.name },
+    { "role": "math", "translate": "no", ...words, "data-form": form.name },
     h("span.hp-letters", symbols.map(node)),
     " ",
     h("span.hp-numbers", form.when ? "here: " : "= ", values.map(node), result),

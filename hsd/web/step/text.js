@@ -65,7 +65,7 @@ function wrapped(piece) {
 
 /** The card of the text. onStep: a step of it was clicked. @param {(index: number) => void} onStep */
 function create(onStep) {
-  const flow = h("div.hp-flow", { "dir": "auto", "tabindex": 0, "role": "group", "aria-label": "the text" });
+  const flow = h("div.hp-flow", { dir: "auto", translate: "no", tabindex: 0, role: "group", "aria-label": "the text" });
   const origins = /** @type {const} */ ([
     ["draft", "kept"],
     ["correction", "correction"],
