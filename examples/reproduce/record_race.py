@@ -1,14 +1,18 @@
-"""Record the races that the tab Speed shows before the first click, with the code that the page itself runs.
+"""Record what the tab Speed opens on: races on many prompts, and what each rule keeps at every draft length.
 
-    python examples/reproduce/record_race.py                    on the real model, once it has been fetched
-    python examples/reproduce/record_race.py --pair tiny        on the embedded pair
-    python examples/reproduce/record_race.py --pair qwen2.5-7b  on another pair of the Spacefile
+    python examples/reproduce/record_race.py                    the races, into assets/results/race.json: 8 minutes
+    python examples/reproduce/record_race.py --lengths          the calculator's rows, into lengths.json: 10 minutes
+    python examples/reproduce/record_race.py --pair tiny        on the embedded pair; --out FILE goes with it
 
-Plain decoding, vanilla, HSD and n-grams of the text race on one prompt of each domain, at temperature 0, where all of
-them write the same text, and all with the same γ: the one with which vanilla and HSD together were fastest over all
-domains in a short measurement before. Writes
-assets/results/race.json (or --out) and prints the page's own sentences. Takes a few minutes; times are worth keeping
-only where nothing else runs.
+A race: plain decoding, vanilla, HSD and n-grams of the text take turns on eight prompts of a kind with four seeds, at
+temperature 0.7 (--temperatures), and at 0, where both rules decide alike, with one seed. Each drafting lane has the
+draft length of --gamma, "3" or one a lane as "2,3,2"; by default the one with which it was fastest in a short
+measurement before, from 2 on, as vanilla and HSD are one rule at 1. Beside the timed runs the same prompts are decoded
+with their records, for the tokens that a call of both rules gives over all coins. Times are worth keeping only where
+nothing else runs.
+
+The rows of the calculator: for γ = 1, 2, … the tokens that both rules keep of the same drafts on average over all
+coins, by prompt, and what passes over several tokens and drafted tokens cost here, as a library and as WebAssembly.
 """
 
 from __future__ import annotations
@@ -16,9 +20,9 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import statistics
 import sys
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,93 +30,264 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this run
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
+import torch
+from measuring import milliseconds
+
+import hsd
 from hsd import space
 from hsd.app import pairs, race
-from hsd.bench import Measurement, measure
+from hsd.app.speed import LENGTHS
+from hsd.bench import Measurement, machine, measure
+from hsd.bench import race as timing
 from hsd.errors import HsdError
+from hsd.models import Pair
+from hsd.models.small import machine as engines
+from hsd.models.small import sums
+from hsd.version import __version__
 
 PROMPTS = {
-    "Stories": "Write a short story about a fox who cannot sleep.",
-    "Sums": "Anna has 12 pencils and gives 5 to Ben. How many pencils does she have left?",
-    "Code": "Write a Python function that reverses a string.",
-    "Questions": "Why is the sky blue?",
+    "Stories": [
+        "Write a short story about a fox who cannot sleep.",
+        "Tell me a story about a lighthouse keeper and a whale.",
+        "Write the beginning of a story about a girl who finds a map.",
+        "Tell a short story about two brothers who build a boat.",
+        "Write a fairy tale about a dragon who is afraid of fire.",
+        "Tell me a story about the last train of the night.",
+        "Write a short story about an old clock that runs backwards.",
+        "Tell a story about a cat who wants to be a baker.",
+    ],
+    "Sums": [
+        "Anna has 12 pencils and gives 5 to Ben. How many pencils does she have left?",
+        "A ticket costs 4 dollars. How much do 7 tickets cost? Explain each step.",
+        "A train travels 60 miles in one hour. How far does it travel in 3 hours?",
+        "There are 24 apples in 4 boxes. How many apples are in each box?",
+        "Tom reads 15 pages a day. How many days does he need for 90 pages?",
+        "A shirt costs 20 dollars and is 5 dollars cheaper today. What do two shirts cost today?",
+        "Lucy has 3 bags with 8 marbles each and loses 6. How many marbles does she have?",
+        "A recipe needs 2 eggs for 6 cookies. How many eggs are needed for 18 cookies?",
+    ],
+    "Code": [
+        "Write a Python function that reverses a string.",
+        "Write a Python function that returns the largest number of a list.",
+        "Write a Python function that counts the vowels in a text.",
+        "Write a Python function that checks whether a number is prime.",
+        "Write a Python function that removes duplicates from a list.",
+        "Write a Python function that computes the factorial of n.",
+        "Write a Python class for a stack with push and pop.",
+        "Write a Python function that reads a file and counts its lines.",
+    ],
+    "Questions": [
+        "Why is the sky blue?",
+        "What do plants need to grow?",
+        "Why does the moon change its shape in the sky?",
+        "How do bees make honey?",
+        "What causes the seasons of the year?",
+        "Why do we need to sleep?",
+        "How does a refrigerator keep food cold?",
+        "What is the difference between weather and climate?",
+    ],
 }
-DRAFTED = [{"rule": "tokenwise"}, {"rule": "hsd"}]
-LANES = [*DRAFTED, {"rule": "tokenwise", "proposer": "ngram"}]
-GAMMAS = (1, 2, 3, 4)  # that are tried
+RULES = ("tokenwise", "hsd")
+LANES: list[dict[str, Any]] = [*({"rule": rule} for rule in RULES), {"rule": "tokenwise", "proposer": "ngram"}]
+GAMMAS = (2, 3, 4, 5)  # that are tried
 SHORT = 32  # new tokens of a run that only chooses γ
+SOURCE = 48  # and of one whose drafts both rules judge
+EVERY = (1, 2, 3, 4, 5, 6, 8, 10)  # draft lengths of the calculator
+WIDTHS, BEFORE, TIMES = (1, 2, 3, 4, 6, 9, 11), 100, 15  # tokens of a pass, those before it, and how often it is timed
 Values = dict[str, Any]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--pair", default="smollm2", help="name of a pair in the Spacefile")
+    parser.add_argument("--lengths", action="store_true", help="the rows of the calculator instead of races")
+    parser.add_argument("--prompts", type=int, default=8, help="of each kind")
+    parser.add_argument("--seeds", type=int, default=4, help="of each prompt, above temperature 0")
     parser.add_argument("--max-new-tokens", type=int, default=96, help="new tokens, at most")
-    parser.add_argument("--temperature", type=float, default=0.0)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--rounds", type=int, default=5, help="timed runs per lane: 1, 3 or 5")
-    parser.add_argument("--gamma", type=int, help="the draft length of all lanes (default: the fastest)")
+    parser.add_argument("--temperatures", default="0.7,0", help="with commas; the first is shown first")
+    parser.add_argument("--gamma", default="", help="draft length of all lanes, or one for each (default: the fastest)")
     parser.add_argument("--prompt-as", default="", help="chat or text (default: as the pair was made for)")
-    parser.add_argument("--out", type=Path, default=race.FILE)
+    parser.add_argument("--out", type=Path, help="default: in assets/results")
     options = parser.parse_args()
-    shared = {name: value for name, value in vars(options).items() if name not in ("out", "gamma")}
+    heats = [float(text) for text in options.temperatures.split(",")]
+    shared = {name: getattr(options, name) for name in ("pair", "max_new_tokens", "prompt_as")}
+    began = time.monotonic()
     try:
-        shared["gamma"] = options.gamma or fastest(shared)
-        races = [record(domain, shared) for domain in PROMPTS]
+        if options.lengths:
+            write(options.out or LENGTHS, lengths(shared | {"temperature": heats[0]}, options.prompts))
+        else:
+            races(shared, options, heats, options.out or race.FILE)
     except HsdError as error:
         print(error, file=sys.stderr)
         return 2
-    options.out.write_text(json.dumps({"format": race.FORMAT, "races": races}, ensure_ascii=False) + "\n", "utf-8")
-    found = race.recorded(options.out)
-    for domain, told in [*((one["domain"], one["report"]) for one in found["races"]), ("All", found["all"])]:
-        sentences = [f"{row['case']}: {row['sentence']}" for row in told["rows"]]
-        print(f"\n{domain}", told["verdict"], told["calls"], *sentences, sep="\n")
+    print(f"{(time.monotonic() - began) / 60:.1f} minutes")
     return 0
 
 
-def fastest(shared: Values) -> int:
-    """The draft length with which vanilla and HSD make most tokens a second over one short run of every prompt."""
-    lanes = [{**lane, "gamma": gamma} for gamma in GAMMAS for lane in DRAFTED]
-    short = {**shared, "max_new_tokens": SHORT, "prompt": next(iter(PROMPTS.values()))}
-    plans = [race.read_plan(space.load(), {**short, "lanes": [lane]}) for lane in lanes]
-    cases = [plan.cases[1] for plan in plans]
-    pair = pairs.load(plans[0].request.pair)
-    prompts = list(enumerate(PROMPTS.values()))
-    list(measure(pair, cases[:1], prompts[:1], 0, warm=True))  # the first run of all is slower
-    records = list(measure(pair, cases, prompts, 0, warm=True))
-    speeds = [Measurement(c, tuple(r for r in records if r["case"] == c.name)).tokens_per_second()[0] for c in cases]
-    for case, speed in zip(cases, speeds, strict=True):
-        print(f"{case.name}: {speed:.1f} tokens a second", flush=True)
-    both = {gamma: statistics.harmonic_mean(speeds[2 * i : 2 * i + 2]) for i, gamma in enumerate(GAMMAS)}
-    return max(both, key=lambda gamma: both[gamma])
+def write(out: Path, result: Values) -> None:
+    out.write_text(json.dumps(result, ensure_ascii=False) + "\n", "utf-8")
+    print(f"written: {out}")
 
 
-def record(domain: str, shared: Values) -> Values:
-    """The race on the prompt of a domain, and what it takes to show it again; prints every run."""
-    plan = race.read_plan(space.load(), {**shared, "prompt": PROMPTS[domain], "lanes": LANES})
-    header: Values = {}
-    events: list[Values] = []
-    for piece in race.pieces(plan, float("inf")):
-        header |= piece.get("header", {})
-        events += piece.get("events", ())
-        for run in (event["record"] for event in piece.get("events", ()) if "record" in event):
-            number, speed = run["repetition"], run["new_tokens"] / run["seconds"]
-            which = f"round {number}" if number else "warm-up"
-            print(f"{domain}, {which}, {run['case']}: {speed:.1f} tokens a second", flush=True)
-    return {"domain": domain, "header": header, "events": list(trimmed(events))}
+# ---- races
 
 
-def trimmed(events: Sequence[Values]) -> Iterator[Values]:
-    """One event per timed run; steps only of the run of median length of each lane, which is the one replayed."""
-    runs: dict[tuple[int, int], Values] = {}
-    for event in events:
-        known = runs.get((event["lane"], event["repetition"]), {"steps": []})
-        runs[event["lane"], event["repetition"]] = {**event, "steps": known["steps"] + event["steps"]}
-    timed = [run for run in runs.values() if run["repetition"] and "record" in run]
-    for run in timed:
-        lengths = [one["record"]["seconds"] for one in timed if one["lane"] == run["lane"]]
-        shown = run["record"]["seconds"] == statistics.median_low(lengths)
-        yield {**run, "steps": run["steps"] if shown else []}
+def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], out: Path) -> None:
+    """Record a race of every kind at every temperature, and print the page's own sentences."""
+    given = [int(text) for text in options.gamma.split(",") if text]
+    gammas = (given * len(LANES) if len(given) == 1 else given) or fastest(shared | {"temperature": heats[0]})
+    found = []
+    for heat in heats:
+        own = (
+            gammas if heat else [gammas[1], *gammas[1:]]
+        )  # at 0 both rules draft alike, so that they are seen to agree
+        lanes = [lane | {"gamma": gamma} for lane, gamma in zip(LANES, own, strict=True)]
+        seeds = options.seeds if heat else 1
+        for kind, prompts in PROMPTS.items():
+            asked = {**shared, "temperature": heat, "lanes": lanes}
+            found.append({"domain": kind, **record(kind, asked, prompts[: options.prompts], seeds)})
+    write(out, {"format": race.FORMAT, "races": found})
+    for one in race.recorded(out)["races"]:
+        told = one["report"]
+        sentences = [f"{row['case']}: {row['sentence']}" for row in told["rows"]]
+        title = f"\n{one['domain']}, T = {one['header']['sampling']['temperature']:g}"
+        print(title, told["verdict"], told["rules"], told["calls"], *sentences, sep="\n")
+
+
+def plan_of(asked: Values, prompt: str) -> tuple[race.Plan, Pair]:
+    """Return the plan of a race on one prompt, and the pair it runs on."""
+    plan = race.read_plan(space.load(), {**asked, "prompt": prompt})
+    return plan, pairs.load(plan.request.pair)
+
+
+def fastest(asked: Values) -> list[int]:
+    """Return the draft length with which each lane makes most tokens a second, on two prompts of a kind."""
+    prompts = list(enumerate(prompt for own in PROMPTS.values() for prompt in own[:2]))
+    ways = [lane | {"gamma": gamma} for lane in LANES for gamma in GAMMAS]
+    plans = [plan_of({**asked, "max_new_tokens": SHORT, "lanes": [way]}, prompts[0][1]) for way in ways]
+    cases, pair = [plan.cases[1] for plan, _ in plans], plans[0][1]
+    records = list(measure(pair, cases, prompts, 1))
+    best = []
+    for own in (cases[i : i + len(GAMMAS)] for i in range(0, len(cases), len(GAMMAS))):
+        speeds = [Measurement(c, tuple(r for r in records if r["case"] == c.name)).tokens_per_second()[0] for c in own]
+        print(*(f"{c.name}: {speed:.1f} tokens a second" for c, speed in zip(own, speeds, strict=True)), sep="\n")
+        best.append(GAMMAS[speeds.index(max(speeds))])
+    return best
+
+
+def record(kind: str, asked: Values, prompts: Sequence[str], seeds: int) -> Values:
+    """Return the race on all prompts of a kind: header, events, and what both rules keep over all coins.
+
+    One run of every lane, on the first prompt, has its steps, for the replay; of all others the record alone is kept.
+    """
+    plan, pair = plan_of(asked, prompts[0])
+    numbered = list(enumerate(prompts))
+    lanes = {case.name: lane for lane, case in enumerate(plan.cases)}
+    events = shown(pair, plan)
+    for one in measure(pair, plan.cases, numbered, seeds):
+        events.append({"lane": lanes[one["case"]], "repetition": one["repetition"], "steps": [], "record": short(one)})
+        if one["prompt"] == 0:
+            speed = one["new_tokens"] / one["seconds"]
+            print(f"{kind}, seed {one['repetition']}, {one['case']}: {speed:.1f} tokens a second", flush=True)
+    more = {**timing.facts(pair, plan.cases), "prompts": len(prompts), "rounds": seeds}
+    return {"header": {**plan.described(), **more}, "events": events, "coins": coins(pair, plan, numbered)}
+
+
+def shown(pair: Pair, plan: race.Plan) -> list[Values]:
+    """Return the steps of every lane's run on the plan's prompt, all of one length, an event each."""
+    runs: dict[int, Values] = {}
+    for news in timing.rounds(pair, plan.request.prompt, plan.cases, plan.request.options.seed, 1):
+        for event in news:
+            if event["repetition"]:
+                own = runs.setdefault(event["lane"], {"lane": event["lane"], "repetition": 1, "steps": []})
+                own["steps"] += event["steps"]
+    return list(runs.values())
+
+
+def short(one: Any) -> Any:
+    """Return a record with its seconds to a microsecond."""
+    if isinstance(one, dict):
+        return {name: short(value) for name, value in one.items()}
+    return (
+        [short(value) for value in one] if isinstance(one, list) else round(one, 6) if isinstance(one, float) else one
+    )
+
+
+def coins(pair: Pair, plan: race.Plan, prompts: Sequence[tuple[int, str]]) -> list[Values]:
+    """Return by lane and prompt the tokens that both rules keep over all coins, and of how many drafts."""
+    if plan.request.options.sampling.temperature == 0:
+        return []
+    found = []
+    for number, prompt in prompts:
+        known: dict[int, Values] = {}
+        for case in plan.cases[1 : 1 + len(RULES)]:
+            gamma = case.options["gamma"]
+            known[gamma] = known.get(gamma) or over_coins(pair, prompt, gamma, case.options)
+            own = {"kept": known[gamma][case.options["rule"]], "drafts": known[gamma]["drafts"]}
+            found.append({"case": case.name, "prompt": number, **own})
+    return found
+
+
+def over_coins(pair: Pair, prompt: str, gamma: int, options: Values) -> Values:
+    """Return how many drafts of γ tokens a run by each rule makes, and what either rule keeps of all of them.
+
+    What is kept is summed over drafts, each on average over all coins, so the luck of no coin is in it.
+    """
+    sampling = {name: options[name] for name in ("temperature", "top_p", "top_k", "prompt_as") if name in options}
+    runs = [
+        hsd.run(pair, prompt, rule=rule, gamma=gamma, max_new_tokens=SOURCE, seed=seed, **sampling)
+        for seed, rule in enumerate(RULES)
+    ]
+    steps = [step for run in runs for step in run.steps if step.drafted == gamma]
+    return {"drafts": len(steps), **{rule: round(sum(s.expected_kept[rule] for s in steps), 6) for rule in RULES}}
+
+
+# ---- the rows of the calculator
+
+
+def lengths(asked: Values, count: int) -> Values:
+    """Return what each rule gives at each draft length on each prompt (samples), and what passes cost."""
+    plan, pair = plan_of(asked, PROMPTS["Stories"][0])
+    samples: list[Values] = []
+    for kind, prompts in PROMPTS.items():
+        for gamma in EVERY:
+            for number, prompt in enumerate(prompts[:count]):
+                own = over_coins(pair, prompt, gamma, plan.cases[0].options)
+                about = {"kind": kind, "gamma": gamma, "text": f"{kind} {number}", "passes": own["drafts"]}
+                samples += ({**about, "rule": rule, "tokens": round(own[rule] + own["drafts"], 6)} for rule in RULES)
+            print(f"{kind}, γ = {gamma}", flush=True)
+    about = {"pair": pair.name, "temperature": asked["temperature"], "version": __version__, "machine": machine(pair)}
+    return {"format": "hsd-lengths-2", **about, "samples": samples, "passes": passes(asked["pair"], pair)}
+
+
+def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
+    """Return the milliseconds of a pass over so many tokens, and of a drafted token, here and by WebAssembly.
+
+    flat: the same in passes, as on a GPU that reads a few tokens as fast as one.
+    """
+    found = {"here": times(pair)}
+    if hasattr(engines, "usable") and name != "tiny":
+        engines.usable = sums.usable = list  # no library
+        found["browser"] = times(hsd.load_pair(name, engine="portable"))
+    drafted = pair.draft.parameters / pair.target.parameters  # of weights to read
+    return {**found, "flat": {"1": 1.0, str(WIDTHS[-1]): 1.0, "draft": round(drafted, 3)}}
+
+
+def times(pair: Pair) -> dict[str, float]:
+    """Return the medians for one pair, in turn, after `BEFORE` other tokens."""
+    ids = torch.arange(BEFORE + max(WIDTHS)) % 200 + 20
+    target, draft = pair.target.start(), pair.draft.start()
+    if hasattr(draft, "follow"):
+        draft.follow(target)
+    target.forward(ids[:BEFORE], 1)
+    draft.forward(ids[:BEFORE], 1)
+
+    def read(session: Any, width: int) -> None:
+        session.forward(ids[BEFORE : BEFORE + width], width)
+        session.crop(BEFORE)
+
+    known = {str(width): milliseconds(lambda width=width: read(target, width), TIMES) for width in WIDTHS}
+    return {name: round(ms, 3) for name, ms in (known | {"draft": milliseconds(lambda: read(draft, 1), TIMES)}).items()}
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ from hsd.models.loading import fetch
 from hsd.models.loading.registry import FETCHED
 from hsd.space import PairSpec, Space
 
+EARLY = 0.05  # share of a stage before which nobody knows how long it takes
 LINES = 4  # in the terminal for each stage, at most
 COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.loading.fetch`
 
@@ -26,12 +28,13 @@ COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.
 class News:
     """The progress of a pair. stage: "here", "absent" (and not being fetched), "failed", or one of `COMING`.
 
-    share: how much of the stage is done, 0 to 1. problem: one line, where it has failed.
+    share: how much of the stage is done, 0 to 1. problem: one line, where it has failed. seconds: of the stage so far.
     """
 
     stage: str
     share: float = 0.0
     problem: str = ""
+    seconds: float = 0.0
 
     @property
     def coming(self) -> bool:
@@ -41,7 +44,10 @@ class News:
     def words(self) -> str:
         """The status of a model that is not here, in words."""
         if self.coming:
-            return f"{self.stage} … {self.share:.0%}".replace("%", " %")
+            left = self.seconds * (1 / self.share - 1) if self.share > EARLY else 0
+            return f"{self.stage} … {self.share:.0%}".replace("%", " %") + (
+                f", about {left:.0f} s left" if left else ""
+            )
         return f"✕ {self.problem}"
 
 
@@ -111,10 +117,12 @@ def _tell(pair: PairSpec, news: News) -> None:
 def _progress(pair: PairSpec) -> Callable[[str, float], None]:
     """Return a callback for a fetch's progress, which keeps it for the page and prints a line now and then."""
     last: tuple[str, int] = ("", 0)
+    began = dict[str, float]()
 
     def report(stage: str, share: float) -> None:
         nonlocal last
-        _news[pair.name] = News(stage, share)
+        clock = time.monotonic()
+        _news[pair.name] = News(stage, share, seconds=clock - began.setdefault(stage, clock))
         now = (stage, int(share * LINES))
         if now != last:
             last = now

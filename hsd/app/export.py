@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from hsd.app import browser
+from hsd.app.presets import systems
 from hsd.app.site import site
-from hsd.bench.published import published
 from hsd.errors import HsdError
 from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
 from hsd.space import Space, front_matter
@@ -64,7 +64,7 @@ def readme(space: Space) -> str:
     """Return the README of the folder: what it is, how to get it live, and the papers; a Space reads its head."""
     rules: list[Rule | TreeRule] = [*RULES.values(), *TREE_RULES.values()]
     sources = [(rule.title, rule.citation) for rule in rules]
-    sources += [(system["name"], system["source"]) for system in published()["systems"]]
+    sources += [(system["title"], system["source"]) for system in systems().values()]
     papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)
     words = {"title": space.title, "description": space.short_description, "papers": papers}
     return TEMPLATE.read_text(encoding="utf-8").format(front_matter=front_matter(space, "static"), **words)

@@ -252,9 +252,10 @@ def stream(space: Space, values: Values) -> Iterator[str]:
 
 @cache
 def recorded(file: Path = FILE) -> dict[str, Any]:
-    """Return the recorded races: {"races": domain, header, events, report of each, "all": the report of all together}.
+    """Return the recorded races: {"races": domain, header, events, coins and report of each}.
 
-    "all" is None for a single race. Raises HsdError when there is none.
+    Of several domains at one temperature there is one more, "All", with the report of all together. Raises HsdError
+    where none is recorded.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -265,9 +266,31 @@ def recorded(file: Path = FILE) -> dict[str, Any]:
     races = data["races"]
     for lane in (lane for one in races for lane in one["header"]["lanes"]):
         lane["own"] = own(lane["options"])
-    records = [[event["record"] for event in one["events"] if "record" in event] for one in races]
-    cases = [[Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]] for one in races]
-    reports = [{"report": report(*numbers)} for numbers in zip(cases, records, strict=True)]
-    together = [{**record, "prompt": number} for number, own in enumerate(records) for record in own]
-    shown = [{**one, **numbers} for one, numbers in zip(races, reports, strict=True)]
-    return {"races": shown, "all": report(cases[0], together) if len(races) > 1 else None}
+    heats = dict.fromkeys(one["header"]["sampling"]["temperature"] for one in races)
+    alike = [[one for one in races if one["header"]["sampling"]["temperature"] == heat] for heat in heats]
+    return {"races": [shown for group in alike for shown in [*map(_reported, group), *_together(group)]]}
+
+
+def _reported(one: dict[str, Any]) -> dict[str, Any]:
+    """Return a recorded race with its report."""
+    cases = [Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]]
+    records = [event["record"] for event in one["events"] if "record" in event]
+    return {**one, "report": report(cases, records, one.get("coins", ()))}
+
+
+def _together(races: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return several races as one on all their prompts, without events; none for a single one."""
+    events, coins = list[dict[str, Any]](), list[dict[str, Any]]()
+    for number, one in enumerate(races):
+        apart = [
+            {**event, "record": _numbered(event["record"], number)} for event in one["events"] if "record" in event
+        ]
+        events, coins = [*events, *apart], [*coins, *(_numbered(entry, number) for entry in one.get("coins", ()))]
+    header = {**races[0]["header"], "prompt": ""}
+    whole = _reported({"domain": "All", "header": header, "events": events, "coins": coins})
+    return [{**whole, "events": [], "coins": []}] if len(races) > 1 else []
+
+
+def _numbered(record: dict[str, Any], number: int) -> dict[str, Any]:
+    """Return a record with a prompt's number that no other race has."""
+    return {**record, "prompt": 1_000 * number + record["prompt"]}

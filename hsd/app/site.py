@@ -166,6 +166,7 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         "preset": Question(preset, presets, f"unknown preset '?': choose {', '.join(presets)}"),
         "lessons": Question(lambda: json.loads(LESSONS.read_text(encoding="utf-8"))),
         "races": Question(race.recorded),
+        "lengths": Question(lambda: json.loads(speed.LENGTHS.read_text(encoding="utf-8"))),
         "systems": Question(lambda: about_systems(presets)),
         "charts": Question(lambda name: charts()[name], charts(), "there is no system '?': choose another"),
         "benchmark": Question(speed.view, speed.BENCHMARKS, "there is no benchmark '?': choose another"),

@@ -1,8 +1,8 @@
 """The report of a race: a row per lane and a few sentences. All numbers are those of `hsd.bench`.
 
 One statistic per number, over the same rounds: seconds and tokens/s are medians over the rounds that all lanes have
-ended, and a speed-up is a lane's tokens/s over plain decoding's. A lane is said to be faster than another only where it
-was so in every round.
+ended, and a speed-up is a lane's tokens/s over plain decoding's. A lane is said to be faster than another only where an
+interval allows it: of one prompt where it was so in every round, of several where the 95 % interval over prompts does.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ import statistics
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from hsd.bench.measure import Case, Record
 from hsd.bench.summary import Measurement, measurements, ratio, rows, student, total
 from hsd.decoding.options import LEVELLED, RunOptions
+from hsd.rules import USUAL, VANILLA
 from hsd.trace.fill import say
 
 Row = dict[str, Any]
@@ -32,11 +35,12 @@ def lossless(case: Case) -> bool:
     return bool(options.system == "plain" or exact or options.find(options.rule).lossless)
 
 
-def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] | None:
+def report(cases: Sequence[Case], records: Sequence[Record], coins: Sequence[Record] = ()) -> dict[str, Any] | None:
     """Return the numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
 
-    rows: of our own lanes; served: of servers, which tell counts only and are compared with nothing. None before plain
-    decoding, the first case, was timed. NaN, where something was not measured, becomes None.
+    coins: by lane and prompt the drafts, and the tokens `kept` of them on average over all coins; see `rules`. rows: of
+    our own lanes; served: of servers, which tell counts only and are compared with nothing. None before plain decoding,
+    the first case, was timed. NaN, where something was not measured, becomes None.
     """
     counted = [record for record in records if record["repetition"]]
     timed = [case for case in cases if any(record["case"] == case.name for record in counted)]
@@ -47,7 +51,12 @@ def report(cases: Sequence[Case], records: Sequence[Record]) -> dict[str, Any] |
     table = [{**row, **_lane_row(m, own[0], row)} for m, row in zip(own, rows(own), strict=True)]
     for row in table:
         row["sentence"] = _lane_sentence(row, table[0])
-    sentences = {"verdict": verdict(own, table), "calls": calls(table), "basis": basis(table)}
+    sentences = {
+        "verdict": verdict(own, table),
+        "calls": calls(table),
+        "basis": basis(table),
+        "rules": rules(own, coins),
+    }
     served = [_served(m) for m in every if "target_calls" not in m.records[0]]
     text = json.dumps({"rows": table, "served": served, **sentences})
     plain: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)  # NaN and the infinities
@@ -74,7 +83,7 @@ def _sums(m: Measurement, name: str) -> list[float]:
 
 def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
     """Return what a race adds to a benchmark's row. call_error: the standard error of tokens per call."""
-    speed, every = _speed(m), m.speedups(plain)
+    speed = _speed(m)
     speedup = speed["tokens_per_second"] / statistics.median(plain.tokens_per_second())
     levelled = m.case.options.get("system") in LEVELLED
     return {
@@ -86,17 +95,27 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
         "call_error": _call_error(m),
         "steps": int(total(m.records, "steps")) // len(m.by_repetition),
         "speedup": speedup,
-        "speedups": [min(every), max(every)],
+        "speedups": _range(m, plain),
         "ms_per_token": 1e3 / speed["tokens_per_second"],
         **({"efficiency": speedup / row["limit"]} if "limit" in row else {}),
         "below_ms": 1e3 * sum(m.typical_seconds(name) for name in m.below) if levelled else None,
     }
 
 
-def faster(m: Measurement, other: Measurement) -> bool:
-    """Return whether a lane is faster than another by more than chance: in every round, or far in the only one."""
+def _range(m: Measurement, other: Measurement) -> list[float]:
+    """Return from where to where a lane's speed over another's goes: over rounds, of several prompts its interval."""
     every = m.speedups(other)
-    return min(every) > (1 if len(every) > 1 else NOISE)
+    return [min(every), max(every)] if _single(m) else list(m.speedup_interval(other)[1:])
+
+
+def _single(m: Measurement) -> bool:
+    """Return whether a lane was timed on one prompt."""
+    return len({record["prompt"] for record in m.records}) == 1
+
+
+def faster(m: Measurement, other: Measurement) -> bool:
+    """Return whether a lane is faster than another by more than chance; in a single round: by far."""
+    return _range(m, other)[0] > (1 if len(m.records) > 1 else NOISE)
 
 
 def _call_error(m: Measurement) -> float:
@@ -120,9 +139,56 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
     rows = [row for _, row in shown]
     slowest, quickest = map(_fixed, rows[0]["speedups"])
     counts = {"winners": len(winners), "lanes": len(close), "slower": faster(own[0], shown[0][0])}
+    counts |= {"prompts": rows[0]["prompts"]}
     spread = {"runs": rows[0]["runs"], "slowest": slowest, "quickest": quickest}
     speeds = _span([row["speedup"] for row in rows], 2)
     return say("race verdict", {**counts, **spread, "names": _names(rows), "speeds": speeds})
+
+
+def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
+    """Say how HSD and vanilla differ: in tokens per call over all coins, and in time; "" without both of them.
+
+    coins: see `report`. Where they kept as many tokens in every run, as at temperature 0, that is said instead.
+    """
+    pair = [next((m for m in own if _drafts_by(m, rule)), None) for rule in (VANILLA["single"], USUAL)]
+    vanilla, usual = pair
+    if vanilla is None or usual is None:
+        return ""
+    alike = [[(r["prompt"], r["repetition"], r["kept_histogram"]) for r in m.records] for m in (vanilla, usual)]
+    if vanilla.case.options["temperature"] == 0 and alike[0] == alike[1]:
+        return say("race rules", {"alike": True})
+    slow, fast = _range(usual, vanilla)
+    known = {
+        "level": slow <= 1 <= fast,
+        "ratio": _fixed(usual.speedup(vanilla)),
+        "slow": _fixed(slow),
+        "fast": _fixed(fast),
+    }
+    costs = [1e3 * statistics.median(1 / speed for speed in m.tokens_per_second()) for m in (usual, vanilla)]
+    known["seconds"] = f"{costs[0] - costs[1]:+.2f}".replace("-", "−")
+    sums = {
+        m.case.name: [(r["kept"], r["drafts"]) for r in coins if r["case"] == m.case.name] for m in (vanilla, usual)
+    }
+    if all(sums.values()):
+        more, low, high = (f"{x:+.3f}".replace("-", "−") for x in _apart(*sums.values()))
+        known |= {"more": more, "low": low, "high": high}
+    return say("race rules", known)
+
+
+def _drafts_by(m: Measurement, rule: str) -> bool:
+    """Return whether a lane is one draft by a model, judged by this rule."""
+    options = m.case.options
+    return options.get("rule") == rule and m.one_draft
+
+
+def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> tuple[float, float, float]:
+    """Return by how much a ratio of sums is larger for `other`, with its 95 % interval by a jackknife over prompts."""
+    sums = np.array([one, other])  # (2, prompts, 2)
+    value, rest = sums.sum(1), sums.sum(1, keepdims=True) - sums
+    without = np.diff(rest[..., 0] / rest[..., 1], axis=0)[0] if len(one) > 1 else np.zeros(1)
+    half = student(len(one) - 1) * math.sqrt((len(one) - 1) * float(np.var(without))) if len(one) > 1 else math.inf
+    difference = float(np.diff(value[:, 0] / value[:, 1])[0])
+    return difference, difference - half, difference + half
 
 
 def calls(table: Sequence[Row]) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from hsd.bench.cases import RECORDING
-from hsd.bench.published import rules_here, systems_here
 from hsd.bench.report import COLUMNS, TABLES, Benchmark, cells, is_known, setting, words
 from hsd.bench.summary import PARTS, Row
 from hsd.decoding.options import RunOptions
@@ -41,7 +40,6 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
         "rows": [cells(row) for row in rows],
         "kinds": {kind: [cells(row) for row in rows_of] for kind, rows_of in kinds.items()},
         "charts": charts(rows),
-        "here": {"rules": rules_here(rows), "systems": systems_here(rows)},
         "csv": as_csv(rows),
     }
 

@@ -46,7 +46,7 @@ PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
 
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
-    """Return at most three charts, each with its "title", without those that would be empty."""
+    """Return at most three charts, each with its "title", without those that would show nothing or single points."""
     drawings = {
         "Acceptance rate per position in the draft": acceptance_rate_per_position(rows),
         "Where the time goes": time_shares(rows),
@@ -56,7 +56,12 @@ def charts(rows: Sequence[Row]) -> list[Chart]:
         gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
         by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
         drawings = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **drawings}
-    return [{"title": title, **chart} for title, chart in drawings.items() if chart["data"]]
+    return [{"title": title, **chart} for title, chart in drawings.items() if _says_something(chart)]
+
+
+def _says_something(chart: Chart) -> bool:
+    """Return whether a chart has bars, or a line with more than one point."""
+    return any(trace["type"] == "bar" or len(trace["x"]) > 1 for trace in chart["data"])
 
 
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:

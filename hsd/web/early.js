@@ -14,9 +14,11 @@
   };
 
   // Light or dark: as the address says, as it was chosen before, or as the system has it.
-  const theme = query.get("__theme") ?? kept("hsd-theme");
+  const theme = query.get("__theme") ?? query.get("theme") ?? kept("hsd-theme");
   page.classList.toggle("dark", theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches);
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
+  page.classList.toggle("hsd-bare", query.get("controls") === "0"); // in a frame: without the controls
+  page.dataset.lanes = query.get("lanes") ?? ""; // and with one rule's lane: "own" or "other"
 
   // Who comes for the first time has a first look; a frame and a link to a what-if need the whole board.
   const whole = query.get("embed") === "1" || ["coins", "judge", "mode", "node"].some((name) => query.has(name));
@@ -24,15 +26,12 @@
   page.classList.toggle("hsd-brief", !whole && !full);
 
   // Whether the picture that the page brings along is of what the address asks for.
-  const other = [...query.keys()].some((name) => !["__theme", "embed", "board"].includes(name));
+  const known = ["__theme", "theme", "embed", "board", "controls", "lanes"];
+  const other = [...query.keys()].some((name) => !known.includes(name));
   page.classList.toggle("hsd-other", whole || full || other || window.location.hash.startsWith("#trace="));
 
-  // The tab that the address asks for. A link of an earlier version gets today's words, and `view` says what it meant.
-  const asked = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch");
-  const run = asked === "systems" && ["show", "run", "fsd"].some((name) => query.has(name)); // see watch/former.js
-  const former = asked === "compare" || run ? "watch" : ["race", "measure"].includes(asked) && "speed";
-  const tab = (page.dataset.tab = former || asked);
-  if (former) query.set("view", asked);
+  // The tab that the address asks for; a lesson's link need not name it.
+  const tab = (page.dataset.tab = query.get("tab") ?? (query.has("lesson") ? "learn" : "watch"));
   if (tab !== (query.get("tab") ?? "watch")) {
     query.set("tab", tab);
     window.history.replaceState(window.history.state, "", `?${query}${window.location.hash}`);

@@ -70,6 +70,11 @@ def pairs_offered() -> list[str]:
     return [pair.name for pair in downloads.available(SPACE)]
 
 
+def test_a_download_says_how_long_the_rest_takes_once_that_can_be_told():
+    assert downloads.News("downloading", 0.25, seconds=10).words == "downloading … 25 %, about 30 s left"
+    assert downloads.News("downloading", 0.01, seconds=10).words == "downloading … 1 %"
+
+
 def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     loaded: list[str] = []
     thread = downloads.begin(SPACE, loaded.append)

@@ -10,9 +10,9 @@ import pytest
 
 from hsd.app.systems import planner
 from hsd.app.systems.planner import FILE, measured, presets
-from hsd.app.systems.planner_ways import alternatives, described, graph, path_edges
+from hsd.app.systems.planner_ways import alternatives, described
 from hsd.errors import HsdError
-from hsd.planner import LONGEST, Models, best_of, fluid_latency, latency, mean_yield, plan, shortest_path
+from hsd.planner import LONGEST, Models, best_of, latency, plan
 
 PRESETS = {preset["name"]: preset for preset in presets()}
 WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "per_token": []}
@@ -72,25 +72,6 @@ def test_the_levels_of_a_way_add_up_to_its_latency(models: Models):
             assert level["cost"] == pytest.approx(level["passes"] * (level["pass"] + level["below"]))
             assert level["below"] == (below["cost"] if below else 0)
         assert levels[-1]["cost"] / levels[-1]["tokens"] == pytest.approx(way.latency)
-
-
-@pytest.mark.parametrize("models", RANDOM)
-def test_the_graphs_edges_give_the_shortest_path(models: Models):
-    drawn, distance = graph(models), shortest_path(models).latency
-    assert drawn["distance"] == list(distance)
-    for model, d in enumerate(distance):
-        mine = [edge for edge in drawn["edges"] if edge["from"] == model]
-        assert {edge["to"] for edge in mine} == {None, *range(model)}
-        assert min(edge["value"] for edge in mine) == pytest.approx(d)
-        for edge in (one for one in mine if one["to"] is not None):
-            tokens = mean_yield(models.kept(edge["to"], model), edge["threshold"])
-            assert edge["cost"] == pytest.approx(models.pass_cost(model, edge["threshold"]) / tokens)
-            assert edge["gain"] == pytest.approx(edge["threshold"] / tokens)
-            assert edge["value"] == pytest.approx(edge["cost"] + edge["gain"] * distance[edge["to"]])
-    for way in alternatives(models):
-        assert path_edges(models, way)[0]["value"] == pytest.approx(
-            fluid_latency(models, way.models, way.thresholds), rel=1e-12
-        )
 
 
 def test_a_curve_is_the_exact_latency_at_every_threshold():

@@ -218,28 +218,43 @@ def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, o
 
 def test_the_recorded_races_say_where_and_how_they_were_made():
     for shown in race.recorded()["races"]:
-        assert shown["header"]["machine"]["processor"]
-        assert shown["header"]["machine"]["load"] >= 0
-        rows = shown["report"]["rows"]
-        assert shown["header"]["rounds"] == rows[0]["runs"]
-        for lane, row in enumerate(rows):
-            assert shown["header"]["lanes"][lane]["name"] == row["case"]
-            own = [e for e in shown["events"] if (e["lane"], e["repetition"]) == (lane, row["replay"])]
-            assert sum(len(step["tokens"]) for event in own for step in event["steps"]) == row["tokens"]
+        header, rows = shown["header"], shown["report"]["rows"]
+        assert header["machine"]["processor"]
+        assert header["machine"]["load"] >= 0
+        assert [lane["name"] for lane in header["lanes"]] == [row["case"] for row in rows]
+        assert {row["runs"] for row in rows} == {header["rounds"]}
 
 
-def test_four_domains_are_recorded_with_the_same_lanes_and_counted_together():
-    shown = race.recorded()
-    races = shown["races"]
-    assert [one["domain"] for one in races] == ["Stories", "Sums", "Code", "Questions"]
-    assert len({one["header"]["prompt"] for one in races}) == 4
-    for i, row in enumerate(shown["all"]["rows"]):
-        assert {one["report"]["rows"][i]["case"] for one in races} == {row["case"]}
-        ends = [e["record"] for one in races for e in one["events"] if e["lane"] == i]
-        tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
-        assert row["tokens_per_call"] == pytest.approx(tokens / calls)
-        assert (row["prompts"], row["runs"]) == (4, races[0]["header"]["rounds"])
-    assert "these 4 prompts" in shown["all"]["calls"]
+def test_four_domains_are_recorded_at_two_temperatures_and_counted_together():
+    shown = race.recorded()["races"]
+    heats = list(dict.fromkeys(one["header"]["sampling"]["temperature"] for one in shown))
+    names = ["Stories", "Sums", "Code", "Questions", "All"]
+    assert [(one["header"]["sampling"]["temperature"], one["domain"]) for one in shown] == [
+        (heat, name) for heat in heats for name in names
+    ]
+    assert len(heats) == 2
+    assert 0 in heats
+    for *races, whole in (shown[:5], shown[5:]):
+        prompts = races[0]["header"]["prompts"]
+        assert prompts >= 8
+        for i, row in enumerate(whole["report"]["rows"]):
+            assert {one["report"]["rows"][i]["case"] for one in races} == {row["case"]}
+            ends = [e["record"] for one in races for e in one["events"] if e["lane"] == i and "record" in e]
+            tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
+            assert row["tokens_per_call"] == pytest.approx(tokens / calls)
+            assert row["prompts"] == 4 * prompts
+        assert f"these {4 * prompts} prompts" in whole["report"]["calls"]
+
+
+def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins():
+    for shown in (one for one in race.recorded()["races"] if one.get("coins")):
+        sums = {}
+        for one in shown["coins"]:
+            kept, drafts = sums.get(one["case"], (0, 0))
+            sums[one["case"]] = (kept + one["kept"], drafts + one["drafts"])
+        vanilla, usual = (kept / drafts for kept, drafts in sums.values())
+        words = f"HSD − vanilla: {usual - vanilla:+.3f}".replace("-", "−")
+        assert shown["report"]["rules"].startswith(words)
 
 
 def test_a_recorded_race_says_what_the_form_would_ask_for():
@@ -249,17 +264,53 @@ def test_a_recorded_race_says_what_the_form_would_ask_for():
         assert [case.options for case in asked.cases] == [lane["options"] for lane in shown["header"]["lanes"]]
 
 
-def test_races_are_recorded_with_one_draft_length_and_shown_again(tmp_path: Path, monkeypatch):
-    out, script = tmp_path / "race.json", example_script("reproduce/record_race")
-    monkeypatch.setattr(script, "PROMPTS", {"One": "Once upon a time", "Two": "The cat"})
-    asked = "--pair tiny --max-new-tokens 12 --rounds 3 --gamma 3 --out"
+def recording(tmp_path: Path, monkeypatch, flags: str) -> Path:
+    """A file that the script wrote of two kinds of prompts."""
+    out, script = tmp_path / "out.json", example_script("reproduce/record_race")
+    prompts = {"One": ["Once upon a time"], "Two": ["The cat"]}
+    monkeypatch.setattr(script, "PROMPTS", {"Stories": ["Once"], **prompts} if "--lengths" in flags else prompts)
+    monkeypatch.setattr(script, "EVERY", (1, 3))
+    monkeypatch.setattr(script, "WIDTHS", (1, 2))
+    monkeypatch.setattr(script, "TIMES", 1)
+    monkeypatch.setattr(script, "SOURCE", 8)
+    asked = f"--pair tiny --prompts 1 --max-new-tokens 6 {flags} --out"
     monkeypatch.setattr("sys.argv", ["record_race.py", *asked.split(), str(out)])
     assert script.main() == 0
-    shown = race.recorded(out)
-    assert [one["domain"] for one in shown["races"]] == ["One", "Two"]
-    for one in shown["races"]:
-        assert {lane["options"]["gamma"] for lane in one["header"]["lanes"][1:]} == {3}
-        assert [len(event["steps"]) > 0 for event in one["events"]].count(True) == 4
+    return out
+
+
+def test_races_are_recorded_on_many_prompts_and_seeds_and_shown_again(tmp_path: Path, monkeypatch):
+    out = recording(tmp_path, monkeypatch, "--seeds 1 --gamma 2,3,2")
+    shown = race.recorded(out)["races"]
+    places = [(one["domain"], one["header"]["sampling"]["temperature"]) for one in shown]
+    assert places == [(name, heat) for heat in (0.7, 0.0) for name in ("One", "Two", "All")]
+    for one in shown:
+        rows, heat = one["report"]["rows"], one["header"]["sampling"]["temperature"]
+        gammas = [lane["options"]["gamma"] for lane in one["header"]["lanes"][1:]]
+        assert gammas == ([2, 3, 2] if heat else [3, 3, 2])
+        assert (rows[1]["prompts"], rows[1]["runs"]) == (2 if one["domain"] == "All" else 1, 1)
+        if one["events"]:
+            steps = [event["steps"] for event in one["events"] if event["steps"]]
+            lengths = {sum(len(step["tokens"]) for step in own) for own in steps}
+            assert (len(steps), len(lengths)) == (4, 1)
+        begin = "HSD − vanilla: " if heat else "At temperature 0 both rules decide alike"
+        assert one["report"]["rules"].startswith(begin)
     (tmp_path / "old.json").write_text('{"format": "hsd-race-1"}')
     with pytest.raises(HsdError, match="there is no recorded race"):
         race.recorded(tmp_path / "old.json")
+
+
+def test_the_calculators_rows_are_what_rules_keep_over_all_coins(tmp_path: Path, monkeypatch):
+    told = json.loads(recording(tmp_path, monkeypatch, "--lengths").read_text())
+    own = [one for one in told["samples"] if (one["kind"], one["gamma"]) == ("Two", 3)]
+    runs = [
+        hsd.run(hsd.load_pair("tiny"), "The cat", rule=rule, gamma=3, max_new_tokens=8, temperature=0.7, seed=seed)
+        for seed, rule in enumerate(("tokenwise", "hsd"))
+    ]
+    steps = [step for run in runs for step in run.steps if step.drafted == 3]
+    for one in own:
+        kept = sum(step.expected_kept[one["rule"]] for step in steps)
+        assert (one["passes"], one["tokens"]) == (len(steps), pytest.approx(kept + len(steps), abs=1e-5))
+    alike = {one["tokens"] for one in told["samples"] if (one["kind"], one["gamma"]) == ("Two", 1)}
+    assert len(alike) == 1, "of one token both rules keep the same"
+    assert {"1", "draft"} <= set(told["passes"]["here"])

@@ -63,5 +63,5 @@ def test_its_row_has_the_mean_length_of_its_drafts(found):
     assert auto["mean_gamma"] == pytest.approx(drafted)
     assert "best_gamma" in fixed
     assert "best_gamma" not in auto
-    assert dict(zip(COLUMNS, cells(auto), strict=True))["best γ"] == f"mean {drafted:.1f}"
+    assert dict(zip(COLUMNS, cells(auto), strict=True))["best draft length"] == f"mean {drafted:.1f}"
     json.dumps(charts(rows(found)))

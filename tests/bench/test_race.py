@@ -18,6 +18,9 @@ SHARED = {"max_new_tokens": 24, "temperature": 0.8, "trace": False}
 PLAIN = Case("Plain decoding", {"system": "plain", **SHARED})
 
 
+VANILLA, HSD = ({"rule": rule, "gamma": 4} for rule in ("tokenwise", "hsd"))
+
+
 def case(name: str, **options: object) -> Case:
     return Case(name, {**SHARED, **options})
 
@@ -214,22 +217,52 @@ def test_a_lane_above_its_limit_says_whether_the_time_outside_the_calls_explains
 
 def test_the_fastest_is_named_only_where_it_is_faster_than_plain_and_than_the_next():
     alone = made_up({"plain": 1.0, "A": 0.5, "B": 0.9}, {"plain": 1.0, "A": 0.6, "B": 0.8})
-    assert alone["verdict"] == "A is the fastest: 1.83 × the speed of plain decoding."
+    assert alone["verdict"] == "A is the fastest: 1.83 × the speed of plain decoding (1.67–2.00 in 2 rounds)."
     close = made_up({"plain": 1.0, "A": 0.5, "B": 0.6, "C": 2.0}, {"plain": 1.0, "A": 0.6, "B": 0.5, "C": 2.0})
-    assert close["verdict"] == (
-        "A and B are faster than plain decoding, 1.83 ×; which of them is the fastest may be chance."
-    )
+    assert close["verdict"] == ("A and B are faster than plain decoding, 1.83 ×, and level with each other.")
     luck = made_up({"plain": 1.0, "A": 0.8, "B": 1.5}, {"plain": 1.0, "A": 1.1, "B": 1.5})
-    assert luck["verdict"] == (
-        "No lane is faster by more than chance: A has 1.08 × the speed of plain decoding (0.91–1.25 in 2 rounds)."
-    )
+    assert luck["verdict"] == ("Level with plain decoding: A has 1.08 × its speed (0.91–1.25 in 2 rounds).")
     slow = made_up({"plain": 1.0, "A": 1.5, "B": 2.0}, {"plain": 1.0, "A": 1.6, "B": 2.0})
     assert slow["verdict"].startswith("Drafting does not pay here: A comes nearest, with 0.65 ×")
     assert made_up({"plain": 1.0})["verdict"] == "Only plain decoding was timed."
 
 
+def test_of_several_prompts_the_interval_over_them_decides_and_so_between_the_two_rules(raced):
+    cases, events = raced
+    seconds = {"Plain decoding": [1.0] * 3, "Vanilla": [0.5, 0.51, 0.49], "HSD": [0.3, 0.5, 1.8]}
+    counted = [r for r in records(events) if r["repetition"]]
+    counted = [{**r, "prompt": r["repetition"], "repetition": 1, "new_tokens": 24} for r in counted]
+    counted = [{**r, "seconds": seconds[r["case"]][r["prompt"] - 1]} for r in counted]
+    coins = [
+        {"case": name, "prompt": prompt, "kept": kept, "drafts": 10}
+        for name, own in {"Vanilla": (10, 12, 14), "HSD": (12, 13, 17)}.items()
+        for prompt, kept in enumerate(own)
+    ]
+    told = report(cases, counted, coins)
+    _, vanilla, usual = told["rows"]
+    assert vanilla["speedups"][0] > 1
+    assert usual["speedups"][0] < 1 < usual["speedups"][1]
+    assert told["verdict"].startswith("Vanilla is the fastest: 2.00 ×")
+    assert told["verdict"].endswith("95 % over 3 prompts).")
+    # over all coins 42 − 36 tokens of 30 drafts; without each prompt in turn 4, 5 and 3 of 20
+    half = 4.302653 * (2 / 3 * sum((x - 0.2) ** 2 for x in (0.2, 0.25, 0.15))) ** 0.5
+    words = (
+        f"HSD − vanilla: +0.200 tokens per call over all coins ({0.2 - half:+.3f} to {0.2 + half:+.3f}); in time level,"
+    )
+    assert told["rules"].startswith(words.replace("(-", "(−"))
+
+
+def test_at_temperature_0_the_rules_are_said_to_decide_alike_where_they_did():
+    cases = [case(one, **own, temperature=0) for one, own in (("Vanilla", VANILLA), ("HSD", HSD))]
+    found = [Case("Plain decoding", {**PLAIN.options, "temperature": 0}), *cases]
+    ends = records(raced_here(found))
+    assert report(found, ends)["rules"].startswith("At temperature 0 both rules decide alike")
+    ends[-1] = {**ends[-1], "kept_histogram": {"0": 1}}
+    assert report(found, ends)["rules"].startswith("HSD − vanilla: in time ")
+
+
 def test_a_single_round_settles_only_large_differences():
-    assert made_up({"plain": 1.0, "A": 0.95})["verdict"].startswith("No lane is faster by more than chance")
+    assert made_up({"plain": 1.0, "A": 0.95})["verdict"] == "Level with plain decoding: A has 1.05 × its speed."
     assert made_up({"plain": 1.0, "A": 0.5, "B": 0.52})["verdict"].startswith("A and B are faster than plain decoding")
     assert "differences of 10 % may be noise" in made_up({"plain": 1.0, "A": 0.5})["basis"]
 

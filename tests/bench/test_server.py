@@ -235,7 +235,7 @@ def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, caps
     assert len(fake.asked) == 2 * 3  # each prompt once to warm up, twice to count
     page = view(read(out))
     assert f"server one at {fake.url}: {NOTE}" in page["facts"]
-    assert page["rows"][-1][[title for title, _ in page["columns"]].index("AL")] == "2.75 (2.75–2.75)"
+    assert page["rows"][-1][[title for title, _ in page["columns"]].index("acceptance length")] == "2.75 (2.75–2.75)"
     line = list(csv.DictReader(io.StringIO(page["csv"])))[-1]
     assert (line["acceptance_length"], line["block_efficiency"]) == ("2.75", "")
     assert len(figures.acceptance_rate_per_position(read(out).rows())["data"]) == 1  # ours alone

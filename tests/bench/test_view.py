@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from hsd import cli
-from hsd.bench.published import best_single, published, rules_here, systems_here
 from hsd.bench.report import Benchmark, cells, interval, read
 from hsd.bench.view import as_csv, view
 from hsd.paths import RESULTS, ROOT
@@ -96,56 +95,3 @@ def test_the_csv_has_all_digits_of_the_rows(recorded):
         assert float(line["share_target"]) == row["shares"]["target"]
     formula = {**recorded.rows()[0], "case": "=HYPERLINK(1)"}
     assert list(csv.reader(io.StringIO(as_csv([formula]))))[1][0] == "'=HYPERLINK(1)"
-
-
-# ---- published numbers
-
-
-def made_up(case: str, speed: float, **options) -> dict:
-    """A row with that speed; plain decoding makes 100 tokens a second."""
-    options = {"temperature": 1.0, "rule": "hsd", **({} if "system" in options else {"gamma": 5}), **options}
-    interval = (2.0, 1.9, 2.1)
-    more = {"tokens_per_second": speed, "speedup": speed / 100, "block_efficiency": interval}
-    return {"case": case, "options": options, "acceptance_rate": interval, **more}
-
-
-def test_claims_stand_beside_the_fastest_case_of_each_system():
-    rows = [
-        made_up("slow", 110.0, rule="tokenwise"),
-        made_up("single", 120.0),
-        made_up("copied", 180.0, proposer="ngram"),
-        made_up("tree", 190.0, rule="traversal", drafts=4),
-        made_up("other temperature", 300.0, temperature=0.5),
-        made_up("fuzzy", 150.0, rule="fuzzy"),
-        made_up("stack 1", 90.0, system="stack"),
-        made_up("stack 2", 126.0, system="stack"),
-        made_up("stack, not exact", 200.0, system="stack", rule="fuzzy"),
-        made_up("exits", 60.0, system="hispec"),
-    ]
-    assert best_single(rows, 1.0)["case"] == "single"
-    stack, hispec, fsd = systems_here(rows)
-    single = "“single”, the fastest exact case with one draft"
-    assert stack.startswith(
-        f"The fastest such case here: “stack 2”, 1.26× plain decoding; 1.05× the speed of {single}."
-    )
-    assert hispec.startswith(f"Here: “exits”, 0.60× plain decoding; 0.50× the speed of {single}.")
-    assert fsd.startswith(f"Here: “fuzzy”, 1.50× plain decoding; 1.25× the speed of {single}. What the text loses")
-    assert "no exact rule with one draft was measured beside it" in systems_here(rows[-1:])[1]
-    assert systems_here(rows[:2]) == ["Not in this benchmark."] * 3
-
-
-def test_published_numbers_have_the_same_rules_beside_them(recorded):
-    values = {row["case"]: row["block_efficiency"] for row in recorded.rows()}
-    here = rules_here(recorded.rows())
-    assert here
-    for line in here:
-        gamma = line["setting"].split(",")[0].removeprefix("γ = ")
-        for rule in ("tokenwise", "hsd"):
-            value, low, high = values[f"{rule}, γ={gamma}"]
-            assert line[rule] == f"{value:.2f} ({low:.2f}–{high:.2f})"
-    assert all(float(line["hsd"]) > float(line["tokenwise"]) for line in published()["lines"])
-    assert [one["source"] for one in published()["systems"]] == [
-        "arXiv 2510.19705",
-        "arXiv 2510.01336",
-        "arXiv 2502.20704",
-    ]

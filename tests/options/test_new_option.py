@@ -19,7 +19,6 @@ import inspect
 from hsd import cli, facts
 from hsd.app.race import LANE, read_plan
 from hsd.app.request import query, read
-from hsd.app.speed import programs
 from hsd.cli.bench import sweep
 from hsd.decoding.options import RunOptions
 from hsd.options.endpoint import takes
@@ -49,7 +48,6 @@ assert (run.options.shade, query(run)["shade"], dict(run.options)["shade"]) == (
 assert "shade" in LANE
 plan = read_plan(space, {**asked, "shade": 3, "lanes": [{"rule": "hsd", "shade": "8"}]})
 assert plan.cases[1].options["shade"] == 8
-assert any("shade" in str(program) for program in programs(plan))
 assert "shade" in str(SetupOptions.model_json_schema())
 try:
     read(space, {**asked, "shade": "10"})

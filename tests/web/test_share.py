@@ -91,6 +91,17 @@ def test_a_frame_of_several_drafts_shows_their_tree_and_the_controls(visitors):
 
 
 @pytest.mark.recorded
+def test_a_frame_can_do_without_controls_and_with_one_lane_in_a_theme_of_its_own(visitors):
+    address = "?preset=lighthouse&step=16&embed=1&controls=0&lanes={}&theme=dark"
+    for lanes, hidden, seen in (("own", "shadow", "own"), ("other", "own", "shadow")):
+        page = visitors(width=850, height=450).open(address.format(lanes), options=False).page
+        page.locator(f".hp-board .is-lane.is-{seen}").first.wait_for()
+        assert page.locator(f".hp-board .is-lane.is-{hidden}:visible").count() == 0
+        assert page.is_hidden(".hp-transport")
+        assert page.evaluate("document.documentElement.classList.contains('dark')")
+
+
+@pytest.mark.recorded
 def test_a_frame_leads_to_the_page_at_the_step_that_it_shows(visitors):
     visitor = visitors(permissions=CLIPBOARD).open("?preset=story&step=3", options=False)
     visitor.until("window.__hsd.step === 3")

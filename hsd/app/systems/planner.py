@@ -14,7 +14,7 @@ import yaml
 from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from hsd.app.replies import NOT_UNDERSTOOD
-from hsd.app.systems.planner_ways import alternatives, described, graph
+from hsd.app.systems.planner_ways import alternatives, described
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS
 from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_path
@@ -105,7 +105,6 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
         "single": min(way.latency for way in ways if len(way.models) == 2),
         "speedup": plain / least,
         "bound": bound,
-        "graph": graph(models),
         "verdict": verdict(ways, best),
         "bound_sentence": bound_sentence(bound, least),
         "warnings": models.warnings(),

@@ -1,4 +1,4 @@
-"""Ways to decode that are compared, and the graph in which the planner finds the shortest path, as plain data."""
+"""Ways to decode that are compared, as plain data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
-from hsd.planner import LONGEST, Models, Stack, best_of, levels, mean_yield, shortest_path
+from hsd.planner import LONGEST, Models, Stack, best_of, levels
 
 Values = dict[str, Any]
 
@@ -30,7 +30,7 @@ def _stacks(models: Models, drafts: int) -> Iterator[tuple[int, ...]]:
 def described(models: Models, way: Stack) -> Values:
     """Return a way to decode with all numbers behind it.
 
-    levels: smallest model first, see `_levels`. edges: its path in the graph, the target's first, see `edge`.
+    levels: smallest model first, see `_levels`.
     """
     return {
         "models": list(way.models),
@@ -38,7 +38,6 @@ def described(models: Models, way: Stack) -> Values:
         "latency": way.latency,
         "speedup": models.costs[-1] / way.latency,
         "levels": _levels(models, way),
-        "edges": path_edges(models, way),
     }
 
 
@@ -65,50 +64,3 @@ def _levels(models: Models, way: Stack) -> list[Values]:
         requests *= row["passes"]
         row["share"] = requests * row["pass"] / parts[-1].cost
     return rows
-
-
-def path_edges(models: Models, way: Stack) -> list[Values]:
-    """Return the edges of a way to decode, from the target down to the sink, with the fluid cost of a token at each."""
-    edges: list[Values] = [alone(models, way.models[0])]
-    for below, model, drafts in zip(way.models, way.models[1:], way.thresholds, strict=False):
-        edges.insert(0, edge(models, below, model, drafts, edges[0]["value"]))
-    return edges
-
-
-def edge(models: Models, below: int, model: int, drafts: int, price: float) -> Values:
-    """Return the edge where `model` verifies blocks of `drafts` tokens of `below`, each at `price`.
-
-    One token of `model` costs `cost` of its own calls and takes `gain` tokens of `below`: value = cost + gain · price.
-    pass: cost of one call, which is more than c where it widens with the tokens that it reads.
-    """
-    tokens, spent = mean_yield(models.kept(below, model), drafts), float(models.pass_cost(model, drafts))
-    cost, gain = spent / tokens, drafts / tokens
-    return {
-        "from": model,
-        "to": below,
-        "threshold": drafts,
-        "acceptance": models.kept(below, model),
-        "yield": tokens,
-        "pass": spent,
-        "widens": spent > models.costs[model],
-        "cost": cost,
-        "gain": gain,
-        "price": price,
-        "value": cost + gain * price,
-    }
-
-
-def alone(models: Models, model: int) -> Values:
-    """Return the edge to the sink: the model writes its tokens by itself."""
-    return {"from": model, "to": None, "cost": models.costs[model], "gain": 0.0, "value": models.costs[model]}
-
-
-def graph(models: Models, longest: int = LONGEST) -> Values:
-    """Return the graph. distance: fluid optimum of every model. edges: of every two models, and the sinks."""
-    distance = shortest_path(models, longest).latency
-    pairs = combinations(range(len(models.costs)), 2)
-    best = [
-        min((edge(models, below, model, t, distance[below]) for t in range(1, longest + 1)), key=lambda e: e["value"])
-        for below, model in pairs
-    ]
-    return {"distance": list(distance), "edges": best + [alone(models, model) for model in range(len(models.costs))]}

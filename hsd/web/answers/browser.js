@@ -15,7 +15,7 @@ const OWN = /** @type {Record<string, (argument: Values) => Promise<any>>} */ ({
   pair: async () => (await files.ask("page")).browser.chip,
   race_plan: async (given) => {
     const { plan } = await import("./browser/race.js");
-    return { ...plan(given, await files.ask("page")).header, programs: [] };
+    return plan(given, await files.ask("page")).header;
   },
   downloads: async () => {
     const { name, title } = (await files.ask("page")).browser;

@@ -3,6 +3,7 @@ import { h } from "../kit/dom.js";
 import { csv } from "../kit/files.js";
 import { number } from "../kit/format.js";
 import { scroller } from "../kit/parts.js";
+import { table } from "./parts.js";
 
 const MISSING = "–";
 const PARTS = [
@@ -15,8 +16,8 @@ const PARTS = [
 const fixed = (/** @type {Maybe} */ x) => x?.toFixed(2) ?? MISSING;
 const share = (/** @type {number} */ x) => (x >= 0.095 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`);
 
-/** From the slowest round to the fastest. @param {RaceRow} row */
-const range = ({ speedups, runs }) => (speedups && runs > 1 ? ` (${fixed(speedups[0])}–${fixed(speedups[1])})` : "");
+/** From where to where it goes. @param {RaceRow} row */
+const range = ({ speedups, runs, prompts }) => (runs * prompts > 1 ? ` (${speedups.map(fixed).join("–")})` : "");
 
 /** Name, heading, what it means, text of its value in a row. @type {[string, string, string, (x: any, row: RaceRow) => string][]} */
 const COLUMNS = [
@@ -27,10 +28,11 @@ const COLUMNS = [
   [
     "speedup",
     "× plain",
-    "tokens per second over plain decoding's: of the medians (and from the slowest round to the fastest)",
+    "tokens per second over plain decoding's, of the medians; in brackets of one prompt the slowest and the fastest round, of several the 95 % interval",
     (x, row) => fixed(x) + range(row),
   ],
 ];
+const HEADS = /** @type {Columns} */ ([["lane", ""], ...COLUMNS.map(([, words, meaning]) => [words, meaning])]);
 const COUNTS = ["tokens", "target_calls", "tokens_per_call", "seconds", "tokens_per_second", "speedup"];
 const TIMES = ["ms_per_token", "target_call_ms", "draft_call_ms", "outside_ms_per_step"];
 const FIELDS = [...COUNTS, "limit", "efficiency", "runs", ...TIMES]; // of a saved table
@@ -46,9 +48,7 @@ function numbers() {
   const bars = h("ul.hf-times");
   const saved = h("p.hf-words");
   const basis = h("p.hp-hint");
-  const heads = COLUMNS.map(([, words, meaning]) => h("th", { scope: "col", title: meaning }, words));
-  const body = h("tbody");
-  const table = h("table.hf-table", h("thead", h("tr", h("th", { scope: "col" }, "lane"), heads)), body);
+  const lines = scroller("numbers of the race");
   const keys = PARTS.map(([part, words]) => h("span", h(`span.hp-swatch.of-${part}`), ` ${words}`));
   const element = h(
     "details.hp-card.hf-numbers",
@@ -57,7 +57,7 @@ function numbers() {
     bars,
     h("p.hp-hint.hp-keyline", keys),
     saved,
-    scroller("numbers of the race", table),
+    lines,
     basis,
     h("details.hf-more", h("summary", "What these numbers are"), h("p.hp-hint", RACED)),
   );
@@ -71,7 +71,8 @@ function numbers() {
     bars.style.setProperty("--plain", `${(100 * plain.ms_per_token) / longest}%`);
     bars.replaceChildren(...report.rows.map((row) => bar(row, longest)), ...report.served.map(sentence));
     saved.textContent = report.calls;
-    body.replaceChildren(...timed.map(line));
+    const cells = timed.map((row) => [row.case, ...COLUMNS.map(([name, , , text]) => text(row[name], row))]);
+    lines.replaceChildren(table(HEADS, cells));
     basis.textContent = report.basis;
   }
 
@@ -95,13 +96,6 @@ function bar(row, longest) {
 const hint = (/** @type {RaceRow} */ row) => h("p.hp-hint", row.sentence);
 const sentence = (/** @type {RaceRow} */ row) =>
   h("li", { "data-case": row.case }, h("h4.hf-name", row.case), hint(row));
-
-function line(/** @type {RaceRow} */ row) {
-  const cells = COLUMNS.map(([name, label, , text]) =>
-    h("td", { "data-column": name, "data-label": label }, text(row[name], row)),
-  );
-  return h("tr", { "data-case": row.case }, h("th", { scope: "row" }, row.case), cells);
-}
 
 /** The numbers as CSV, a line per lane. @param {RaceReport} report */
 function asCsv({ rows, served }) {

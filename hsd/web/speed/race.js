@@ -11,7 +11,6 @@ import { asCsv, numbers } from "./numbers.js";
 import { Replay } from "./replay.js";
 import { Setup } from "./setup.js";
 
-const ALL = "All";
 const LEGEND = [
   ["draft", "● kept from the draft"],
   ["correction", "▲ correction"],
@@ -24,12 +23,12 @@ const END = "end the race; what there is of it stays";
 
 class Race {
   lanes = /** @type {Lane[]} */ ([]);
-  domains = /** @type {string[]} */ ([]);
   shown = /** @type {RecordedRace} */ (/** @type {unknown} */ (null)); // from `open` on
   stop = /** @type {AbortController | null} */ (null);
   kept = false; // the address stays as it is
   phase = "none";
   longest = 1; // tokens a second that fill a row
+  began = 0; // the race here, by performance.now()
   bar = addressBar("speed", () => this.link());
   replay = new Replay((time) => this.drawAt(time));
   numbers = numbers();
@@ -37,14 +36,16 @@ class Race {
   same = h("p.hf-same");
   source = h("p.hp-hint.hf-machine");
   list = h("ol.hf-race");
-  choice = segments("Prompt", (/** @type {string} */ domain) => this.choose(domain));
-  go = button("Race here", RUN, () => this.begin(), { class: "is-main hf-go" });
+  choice = segments("Prompts", (/** @type {string} */ domain) => this.choose(domain));
+  heats = segments("Temperature", (/** @type {string} */ heat) => this.choose(this.shown.domain, heat));
+  rules = h("p.hf-rules");
+  go = button("Race here", RUN, () => this.follow(this.setup.values()), { class: "is-main hf-go" });
   cancel = button("Cancel", END, () => this.stop?.abort(), { hidden: true });
 
-  /** about: what ask("page") gives; planned(plan): a race was planned. @param {RecordedRaces} recorded @param {Values} about @param {(plan: Values) => void} planned */
-  constructor(recorded, about, planned) {
+  /** about: what ask("page") gives. @param {RecordedRaces} recorded @param {Values} about */
+  constructor(recorded, about) {
     this.recorded = recorded;
-    this.setup = new Setup(about, planned);
+    this.setup = new Setup(about);
     this.element = h("div.hf-part", this.build());
   }
 
@@ -62,8 +63,9 @@ class Race {
     const race = h(
       "section.hp-card",
       { "aria-label": "The race" },
-      h("div.hp-row", this.choice.element, h("span.hp-grow"), this.cancel, this.go),
+      h("div.hp-row", this.choice.element, this.heats.element, h("span.hp-grow"), this.cancel, this.go),
       this.verdict,
+      this.rules,
       this.same,
       this.list,
       this.replay.element,
@@ -76,10 +78,7 @@ class Race {
 
   /** What the address asks for: a recorded domain, which begins by itself, or a race to run. @param {URLSearchParams} query */
   open(query) {
-    const domain = query.get("domain") ?? "";
-    const { races, all } = this.recorded;
-    this.domains = [...races.map((race) => race.domain), ...(all ? [ALL] : [])];
-    this.choose(this.domains.includes(domain) ? domain : this.domains[0]);
+    this.choose(query.get("domain") ?? "", query.get("temperature") ?? "");
     if (query.has("prompt") && !why("race")) this.share(Object.fromEntries(query));
     else if (query.has("prompt")) page.alert(why("race"));
     else if (!calm.matches) this.replay.start(0);
@@ -95,19 +94,26 @@ class Race {
 
   // ---- a race to show
 
-  choose(/** @type {string} */ domain) {
+  /** A recorded race; the first one of its temperature or at all where there is no such one. @param {string} domain @param {string} heat */
+  choose(domain, heat = heatOf(this.shown)) {
     this.kept = false;
-    const { races, all } = this.recorded;
-    const one = races.find((race) => race.domain === domain);
-    this.setup.set((one ?? races[0]).header);
-    this.show(one ?? { domain: ALL, header: { ...races[0].header, prompt: "" }, events: [], report: all });
-    this.offer(domain);
+    const { races } = this.recorded;
+    const alike = races.filter((race) => heatOf(race) === heat);
+    const one =
+      alike.find((race) => race.domain === domain) ?? races.find((race) => race.domain === domain) ?? races[0];
+    this.setup.set(one.header);
+    this.show(one);
+    this.offer(one);
     this.bar.remember();
   }
 
-  offer(/** @type {string} */ domain) {
-    const options = this.domains.map((name) => /** @type {[string, string]} */ ([name, name]));
-    this.choice.set(domain, options);
+  /** The choice of recorded races, with that which is shown. @param {RecordedRace} race */
+  offer(race) {
+    const { races } = this.recorded;
+    const options = (/** @type {string[]} */ names, prefix = "") =>
+      [...new Set(names)].map((name) => /** @type {[string, string]} */ ([name, prefix + name]));
+    this.choice.set(race.domain, options(races.map(({ domain }) => domain)));
+    this.heats.set(race.domain ? heatOf(race) : "", options(races.map(heatOf), "T = "));
   }
 
   /** A whole race, recorded or ended: each lane's run of median length. @param {RecordedRace} race */
@@ -119,11 +125,13 @@ class Race {
     for (const [i, lane] of this.lanes.entries()) {
       lane.row = rows.find((row) => row.case === race.header.lanes[i].name) ?? null;
       const own = events.filter((event) => event.lane === i && event.steps.length);
-      const wanted = lane.row?.replay ?? own.at(-1)?.repetition;
-      lane.extend(own.filter((event) => event.repetition === wanted).flatMap((event) => event.steps));
+      const of = (/** @type {Maybe} */ round) => own.flatMap((one) => (one.repetition === round ? one.steps : []));
+      const steps = of(lane.row?.replay);
+      lane.extend(steps.length ? steps : of(own.at(-1)?.repetition));
       lane.text.hidden ||= !lane.parts.length;
     }
     this.say(report?.verdict ?? "");
+    say(this.rules, report?.rules ?? "");
     say(this.same, report ? sameness(this.lanes, race.header) : "");
     this.numbers.show(report);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
@@ -147,17 +155,9 @@ class Race {
 
   // ---- a race here
 
-  get running() {
-    return this.phase === "running";
-  }
-
-  begin() {
-    return this.follow(this.setup.values());
-  }
-
   /** Run what is asked for: the values of the setup, or of a link. @param {Values} asked */
   async follow(asked) {
-    if (this.running) return;
+    if (this.phase === "running") return;
     this.stop = new AbortController();
     this.turn("running");
     this.say("Starting …");
@@ -188,10 +188,10 @@ class Race {
     const race = /** @type {RecordedRace} */ ({ domain: "", header, events: [], report: null });
     this.replay.load(0);
     this.shown = race;
-    [this.kept, this.longest] = [false, 1];
+    [this.kept, this.longest, this.began] = [false, 1, performance.now()];
     this.draw();
     this.setup.set(header);
-    this.offer("");
+    this.offer(race);
     this.numbers.show(null);
     return race;
   }
@@ -206,9 +206,10 @@ class Race {
       if (repetition === 0) lane.extend(steps);
       if (repetition === 0) lane.soFar();
       lane.say(record ? "" : repetition ? `timed run ${repetition} of ${race.header.rounds}` : "warming up");
-      this.say(
-        repetition ? `Timing, round ${repetition} of ${race.header.rounds}.` : "Warming up, which counts for nothing.",
-      );
+      const round = repetition
+        ? `Timing, round ${repetition} of ${race.header.rounds}`
+        : "Warming up, which counts for nothing";
+      this.say(`${round}${this.left(race)}.`);
     }
     const rates = /** @type {RaceRow[]} */ ([...(report?.rows ?? []), ...(report?.served ?? [])]);
     for (const { case: name, tokens_per_second: rate } of rates)
@@ -217,10 +218,17 @@ class Race {
     for (const lane of this.lanes) lane.draw(this.longest);
   }
 
+  /** How long the rest of a race takes at its pace so far; "" before the first lane has ended. @param {RecordedRace} race */
+  left({ events, header }) {
+    const done = events.filter(({ record }) => record).length;
+    const rest = (header.lanes.length * (header.rounds + 1)) / done - 1;
+    return done ? `, about ${Math.ceil((rest * (performance.now() - this.began)) / 1000)} s left` : "";
+  }
+
   turn(/** @type {string} */ state) {
     this.phase = state;
-    this.go.disabled = this.choice.element.disabled = this.running;
-    this.cancel.hidden = !this.running;
+    this.cancel.hidden = state !== "running";
+    this.go.disabled = this.choice.element.disabled = this.heats.element.disabled = state === "running";
   }
 
   say(/** @type {string} */ words) {
@@ -231,8 +239,9 @@ class Race {
 
   /** Null while a race runs, or a link's could not: then the address stays as it is. */
   link() {
-    if (this.running || this.kept || !this.shown) return null;
-    return this.shown.domain ? { domain: this.shown.domain } : this.shown.header.link;
+    if (this.phase === "running" || this.kept || !this.shown) return null;
+    const { domain, header } = this.shown;
+    return domain ? { domain, temperature: heatOf(this.shown) } : header.link;
   }
 
   mirror() {
@@ -241,6 +250,9 @@ class Race {
     return { state: this.phase, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
   }
 }
+
+/** @param {RecordedRace} race */
+const heatOf = ({ header }) => String(header.sampling.temperature);
 
 /** What the exact lanes' texts have in common; "" where there are not two of them. @param {Lane[]} lanes @param {RaceHeader} header */
 function sameness(lanes, { sampling }) {
@@ -255,16 +267,18 @@ function sameness(lanes, { sampling }) {
 }
 
 /** What a race was run on and with. @param {RaceHeader} header @param {boolean} recorded */
-function source({ machine, sampling, seed, prompt, created, pair }, recorded) {
+function source({ machine, sampling, seed, prompt, prompts = 1, rounds, created, pair }, recorded) {
   const { device, processor, threads, cores, load } = machine;
   const heavy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
   const busy = load === null ? "" : heavy; // a browser does not tell
   const where = device === "cpu" ? `${processor} CPU, ${threads} of ${cores} cores` : device;
   const when = recorded ? `Recorded ${day(created)}` : "Run here just now";
-  const words = `${when} on ${where}${busy}. ${pair}, temperature ${sampling.temperature}, seed ${seed}`;
-  if (!prompt) return [`${words}, one prompt of each kind.`];
+  const many =
+    prompts > 1 ? `${prompts} prompts of ${prompt ? "this" : "each"} kind, ${plural(rounds, "seed")} each` : "";
+  const words = `${when} on ${where}${busy}. ${pair}, temperature ${sampling.temperature}`;
+  if (!prompt) return [`${words}, ${many || "one prompt of each kind"}.`];
   return [
-    `${words}, prompt `,
+    `${words}, ${many ? `${many}; shown: ` : ""}seed ${seed}, prompt `,
     h("bdi.hf-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
   ];
 }
@@ -280,7 +294,6 @@ function ended(/** @type {string} */ words, /** @type {RecordedRace | null} */ r
 }
 
 /** The whole race in the format of the recorded ones, with the numbers beside it. @param {RecordedRace} race */
-const whole = ({ domain, header, events, report }) =>
-  JSON.stringify({ format: "hsd-race-2", races: [{ domain, header, events, report }] });
+const whole = ({ ending, ...race }) => JSON.stringify({ format: "hsd-race-2", races: [race] });
 
 export { Race };

@@ -24,11 +24,10 @@ class Setup {
   list = h("ol.hf-lanes");
   problem = h("p.hp-problem", { role: "alert", hidden: true });
 
-  /** about: what the page is made with. heard(plan): what the server makes of what is set. @param {Values} about @param {(plan: Values) => void} heard */
-  constructor({ pairs, race }, heard) {
+  /** about: what the page is made with. @param {Values} about */
+  constructor({ pairs, race }) {
     const later = () => this.later();
     this.race = race;
-    this.heard = heard;
     const times = race.rounds.map((/** @type {number} */ n) => [n, n === 1 ? "once" : `${n} times`]);
     const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
     this.prompt = h("textarea.hp-box.hf-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
@@ -66,7 +65,7 @@ class Setup {
     const values = { gamma, ...(link.length && { max_new_tokens: link.length }), ...link };
     this.prompt.value = link.prompt;
     this.pair.value = link.pair ?? "";
-    this.rounds.value = String(rounds);
+    this.rounds.value = String(link.rounds ?? rounds);
     const usual = (/** @type {string} */ name) => facts.options.properties[name].default;
     this.shared.set(Object.fromEntries(this.shares.map((name) => [name, values[name] ?? usual(name)])));
     this.draw(given.map(({ own }) => own));
@@ -160,7 +159,6 @@ class Setup {
     if (!plan) return;
     this.pair.value = plan.link.pair ?? ""; // another one where that of a recorded race is not here
     this.name(plan.lanes);
-    this.heard(plan);
   }
 }
 

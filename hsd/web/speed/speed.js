@@ -1,25 +1,31 @@
-// Speed: a race at a glance, where its time went, and a benchmark. For tests, window.__hsdSpeed mirrors what is shown.
+// Speed: a race at a glance, where its time went, whether to switch it on, and a benchmark. For tests, window.__hsdSpeed mirrors what is shown.
 import { ask } from "../answers/answers.js";
 import { asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { Benchmark } from "./benchmark.js";
+import { Calculator } from "./calculator.js";
 import { Race } from "./race.js";
 
 let bar = /** @type {Race["bar"] | null} */ (null);
 
 async function start(/** @type {HTMLElement} */ root) {
   const query = asked("speed");
-  const [recorded, about] = await Promise.all([ask("races"), ask("page")]);
+  const [recorded, lengths, about] = await Promise.all([ask("races"), ask("lengths"), ask("page")]);
+  const calculator = new Calculator(lengths);
   const benchmark = new Benchmark(about);
-  const race = new Race(recorded, about, (plan) => benchmark.offer(plan.programs));
+  const race = new Race(recorded, about);
   bar = race.bar;
-  root.replaceChildren(race.element, benchmark.element);
+  root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
-  const state = () => ({ ready: Boolean(benchmark.view), ...race.mirror(), benchmark: benchmark.view });
+  const state = () => ({
+    ready: Boolean(benchmark.view),
+    ...race.mirror(),
+    benchmark: benchmark.view,
+    calculator: calculator.shown,
+  });
   Object.defineProperty(window, "__hsdSpeed", { get: state, configurable: true });
-  await benchmark.open(); // so that nothing moves when it comes
-  if (query.get("view") === "measure") benchmark.element.scrollIntoView(); // a link of an earlier version
+  await benchmark.choose(); // so that nothing moves when it comes
 }
 
 function opened() {

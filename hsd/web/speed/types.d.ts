@@ -4,7 +4,7 @@ type RaceStep = { tokens: number[]; pieces: string[]; bytes?: (string | null)[];
 type RaceEvent = { lane: number; repetition: number; steps: RaceStep[]; record?: Values };
 /** The numbers of a lane. */
 type RaceRow = Values & { case: string; tokens_per_second: number; ms_per_token: number; shares: Record<string, number> };
-type RaceReport = { rows: RaceRow[]; served: RaceRow[]; verdict: string; calls: string; basis: string };
+type RaceReport = { rows: RaceRow[]; served: RaceRow[]; verdict: string; calls: string; basis: string; rules?: string };
 type RaceLane = { name: string; own: Values; lossless: boolean; served?: boolean };
 type RaceHeader = Values & { lanes: RaceLane[]; rounds: number; prompt: string; link: Values; notes?: string[][] };
 type RecordedRace = {
@@ -12,23 +12,15 @@ type RecordedRace = {
   header: RaceHeader;
   events: RaceEvent[];
   report: RaceReport | null;
+  coins?: Values[];
   ending?: string;
 };
-type RecordedRaces = { races: RecordedRace[]; all: RaceReport | null };
-/** A program that asks this app. */
-type Program = { name: string; python: string; curl: string };
+type RecordedRaces = { races: RecordedRace[] };
 /** A lane of the setup. */
 type SetupLane = { element: HTMLElement; title: HTMLElement; served: boolean; values: () => Values };
 
 /** Columns: their names, and what they mean. */
 type Columns = [name: string, meaning: string][];
-type PublishedLine = Record<string, string> & { setting: string };
-type Published = {
-  lines: PublishedLine[];
-  notes: string[];
-  source: string;
-  systems: { name: string; source: string; published: string }[];
-};
 type BenchmarkView = {
   format: string;
   date: string;
@@ -39,6 +31,17 @@ type BenchmarkView = {
   charts: import("../kit/charts.js").Chart[];
   command: string;
   csv: string;
-  here: { rules: PublishedLine[]; systems: string[] };
-  published?: Published;
 };
+
+// ---- the calculator: rows of assets/results/lengths.json, see examples/reproduce/record_race.py
+
+/** What one rule gave at one draft length on one text. */
+type Sample = { gamma: number; rule: string; text: string | number; tokens: number; passes: number };
+type Lengths = { samples: (Sample & { kind: string })[]; passes: Record<string, Record<string, number>> } & Values;
+/** Tokens that a text got, and the target's passes for them. */
+type Given = [tokens: number, passes: number];
+type LengthRow = { gamma: number; given: Record<string, Given[]> };
+/** In passes over one token: of a pass over so many, and of a drafted token. */
+type Costs = { pass: (width: number) => number; drafted: number };
+type Interval = [value: number, low: number, high: number];
+type CalculatorPoint = { gamma: number; speeds: number[]; ratio: Interval };

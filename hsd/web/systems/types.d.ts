@@ -57,21 +57,6 @@ interface PlannerInputs {
   tried: number[] | null;
 }
 
-/** to: null for the sink; an edge to it has no threshold and what follows from one. */
-interface PlannerEdge {
-  from: number;
-  to: number | null;
-  threshold: number;
-  acceptance: number;
-  yield: number;
-  pass: number;
-  widens: boolean;
-  cost: number;
-  gain: number;
-  price: number;
-  value: number;
-}
-
 interface PlannerLevel {
   model: number;
   passes: number;
@@ -89,7 +74,6 @@ interface PlannerWay {
   latency: number;
   speedup: number;
   levels: PlannerLevel[];
-  edges: PlannerEdge[];
 }
 
 interface PlannerPlan {
@@ -98,16 +82,14 @@ interface PlannerPlan {
   chosen: number;
   way: PlannerWay;
   trial: { curves: number[][]; sentence: string } | null;
-  graph: { distance: number[]; edges: PlannerEdge[] };
   verdict: string;
   bound_sentence: string;
   warnings: string[];
 }
 
-/** What the parts of the planner show. edge: the one that is looked at, null for a whole way; count: of models. */
+/** What the parts of the planner show. count: of models. */
 interface PlannerView {
   plan: PlannerPlan;
-  edge: PlannerEdge | null;
   count: number;
 }
 

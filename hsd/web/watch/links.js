@@ -48,8 +48,8 @@ function back(from = "", shown = null) {
 function read(query) {
   const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
   const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
-  const [moment, node] = ["moment", "node"].map((name) => number(query.get(name)));
-  const where = short({ step: stepOf(query), moment, node, supposed: supposed(query) });
+  const node = number(query.get("node"));
+  const where = short({ step: stepOf(query), node, supposed: supposed(query) });
   return {
     preset: query.get("preset"),
     file: query.get("file"),

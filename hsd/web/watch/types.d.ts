@@ -20,8 +20,8 @@ type PageContents = {
 
 /** What a visitor supposes of a step: another rule, other coins by drafted token. */
 type Supposition = { rule: string | null; coins: [node: number, coin: number][] };
-/** Where a link leads; moment: counts what happened in a run, in links of earlier versions. */
-type Place = { step?: number; moment?: number; node?: number; supposed?: Supposition };
+/** Where a link leads. */
+type Place = { step?: number; node?: number; supposed?: Supposition };
 /** What to show first of a source; fresh: it is what was asked for, so what is set stays. */
 type Opening = Place & { live?: boolean; fresh?: boolean };
 type WatchPlayer = ReturnType<typeof import("../step/player.js").create>;
@@ -76,4 +76,3 @@ type SetupActions = {
   judging: () => string | null | undefined;
 };
 /** What reads links of earlier versions; few visitors come by one. */
-type FormerLinks = typeof import("./former.js");

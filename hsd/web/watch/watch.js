@@ -16,7 +16,6 @@ import { chip, files, first, folding, keys, part, status, turn } from "./head.js
 import * as links from "./links.js";
 import { Setup } from "./setup.js";
 
-const FORMER = ["show", "run", "fsd", "moment"]; // in links of earlier versions
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 
@@ -26,7 +25,6 @@ class Watch {
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
-  former = /** @type {FormerLinks | null} */ (null); // what reads links of earlier versions
   pair = ""; // the name of the one whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
   turn = 0; // how often something else was asked for: an answer that comes late is not shown
@@ -92,12 +90,11 @@ class Watch {
   /** Show what the address asks for. key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
   async read(key) {
     const query = asked("watch");
-    if (FORMER.some((name) => query.has(name))) this.former = await import("./former.js");
     const source = this.sources.get(key);
     if (source && source === this.source) return;
     if (page.tab() === "watch") page.alert(""); // else the line is another screen's
     this.leave();
-    const { preset, file, where, options, ...beside } = links.read(this.former?.today(query) ?? query);
+    const { preset, file, where, options, ...beside } = links.read(query);
     this.beside.want({ ...beside, step: where.step });
     if (source) return this.display(source, where);
     window.history.replaceState(null, "");
@@ -168,8 +165,7 @@ class Watch {
   }
 
   /** @type {(source: Source, opening: Opening) => void} */
-  display(source, { step: given = 0, moment, node = null, supposed = null, live = false, fresh = false }) {
-    const step = this.former?.stepOf(source.trace, moment) ?? given;
+  display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
     const { trace, kind } = source;
     this.source = source;
     source.key ??= String(Math.random());
@@ -252,8 +248,7 @@ class Watch {
   ended(run) {
     const { problem, trace, options } = run;
     const different = trace?.steps.findIndex(differs) ?? -1;
-    const telling =
-      (trace && this.former?.stepOf(trace, this.wanted.moment)) ?? (different < 0 ? run.telling : different);
+    const telling = different < 0 ? run.telling : different;
     this.run = null;
     this.wanted = {};
     this.setup.running(false);

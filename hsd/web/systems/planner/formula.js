@@ -1,42 +1,18 @@
-// The formulas behind an edge of the graph, and behind a way to decode, with their numbers.
+// The numbers behind a way to decode, level by level.
 import { h } from "../../kit/dom.js";
 import { four, modelName, wayName } from "../parts.js";
 
 /** @returns {PlannerPart} */
 function formula() {
-  const title = h("h4.hp-subtitle");
-  const list = h("ul.hf-lines");
+  const [title, list] = [h("h4.hp-subtitle"), h("ul.hf-lines")];
 
-  function update(/** @type {PlannerView} */ { plan: { way }, edge, count }) {
-    const lines = edge ? edgeLines(edge, count) : wayLines(way, count);
-    title.textContent = edge ? edgeTitle(edge, count) : `${wayName(way, count)}, exactly`;
+  function update(/** @type {PlannerView} */ { plan: { way }, count }) {
+    title.textContent = `${wayName(way, count)}, exactly`;
+    const lines = wayLines(way, count);
     list.replaceChildren(...lines.map(([what, ...math]) => h("li", h("span", what), h("span.hf-math", math))));
   }
 
   return { element: h("div.hf-formula", title, list), update };
-}
-
-/** @type {(edge: PlannerEdge, count: number) => string} */
-function edgeTitle({ from, to, threshold }, count) {
-  if (to === null) return `${modelName(from, count)} by itself`;
-  return `${modelName(from, count)} over ${modelName(to, count)}, T = ${threshold}, blocks of constant length`;
-}
-
-/** @type {(edge: PlannerEdge, count: number) => PlannerLine[]} */
-function edgeLines(edge, count) {
-  if (edge.to === null) return [["One call, one token", `cost = c = ${four(edge.cost)}, gain = 0`]];
-  const [from, to] = [edge.from, edge.to].map((model) => modelName(model, count));
-  const { threshold: t } = edge;
-  const [a, mu, pass, cost, gain] = [edge.acceptance, edge.yield, edge.pass, edge.cost, edge.gain].map(four);
-  const sum = edge.acceptance === 1 ? [`T + 1 = ${t + 1}`] : [`(1 − ${a}`, h("sup", t + 1), `) / (1 − ${a}) ≈ ${mu}`];
-  const call = edge.widens ? "(c + T · c per further token)" : "c";
-  const total = `cost + gain · d(${to}) = ${cost} + ${gain} · ${four(edge.price)} ≈ ${four(edge.value)}`;
-  return [
-    [`Tokens that one call of ${from} yields`, "μ = (1 − a", h("sup", "T+1"), ") / (1 − a) = ", ...sum],
-    ["Cost of its calls, per token", `${call} / μ = ${pass} / ${mu} ≈ ${cost}`],
-    [`Gain: tokens of ${to} per token`, `T / μ = ${t} / ${mu} ≈ ${gain}`],
-    [`A token of ${from} by this edge`, total],
-  ];
 }
 
 /** Level by level: calls, what they cost with all below, what is handed up. @type {(way: PlannerWay, count: number) => PlannerLine[]} */

@@ -4,7 +4,6 @@ import { ask, Refusal } from "../../answers/answers.js";
 import { h } from "../../kit/dom.js";
 import { bars } from "./bars.js";
 import { formula } from "./formula.js";
-import { graph, keyOf } from "./graph.js";
 import { inputs } from "./inputs.js";
 import * as models from "./models.js";
 import { trial } from "./trial.js";
@@ -16,7 +15,6 @@ class Planner {
   /** @type {PlannerPlan | null} The last one that could be made. */ plan = null;
   /** @type {PlannerInputs | null} What it was made of. */ planned = null;
   /** What is wrong with the inputs. */ problem = "";
-  /** @type {string | null} The edge of the graph that is looked at. */ edge = null;
   /** A question is under way. */ busy = false;
 
   /**
@@ -39,9 +37,9 @@ class Planner {
       copy,
     });
     const tried = edit((now, thresholds) => ({ ...now, tried: thresholds }));
-    this.results = [bars((i) => this.pick(i)), graph((key) => this.show(key)), formula(), trial(longest, tried)];
-    const [plan, path, numbers, badly] = this.results.map(({ element }) => element);
-    const more = h("details.hf-more", h("summary", "As a shortest path"), path, numbers);
+    this.results = [bars((i) => this.pick(i)), formula(), trial(longest, tried)];
+    const [plan, numbers, badly] = this.results.map(({ element }) => element);
+    const more = h("details.hf-more", h("summary", "Level by level, with numbers"), numbers);
     const tries = h("details.hf-more", h("summary", "What if T is badly chosen?"), badly);
     this.shown = h("div.hf-plan", { hidden: true }, plan, more, tries);
     this.element = h("div.hf-planner", this.fields.element, this.shown);
@@ -54,7 +52,7 @@ class Planner {
 
   /** Plan for other inputs. @param {PlannerInputs} now */
   use(now) {
-    Object.assign(this, { inputs: now, notice: "", edge: null, edited: true });
+    Object.assign(this, { inputs: now, notice: "", edited: true });
     this.refresh();
   }
 
@@ -90,17 +88,14 @@ class Planner {
     this.fields.update(now, problem || notice, plan && !problem ? plan.warnings : []);
   }
 
-  /** picked: an edge of the graph; again for none. */
-  show(picked = "") {
+  show() {
     const { plan, planned, problem, shown } = this;
-    if (picked) this.edge = this.edge === picked ? null : picked;
     this.fill();
     shown.hidden = !plan;
     shown.classList.toggle("is-stale", Boolean(problem));
     shown.inert = Boolean(problem);
     if (!plan || !planned || problem) return;
-    const edge = [...plan.way.edges, ...plan.graph.edges].find((one) => keyOf(one) === this.edge) ?? null;
-    for (const { update } of this.results) update({ plan, edge, count: planned.costs.length });
+    for (const { update } of this.results) update({ plan, count: planned.costs.length });
   }
 
   /** The inputs that the plan is of, for a link. */

@@ -1,0 +1,37 @@
+// What a benchmark and the calculator share: a table, and a button that opens a visitor's file.
+import { h } from "../kit/dom.js";
+import { button } from "../kit/parts.js";
+import * as page from "../kit/page.js";
+
+const MOST = 64e6; // bytes of a file
+
+/** A table; the first cell of a row names it. @type {(columns: Columns, rows: unknown[][]) => HTMLElement} */
+function table(columns, rows) {
+  const head = columns.map(([name, meaning]) => h("th", { scope: "col", title: meaning || null }, String(name)));
+  const lines = rows.map(([first, ...rest]) => {
+    const cells = rest.map((text) => h("td", String(text || "–")));
+    return h("tr", { "data-case": first }, h("th", { scope: "row" }, String(first)), cells);
+  });
+  return h("table.hf-table.hf-bench", h("thead", h("tr", head)), h("tbody", lines));
+}
+
+/**
+ * A button that opens a file and hands over its text and its name. opens: what to open, for its title and where one is too
+ * large; label: of the hidden field.
+ * @type {(words: string, opens: string, label: string, read: (text: string, name: string) => unknown) => HTMLElement[]}
+ */
+function fileButton(words, opens, label, read) {
+  const taken = async () => {
+    const [file] = input.files ?? [];
+    const name = file?.name.slice(0, 60);
+    const small = !file || file.size < MOST;
+    if (!small) page.alert(`${name} has over ${MOST / 1e6} MB: ${opens}`);
+    else if (file) await read(await file.text(), name);
+    input.value = "";
+  };
+  const names = { "aria-label": label, "accept": ".jsonl,.json", "onchange": taken };
+  const input = h("input.hp-unseen", { type: "file", tabindex: -1, ...names });
+  return [button(words, opens, () => input.click()), input];
+}
+
+export { fileButton, table };
