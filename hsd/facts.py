@@ -63,7 +63,7 @@ def head(name: str) -> str:
 
 def rule_names() -> list[str]:
     """Return every rule that can be requested, in the order of all menus and tables."""
-    return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name)]
+    return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name and name not in RULES)]
 
 
 def rule_menu() -> Iterator[tuple[str, str]]:
@@ -138,7 +138,7 @@ def forms() -> dict[str, Form]:
     """Return every form that the test of a rule may have, by its name and by its former one."""
     rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
     recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
-    every = [form for recipe in recipes for form in recipe.forms]
+    every = [form for recipe in recipes for form in recipe.forms] + [f for r in TREE_RULES.values() for f in r.forms]
     return {name: form for form in every for name in (form.name, form.former) if name}
 
 

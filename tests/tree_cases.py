@@ -1,4 +1,4 @@
-"""Every combination of a rule for several drafts with a layout that it fits: what decoding offers."""
+"""Every combination of a lossless rule for several drafts with a layout that it fits; UNFIT: what is refused."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ TREE_CASES = [
     (rule.name, name)
     for name, layout in LAYOUTS.items()
     for rule in TREE_RULES.values()
-    if layout.siblings in rule.siblings
+    if layout.siblings in rule.siblings and rule.lossless
 ]
-UNFIT = [(rule, tree) for tree in LAYOUTS for rule in TREE_RULES if (rule, tree) not in TREE_CASES]
+UNFIT = [
+    (name, tree)
+    for tree, layout in LAYOUTS.items()
+    for name, rule in TREE_RULES.items()
+    if layout.siblings not in rule.siblings
+]

@@ -15,6 +15,7 @@ import statistics
 import sys
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -313,7 +314,10 @@ def more_and_less(differences: list[float]) -> str:
 
 def chosen_trees() -> dict[str, str]:
     shape, gap, off = regular_shape(2, 2, "chosen"), 0.0, []
-    mistaken = TreeRule("softmax", "", "", "", False, top_down, frozenset({"chosen"}))
+    drawn = replace(shape, siblings="distinct")  # what the rule takes the tree for
+    mistaken = TreeRule(
+        "softmax", "", "", "", False, lambda tree: top_down(replace(tree, shape=drawn)), frozenset({"chosen"})
+    )
     for seed in range(TREE_PAIRS):
         models = random_models(3, 2, seed)
         wrong, right = (

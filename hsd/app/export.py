@@ -62,7 +62,7 @@ def _check(folder: Path) -> None:
 
 def readme(space: Space) -> str:
     """Return the README of the folder: what it is, how to get it live, and the papers; a Space reads its head."""
-    rules: list[Rule | TreeRule] = [*RULES.values(), *TREE_RULES.values()]
+    rules: list[Rule | TreeRule] = [*RULES.values(), *(rule for name, rule in TREE_RULES.items() if name not in RULES)]
     sources = [(rule.title, rule.citation) for rule in rules]
     sources += [(system["title"], system["source"]) for system in systems().values()]
     papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)

@@ -78,11 +78,14 @@ class OpenTree:
     def target(self, node: int) -> Tensor:
         return self.models.target[self.path(node)]
 
+    def draft(self, node: int) -> Tensor:
+        return self.models.draft[self.path(node)]
+
     def proposal(self, node: int) -> Tensor:
         parent = self.shape.parents[node - 1]
         siblings = self.children(parent)
         taken = [self.token(sibling) for sibling in siblings if sibling < node and self.shape.remembers]
-        return self.shape.chances(self.models.draft[self.path(parent)], taken, len(siblings))
+        return self.shape.chances(self.draft(parent), taken, len(siblings))
 
     def path(self, node: int) -> Prefix:
         """Return the tokens from the root to `node`."""
@@ -151,12 +154,11 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
     """Return K children below every node; of mixed siblings also the drafts, one for each leaf."""
     parents: list[int] = []
-    level, lines = range(1), [tuple[int, ...]()]
+    lines = [tuple[int, ...]()]
     for _ in range(depth):
-        begin = len(parents) + 1
-        parents += [node for node in level for _ in range(drafts)]
-        level = range(begin, len(parents) + 1)
-        lines = [(*lines[i // drafts], node) for i, node in enumerate(level)]
+        first = len(parents) + 1
+        parents += [line[-1] if line else 0 for line in lines for _ in range(drafts)]
+        lines = [(*lines[i // drafts], first + i) for i in range(drafts * len(lines))]
     return Shape(tuple(parents), forked(lines) if siblings == "mixed" else (), siblings)
 
 
@@ -183,13 +185,11 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
     skipped: list[str] = []
     for layout, shape in shapes(drafts, models.gamma, models.vocab).items():
         for name, rule in TREE_RULES.items():
-            if shape.siblings not in rule.siblings or (name.startswith("recursive") and not shape.paths):
-                continue
-            judged = tree_output_law(rule, models, shape)
-            if judged is None:
-                skipped.append(f"{name}, {layout}")
-            else:
-                findings[f"{name}, {layout}"] = finding(*judged, truth)
+            if shape.siblings in rule.siblings and (shape.paths or not name.startswith("recursive")):
+                if judged := tree_output_law(rule, models, shape):
+                    findings[f"{name}, {layout}"] = finding(*judged, truth)
+                else:
+                    skipped.append(f"{name}, {layout}")
     return findings, skipped
 
 

@@ -23,6 +23,7 @@ from hsd.rules import (
     find_rule,
     find_tree_rule,
     fuzzy_rule,
+    fuzzy_tree,
 )
 from hsd.rules.fuzzy import MODES, ROWS
 from hsd.rules.relaxed import AFTER, typical_rule
@@ -66,7 +67,7 @@ class RunOptions(Tuned):
             if rule.knob:
                 knobs.setdefault(rule.knob.option, []).append(rule.name)
         return {
-            "rules": (*RULES, *TREE_RULES),
+            "rules": tuple({**RULES, **TREE_RULES}),
             "trees": tuple(LAYOUTS),
             "trees that grow": tuple(name for name, layout in LAYOUTS.items() if layout.grown),
             "divergences": tuple(DIVERGENCES),
@@ -103,7 +104,7 @@ class RunOptions(Tuned):
         if self.system == "hispec":
             self._check_exits()
         for name in self.level_rules:
-            check_level_rule(self.find(name, several=name in TREE_RULES))
+            check_level_rule(self.find(name, several=name not in RULES and name in TREE_RULES))
 
     def _check_exits(self) -> None:
         if len(self.exits) > 2:
@@ -132,8 +133,8 @@ class RunOptions(Tuned):
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
             check_fit(tree_rule, self.tree, self.layout.siblings)
-            return tree_rule
-        if name in TREE_RULES:
+            return fuzzy_tree(self.fuzzy) if tree_rule.knob else tree_rule
+        if name in TREE_RULES and name not in RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
         rule = find_rule(name)
         if rule.modes:
@@ -186,15 +187,15 @@ class RunOptions(Tuned):
 
 
 def _rule_has(o: RunOptions, name: str) -> bool:
-    return o.drafts == 1 and o.rule not in TREE_RULES and getattr(o.find(o.rule), name, False)
-
-
-def _worded(o: RunOptions) -> bool:
-    return isinstance(o.gamma, str) and o.system != "plain"
+    return o.drafts == 1 and o.rule in RULES and getattr(o.find(o.rule), name, False)
 
 
 def _by_divergence(*names: str) -> bool:
     return any(name in RULES and RULES[name].recipe.by_divergence for name in names)
+
+
+def _worded(o: RunOptions) -> bool:
+    return isinstance(o.gamma, str) and o.system != "plain"
 
 
 def _moves(o: RunOptions) -> bool:
@@ -214,9 +215,8 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "or fewer drafts",
     ),
     (
-        lambda o: o.drafts > 1 and _by_divergence(o.rule, o.shadow),
-        "rule fuzzy is for one draft: a divergence is the same for all siblings in a tree and cannot choose among "
-        "them; choose drafts 1",
+        lambda o: o.drafts > 1 and o.divergence_on == "raw" and _by_divergence(o.rule, o.shadow),
+        "divergences of raw rows are for one draft: choose those of warped rows, or drafts 1",
     ),
     (
         lambda o: o.drafts > 1 and o.system == "hispec",

@@ -61,14 +61,13 @@ class Recorder:
         other = judged[self._shadow.name]  # the run's last number draws what follows what it keeps
         shadow = step.verdict(self._shadow.name, other, following(step.draft, other, step.number, self._end_ids))
         known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
-        divergence = played.ruling.law.divergence if isinstance(played.ruling, ByLaw) else None
         return {
             "nodes": step.nodes(),
             "paths": [Path(nodes=list(path.nodes), fork=path.fork) for path in step.draft.paths],
             "branches": step.branches(own, shadow),
             "verdict": own.model_copy(update={"extra_draws": played.extra_draws}),
             "shadow": shadow,
-            "divergences": [] if divergence is None else divergence.tolist(),
+            "divergences": step.divergences(self._rule),
             "growth": self._describe.growth(played.draft.growth) if played.draft.growth else [],
             "events": list(self._events(played.draft)) if self._levelled else [],
             "kept_law": {name: known[name] for name in (self._rule.name, self._shadow.name) if name in known},
@@ -111,22 +110,21 @@ class _Step:
 
     def nodes(self) -> list[Node]:
         """Return the drafted tokens, each with what target and draft gave it."""
-        draft, p, coins = self.draft, self.rows.p, self._coins()
-        return [
-            Node(
-                id=i,
-                parent=parent,
-                **self._describe.token_fields(token),
-                p=float(p[parent, token]),
-                q=float(self._proposal(i)[token]),
-                order=i - 1,
-                draw=draw,
-                coin=coins[i],
-            )
-            for i, (parent, token, draw) in enumerate(
-                zip(draft.parents, draft.ids, draft.draws.tolist(), strict=True), 1
-            )
-        ]
+        draft, coins, nodes = self.draft, self._coins(), list[Node]()
+        rows = zip(draft.parents, draft.ids, draft.draws.tolist(), strict=True)
+        for i, (parent, token, draw) in enumerate(rows, start=1):
+            fields = {**self._describe.token_fields(token), "parent": parent, "draw": draw, "coin": coins[i]}
+            fields |= {"p": float(self.rows.p[parent, token]), "q": float(self._proposal(i)[token])}
+            nodes.append(Node(id=i, order=i - 1, **fields))
+        return nodes
+
+    def divergences(self, rule: Rule | TreeRule) -> list[float]:
+        """Return for each node how far apart the rows are that it was drafted in, for a rule that judges by it."""
+        law, apart = getattr(self._played.ruling, "law", None), getattr(rule, "divergence", None)
+        if law:
+            return [] if law.divergence is None else list(law.divergence.tolist())
+        found = apart(self.rows.p[list(self.draft.inner)], self.draft.q).tolist() if apart else []
+        return [found[self._row_of[parent]] for parent in self.draft.parents if found]
 
     def _proposal(self, node: int) -> Tensor:
         """Return (V,): what a node was drawn from; of chosen siblings beside a draw all mass is on the token."""

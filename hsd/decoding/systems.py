@@ -168,12 +168,11 @@ def _for_tree(options: RunOptions, name: str) -> str:
 def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
     """Return notes on the rule: whether the text follows the target."""
     rule = top_rule(options, models)
-    chain = rule if isinstance(rule, Rule) else None
-    if rule.lossless or (chain and chain.greedy and options.sampling.greedy):  # certain rows: rules agree
+    if rule.lossless or (getattr(rule, "greedy", False) and options.sampling.greedy):  # certain rows: rules agree
         return []
-    knob = chain.knob if chain else None
-    if chain and knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
-        return [chain.exactly or f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."]
+    knob = rule.knob
+    if knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
+        return [rule.exactly or f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
 
 
@@ -273,7 +272,7 @@ def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | T
         return RULES[options.rule if options.coupled else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
     name = options.rule if not shadow else options.shadow_rule if several else options.shadow or VANILLA["single"]
-    if options.drafts > 1 and not several and name in TREE_RULES:
+    if options.drafts > 1 and not several and name in TREE_RULES and name not in RULES:
         raise HsdError(
             f"rule {name} is for a tree, which the target of this stack does not read: name it in level_rules"
         )
@@ -290,7 +289,7 @@ def longest_block(options: RunOptions, levels: Levels) -> int:
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
     """Return the recorder of the run's steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
-    fitting = [other for other in TREE_RULES.values() if options.layout.siblings in other.siblings]
+    fitting = [x for x in TREE_RULES.values() if options.layout.siblings in x.siblings and not x.knob]
     chains = [other for other in RULES.values() if not other.knob]
     return Recorder(
         pair.codec, rule, shadow, fitting if isinstance(rule, TreeRule) else chains, levelled=options.levelled

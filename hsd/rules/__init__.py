@@ -3,7 +3,7 @@
 from hsd.rules.chain import RULES, USUAL, find_rule
 from hsd.rules.explain import BranchMasses, branch_masses
 from hsd.rules.forms import LETTERS, Form, Grounds
-from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule
+from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule, fuzzy_tree
 from hsd.rules.law import Law, PrefixRatios
 from hsd.rules.recipe import Recipe
 from hsd.rules.rule import Knob, Look, Rule
@@ -14,5 +14,5 @@ __all__ = [
     "COMPARED", "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "BranchMasses", "Change",
     "DraftTree", "Ending", "Form", "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule",
     "Test", "TreeRule", "branch_masses", "check_fit", "decide", "drift", "endings", "find_rule", "find_tree_rule",
-    "fuzzy_rule",
+    "fuzzy_rule", "fuzzy_tree",
 ]  # fmt: skip

@@ -75,20 +75,6 @@ def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     return replace(capped, threshold=threshold)
 
 
-def naive_hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Hierarchical verification without caps, algorithm 1: test D(p,q)/max(D(p,q), D(q,p)), last test min(1, r_γ).
-
-    Reaches the ideal number of kept tokens, but the rest of the block must then be drawn from the residuals
-    of the positions that follow, which costs further target calls (`Rule.resamples`).
-    Both masses are divided by max(r_t, 1), so that neither overflows.
-    """
-    log = PrefixRatios.of(p, q, tokens).log
-    a, b = log.clamp_max(0).exp(), (-log[:-1]).clamp_max(0).exp()
-    deficient = deficient_mass(p[:-1], q, a[:-1], b).double()
-    inner = _share(deficient, torch.maximum(deficient, deficient + b - a[:-1]))[1:]
-    return Law(p, q, _thresholds(inner, a, tokens), False, a=a[:-1], b=b, numbers={"deficient": deficient})
-
-
 def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
     """Return (γ,): the tests of the prefixes 1 … γ-1, and that of the whole draft, the last of `whole`."""
     return torch.cat([inner, whole[-1:]])[: len(tokens)]
@@ -155,7 +141,6 @@ RULES: dict[str, Rule] = {
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 1",
             True,
             Recipe((NAIVE,), RATIO, a="min(1, ratio)", b="min(1, 1 / ratio)"),
-            naive_hsd_law,
             resamples=True,
             look=Look("#e69f00", "triangle-up", "+"),
         ),

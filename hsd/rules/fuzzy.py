@@ -26,9 +26,12 @@ from hsd.errors import HsdError
 from hsd.rules.forms import Form
 from hsd.rules.law import Law, token_tests
 from hsd.rules.recipe import Recipe
+from hsd.rules.rejection import Reading, descend
 from hsd.rules.rule import Knob, Rule
+from hsd.rules.tree import Tree, TreeRule
 
 NAME = "fuzzy"
+SIBLINGS = frozenset({"independent", "distinct", "chosen"})  # a mixed tree has no whole row q
 ROWS = ("warped", "raw")
 
 
@@ -141,29 +144,18 @@ def fuzzy_law(
 
 
 _FAR = {"p": "p", "q": "q", "divergence": "divergence"}
-NEAR = Form(
-    "near",
-    "a",
-    "1",
-    _FAR,
-    ", as the rows of target and draft are near: divergence {divergence}",
-    when="divergence <= tolerance",
-)
+_NEAR, _NOT = "divergence <= tolerance", "divergence > tolerance"
+NEAR = Form("near", "a", "1", _FAR, ", as the rows of target and draft are near: divergence {divergence}", when=_NEAR)
 BEYOND = Form(
     "beyond",
     "a",
     "min(1, p / q)",
     _FAR,
     " = min(1, p/q) with p = {p}, q = {q}, as the rows are too far apart to pass: divergence {divergence}",
-    when="divergence > tolerance",
+    when=_NOT,
 )
 FAR = Form(
-    "far",
-    "a",
-    "0",
-    _FAR,
-    ", as the rows of target and draft are too far apart: divergence {divergence}",
-    when="divergence > tolerance",
+    "far", "a", "0", _FAR, ", as the rows of target and draft are too far apart: divergence {divergence}", when=_NOT
 )
 MODES = {
     "exact-first": Recipe(
@@ -197,6 +189,37 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         exactly=config.exactly,
         modes=MODES,
     )
+
+
+NEARBY = Form(
+    "nearby",
+    "a",
+    "min(1, p / q)",
+    _FAR,
+    " = min(1, p/q) with the draft’s own row as p, {p} by now, and q = {q}, as the rows are near: divergence "
+    "{divergence}",
+    when=_NEAR,
+)
+
+
+def fuzzy_tree(config: Fuzzy) -> TreeRule:
+    """The rule with these settings for trees: where D ≤ T the next token follows the draft's whole row q.
+
+    A child of it is gone down to; else the token that q gives ends the step. Above the tolerance the tree's exact rule
+    judges, or p itself gives the next token ("divergence-only"). So the law is that of one draft.
+    """
+    rule, apart = fuzzy_rule(config), DIVERGENCES[config.divergence]
+
+    def read(tree: Tree, node: int) -> Reading:
+        p = tree.target(node)
+        if not tree.children(node):
+            return p, BEYOND, {}
+        q = tree.draft(node)
+        divergence = float(apart(p[None], q[None]))
+        near, far = (q, NEARBY), (p, BEYOND if config.mode == "exact-first" else FAR)
+        return *(near if divergence <= config.tolerance else far), {"divergence": divergence}
+
+    return TreeRule(**rule.named, process=partial(descend, read), siblings=SIBLINGS, forms=(NEARBY,), divergence=apart)
 
 
 def drift(law: Law, kept: int, tolerance: float) -> float:

@@ -7,11 +7,12 @@ draft; the rule for chosen trees is recursive rejection for point-mass proposals
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import torch
 from torch import Tensor
 
-from hsd.rules.forms import CHOSEN, TOKEN, Grounds
+from hsd.rules.forms import CHOSEN, TOKEN, Form, Grounds
 from hsd.rules.law import Law, leftover
 from hsd.rules.rule import Rule
 from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, without
@@ -71,38 +72,35 @@ def tests_along(
         changes = ()
 
 
-def top_down(tree: Tree) -> Process:
-    """From the root: accept a child with min(1, p(x)/q(x)) and descend; else p becomes the residual (2305.09781)."""
+Reading = tuple[Tensor, Form, dict[str, float]]
+
+
+def descend(read: Callable[[Tree, int], Reading], tree: Tree) -> Process:
+    """From the root: accept a child with min(1, p(x)/q(x)) and go on from it; else p becomes the residual (2305.09781).
+
+    read(tree, node): p there, the form of its tests, and what else their grounds have. A form that is certain takes
+    each child for certain, and one whose threshold is 0 ends the draft: the next token follows p.
+    """
     node, changes = 0, tuple[Change, ...]()
     while True:
-        p = tree.target(node)
+        p, form, others = read(tree, node)
         for child in tree.children(node):
-            x, q = tree.token(child), tree.proposal(child)
-            grounds = Grounds(TOKEN, p=float(p[x]), q=float(q[x]))
+            x, q = tree.token(child), None if form.certain else tree.proposal(child)
+            grounds = Grounds(form, float(p[x]), 1.0 if q is None else float(q[x]), **others)
             if (yield Test(child, grounds.threshold, "token", grounds, changes=changes)):
                 node, changes = child, ()
                 break
-            p, mass = leftover(p, q, p.new_ones(()))
+            if form.threshold == "0":
+                return Ending(node, p)
+            p, mass = (without(p, x), 1 - grounds.p) if q is None else leftover(p, q, p.new_ones(()))
             changes = (Change(node, 1.0, float(mass), p),)
         else:
             return Ending(node, p, changes)
 
 
-def one_hot(tree: Tree) -> Process:
-    """For trees that were chosen, not sampled: each child is proposed with certainty, so accept it with p(x).
+top_down = partial(descend, lambda tree, node: (tree.target(node), TOKEN, {}))
+one_hot = partial(descend, lambda tree, node: (tree.target(node), CHOSEN, {}))
+"""For trees that were chosen, not sampled: each child is proposed with certainty, so accept it with p(x).
 
-    A rejected token is struck out of p. No lossless rule keeps more on such a tree (2406.16858, 2503.01840).
-    """
-    node, changes = 0, tuple[Change, ...]()
-    while True:
-        p = tree.target(node)
-        for child in tree.children(node):
-            x = tree.token(child)
-            chance = float(p[x])
-            if (yield Test(child, chance, "token", Grounds(CHOSEN, p=chance, q=1.0), changes=changes)):
-                node, changes = child, ()
-                break
-            p = without(p, x)
-            changes = (Change(node, 1.0, 1 - chance, p),)
-        else:
-            return Ending(node, p, changes)
+A rejected token is struck out of p. No lossless rule keeps more on such a tree (2406.16858, 2503.01840).
+"""

@@ -108,14 +108,8 @@ _LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
 LIKELY = Form(
     "likely", "a", "1", _LIKELY, ", as p is above min(ε, √ε·e⁻ᴴ) with H = {entropy}", when=f"p > {_BAR}", coin=False
 )
-UNLIKELY = Form(
-    "unlikely",
-    "a",
-    "0",
-    _LIKELY,
-    ", as p is not above min(ε, √ε·e⁻ᴴ) with H = {entropy}",
-    when=f"p <= {_BAR}",
-    coin=False,
+UNLIKELY = replace(
+    LIKELY, name="unlikely", threshold="0", words=LIKELY.words.replace("is above", "is not above"), when=f"p <= {_BAR}"
 )
 COLD_ENSEMBLE = Rule(
     "ensemble",

@@ -92,6 +92,14 @@ class Rule:
     look: Look = OTHER_LOOK
 
     @property
+    def named(self) -> dict[str, Any]:
+        """What it shares with a rule for trees that is made from it."""
+        own = vars(self)
+        return {
+            name: own[name] for name in ("name", "title", "short", "citation", "lossless", "look", "knob", "exactly")
+        }
+
+    @property
     def forward(self) -> bool:
         """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
         return self.recipe.forward

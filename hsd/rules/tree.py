@@ -16,8 +16,8 @@ from typing import Literal, Protocol
 import torch
 from torch import Tensor
 
-from hsd.rules.forms import Grounds
-from hsd.rules.rule import OTHER_LOOK, Look
+from hsd.rules.forms import Form, Grounds
+from hsd.rules.rule import OTHER_LOOK, Knob, Look
 
 Kind = Literal["token", "draft", "prefix"]
 
@@ -55,18 +55,18 @@ class Tree(Protocol):
 
     def children(self, node: int) -> Sequence[int]:
         """Return the children of `node` in the order in which they were drawn."""
-        ...
 
     def target(self, node: int) -> Tensor:
         """Return (V,): the target's distribution after `node`."""
-        ...
+
+    def draft(self, node: int) -> Tensor:
+        """Return (V,): the draft's distribution after `node`, which must have children, not all but one chosen."""
 
     def proposal(self, node: int) -> Tensor:
         """Return (V,): what the token of `node` was drawn from, given its parent and earlier siblings.
 
         All mass is on the token itself where it was chosen and not drawn.
         """
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,6 +101,9 @@ class DraftTree:
 
     def target(self, node: int) -> Tensor:
         return self.p[node]
+
+    def draft(self, node: int) -> Tensor:
+        return self.q[node]
 
     def proposal(self, node: int) -> Tensor:
         parent = self.parents[node - 1]
@@ -172,7 +175,8 @@ class TreeRule:
 
     siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
     "independent" draws, as "distinct" draws without replacement, "chosen" and not drawn at all, or "mixed", which is
-    one drawn and the others chosen.
+    one drawn and the others chosen. forms: of tests that only it has. divergence: of rows of p and q, (n, V) each, by
+    which it judges.
     """
 
     name: str
@@ -184,6 +188,10 @@ class TreeRule:
     siblings: frozenset[str]
     forward: bool = True
     look: Look = OTHER_LOOK
+    knob: Knob | None = None
+    exactly: str = ""
+    forms: tuple[Form, ...] = ()
+    divergence: Callable[[Tensor, Tensor], Tensor] | None = None
 
     @property
     def mark(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES, USUAL
+from hsd.rules.fuzzy import Fuzzy, fuzzy_tree
 from hsd.rules.rejection import one_hot, recursive, top_down
 from hsd.rules.rule import Look, Rule
 from hsd.rules.traversal import traversal
@@ -16,17 +17,8 @@ ANY = SAMPLED | {"chosen"}
 
 def _draft_after_draft(rule: Rule) -> TreeRule:
     """Return the tree rule that verifies drafts one after another by a chain rule."""
-    return TreeRule(
-        f"recursive-{rule.name}",
-        f"Draft after draft: {rule.title}",
-        rule.short,
-        rule.drafts,
-        rule.lossless,
-        recursive(rule),
-        SAMPLED,
-        rule.forward,
-        rule.look,
-    )
+    own = {"name": f"recursive-{rule.name}", "title": f"Draft after draft: {rule.title}", "citation": rule.drafts}
+    return TreeRule(**rule.named | own, process=recursive(rule), siblings=SAMPLED, forward=rule.forward)
 
 
 TREE_RULES: dict[str, TreeRule] = {
@@ -64,17 +56,13 @@ TREE_RULES: dict[str, TreeRule] = {
             ANY,
             look=Look("#8c7a00", "cross", "\\"),
         ),
+        fuzzy_tree(Fuzzy()),
     ]
 }
 
 
-VANILLA = {
-    "single": "tokenwise",
-    "independent": "recursive-tokenwise",
-    "distinct": "top-down",
-    "mixed": "top-down",
-    "chosen": "one-hot",
-}
+VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
+VANILLA["mixed"] = VANILLA["distinct"]
 COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
 NEEDS = {
     "independent": "draws its siblings independently",

@@ -193,7 +193,6 @@ class _Reading:
         cause = decisions[change.after - 1]
         since = [other.after for other in judged.changes[:i] if other.node == change.node]
         again = any(all(d.node != change.node for d in decisions[after : change.after]) for after in since)
-        distinct = self.options.draft.tree.startswith("distinct")
         several = any(decision.draft for decision in decisions)
         return {
             "cause": None if several else {"piece": self.nodes[cause.node].piece},
@@ -203,7 +202,7 @@ class _Reading:
             "weight": number(change.weight, 4, 4),
             "mass": number(change.mass, 4, 4),
             "p": "p′" if again else "p",
-            "q": "q′" if again and distinct else "q",
+            "q": "q′" if again and self.options.draft.tree.startswith("distinct") else "q",
         }
 
     def holds(self, form: dict[str, Any], numbers: dict[str, Any], threshold: float, digits: tuple[int, int]) -> bool:
@@ -218,8 +217,9 @@ class _Reading:
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
         value: float = self.options.flat().get(knob["option"], 0.0)
-        spent = sum(D for D in self.step.divergences[: self.step.kept] if value >= D)
-        kept = self.step.kept
+        kept, apart, verdict = self.step.kept, self.step.divergences, self.step.verdict
+        passed = [test.node for test in verdict.decisions if test.accepted] if verdict and apart else []
+        spent = sum(D for node in self.step.path(max(passed, default=0)) if value >= (D := apart[node - 1]))
         texts, _ = agreeing({"value": value}, lambda rounded: number(rounded["value"] * kept) == number(value * kept))
         put = {**texts, "drift": number(spent), "bound": number(value * kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]

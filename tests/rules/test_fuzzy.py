@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import pytest
@@ -17,9 +19,10 @@ from reference import Problem
 from test_laws import close, problems, rows_of_both, tensors
 from torch import Tensor
 
-from hsd import RULES, HsdError
-from hsd.audit import TableModels, output_law, random_models, target_law, total_variation
-from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule
+from hsd import RULES, HsdError, run, table_pair
+from hsd.audit import TableModels, output_law, random_models, step_law, target_law, total_variation
+from hsd.audit.trees import outcomes, shapes
+from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, drift, find_rule, find_tree_rule, fuzzy_rule, fuzzy_tree
 from hsd.rules.fuzzy import MODES, ROWS
 
 EXACT = 1e-12
@@ -424,5 +427,71 @@ def test_the_registered_rule_has_the_default_settings():
     assert rule.knob.default == Fuzzy.tolerance
     p, q, tokens = tensors([[0.5, 0.5]] * 3, [[0.3, 0.7], [0.05, 0.95]], [1, 1])
     assert torch.equal(rule.law(p, q, tokens).stop, fuzzy_rule(Fuzzy()).law(p, q, tokens).stop)
-    with pytest.raises(HsdError, match="does not fit several drafts"):
-        find_tree_rule("fuzzy")
+    assert find_tree_rule("fuzzy").knob is rule.knob
+
+
+# In trees
+
+
+@each_mode
+@pytest.mark.parametrize("tolerance", [-1.0, 0.1, 0.4, 9.0])
+@pytest.mark.parametrize("layout", ["paths", "distinct-comb", "top", "full, chosen", "full, distinct"])
+def test_in_a_tree_the_text_follows_the_law_of_one_draft(mode: str, tolerance: float, layout: str):
+    """After every kept prefix: q where D ≤ T, else p; after a whole draft p. Of a chain it is the same."""
+    models, shape = random_models(3, 2, seed=len(layout)), shapes(2, 2, 3)[layout]
+    config = Fuzzy(tolerance=tolerance, mode=mode)
+    wanted = {
+        path: models.draft[path] if float(kl(p, models.draft[path])) <= tolerance and len(path) < 2 else p
+        for path, p in models.target.items()
+    }
+    in_tree = [(w, tree.path(end.node), end.next) for w, tree, end in outcomes(fuzzy_tree(config), models, shape)]
+    in_chain = step_law(models, fuzzy_rule(config).law)
+    truth = target_law(TableModels(wanted, models.draft, 3, 2))
+    for ends in (in_tree, in_chain):
+        assert total_variation(going_on(ends, wanted), truth) < EXACT
+
+
+def going_on(ends: Iterable[tuple[float, tuple[int, ...], Tensor]], rows: dict[tuple[int, ...], Tensor]) -> Tensor:
+    """The law of three tokens of three, after every end of a step: its probability, what it kept, the row that follows.
+
+    What follows a step is the same rule again, so the text goes on by `rows`.
+    """
+    law = torch.zeros(3, 3, 3, dtype=torch.float64)
+    for weight, path, row in ends:
+        for text in product(range(3), repeat=3):
+            if text[: len(path)] == path:
+                later = [float(rows[text[:i]][text[i]]) for i in range(len(path) + 1, 3)]
+                law[text] += weight * float(row[text[len(path)]]) * math.prod(later)
+    return law
+
+
+def kl(p: Tensor, q: Tensor) -> Tensor:
+    return DIVERGENCES["kl"](p[None], q[None])
+
+
+@pytest.mark.parametrize(("tree", "exact"), [("grown", "one-hot"), ("top", "one-hot"), ("distinct", "top-down")])
+def test_a_tolerance_below_0_is_the_exact_tree_token_by_token(tree: str, exact: str):
+    pair = table_pair(vocab=5, order=2, seed=4)
+    shared = {"tree": tree, "drafts": 3, "gamma": 3, "max_new_tokens": 24, "seed": 3}
+    fuzzy = run(pair, "abc", rule="fuzzy", tolerance=-1.0, **shared)
+    assert fuzzy.tokens == run(pair, "abc", rule=exact, **shared).tokens
+    assert any("exact" in note for note in fuzzy.setup.notes)
+
+
+@each_mode
+def test_a_tree_s_record_has_the_divergence_of_the_rows_that_each_token_was_drafted_in(mode: str):
+    pair = table_pair(vocab=5, order=2, seed=4)
+    options = {"rule": "fuzzy", "tolerance": 0.2, "fuzzy_mode": mode, "tree": "grown", "drafts": 2, "gamma": 3}
+    trace = run(pair, "abc", max_new_tokens=24, **options)
+    for step in trace.steps:
+        for node in step.nodes:  # siblings share their row
+            assert step.divergences[node.id - 1] == step.divergences[[n.parent for n in step.nodes].index(node.parent)]
+        for decision in step.verdict.decisions:
+            assert decision.grounds.divergence == pytest.approx(step.divergences[decision.node - 1], rel=1e-5)
+            near = decision.grounds.form == "nearby"
+            assert near == (decision.grounds.divergence <= 0.2)
+            assert near or decision.grounds.form == ("beyond" if mode == "exact-first" else "far")
+        far = [d for d in step.verdict.decisions if d.grounds.form == "far"]
+        assert len(far) <= 1, "the first row that is too far apart ends the draft"
+    with pytest.raises(HsdError, match="divergences of raw rows are for one draft"):
+        run(pair, "abc", **options, divergence_on="raw")

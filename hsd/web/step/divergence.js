@@ -15,8 +15,7 @@ const HINT =
 /** @typedef {NonNullable<ReturnType<typeof fuzzy>>} Settings of the rule, and what it did in a step */
 
 /** @type {import("./parts.js").Part["shows"]} */
-const shows = ({ own, detail, isTrie, step }) =>
-  own.info.by_divergence && detail && !isTrie && step.divergences.length > 0;
+const shows = ({ own, detail, step }) => own.info.by_divergence && detail && step.divergences.length > 0;
 
 /** @type {WeakMap<Step, Record<"drift" | "bound" | "kept" | "overruled" | "impossible", number>>} */
 const SUMS = new WeakMap(); // step: its own part of the sums
@@ -80,13 +79,13 @@ function scale(view, { D, T, divergence }) {
 }
 
 /** A drafted token: what became of it, D beside T, and the test in words. @type {(view: View, id: number, settings: Settings, most: number) => HTMLElement} */
-function needle({ nodes, own }, id, { D, T, mode, ...settings }, most) {
+function needle({ nodes, own, isTrie: tree }, id, { D, T, mode, ...settings }, most) {
   const node = nodes.get(id);
   const [exact, near, reached] = [settings.exact(node), settings.near(id), own.at.has(id)];
   const rejects = node.coin >= exact;
   const state = !reached ? "unreached" : !own.path.has(id) ? "rejected" : rejects ? "overruled" : "kept";
   const [[value, tolerance], [coin, limit]] = [pair(D(id), T), pair(node.coin, exact)];
-  const facts = { reached, alone: mode !== "exact-first", near, rejects, D: value, T: tolerance, coin, limit };
+  const facts = { reached, alone: mode !== "exact-first", tree, near, rejects, D: value, T: tolerance, coin, limit };
   return h(
     `li.is-${state}`,
     { "data-node": id },

@@ -175,8 +175,9 @@ function fuzzy(view) {
   const values = view.step.divergences.map(real);
   const T = real(tolerance);
   const near = (/** @type {number} */ id) => id <= values.length && values[id - 1] <= T;
-  const exact = (/** @type {{p: number, q: number}} */ node) => Math.min(1, rho(node));
-  const passed = view.step.nodes.slice(0, view.step.kept).filter(({ id }) => near(id));
+  const exact = (/** @type {Pick<TreeNode, "id" | "p" | "q">} */ node) =>
+    (view.isTrie ? decisive(view.own, node.id)?.threshold : null) ?? Math.min(1, rho(node));
+  const passed = view.step.nodes.filter(({ id }) => view.own.path.has(id) && near(id));
   return {
     ...{ T, mode, on, divergence, name: divergenceName(view.options.fuzzy), unit: divergence === "tv" ? "" : " nats" },
     ...{ D: (id) => values[id - 1] ?? null, near, exact },

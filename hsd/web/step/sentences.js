@@ -178,9 +178,8 @@ function knobFacts(view, rule) {
   const { loses } = coldOf(rule, settingsOf(view.options)) ?? { loses: usual };
   const value = knob ? real(knobOf(view, rule)) : 0;
   const { kept, divergences } = view.step;
-  const spent = divergences
-    .slice(0, kept)
-    .reduce((/** @type {number} */ sum, D) => sum + (real(D) <= value ? real(D) : 0), 0);
+  const apart = divergences.filter((_, i) => view.own.path.has(i + 1)).map(real);
+  const spent = apart.reduce((sum, D) => sum + (D <= value ? D : 0), 0);
   const { texts } = agreeing({ value }, (rounded) => number(rounded.value * kept) === number(value * kept));
   const put = { ...texts, drift: number(spent), bound: number(value * kept) };
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));

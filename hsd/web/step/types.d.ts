@@ -91,7 +91,7 @@ type FuzzyStep = Pick<Fuzzy, "mode" | "on" | "divergence"> & {
   /** Whether it is at most T. */
   near: (id: number) => boolean;
   /** The threshold of the exact test. */
-  exact: (node: { p: number; q: number }) => number;
+  exact: (node: Pick<TreeNode, "id" | "p" | "q">) => number;
   /** The kept tokens that the exact test would have rejected. */
   overruled: number[];
   /** Σ D over the kept tokens with D ≤ T, and its bound T × kept. */

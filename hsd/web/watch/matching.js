@@ -41,7 +41,7 @@ const CHOICES = /** @type {Record<string, (values: Values) => any[]>} */ ({
   proposer: ({ proposer }) => [proposer, KNOWN.proposer.default],
   tree: ({ tree }) => [tree, ...facts.layouts.map(({ name }) => name)],
   drafts: ({ drafts }) => [drafts, 1, SEVERAL],
-  rule: (values) => [values.rule, KNOWN.rule.default, ...facts.rules.map(({ name }) => name)],
+  rule: (values) => [values.rule, KNOWN.rule.default, ...facts.rules.flatMap((one) => (one.lossless ? one.name : []))],
   system: ({ system }) => [system, KNOWN.system.default],
 });
 
