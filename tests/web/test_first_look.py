@@ -138,5 +138,21 @@ def test_no_number_is_heard_without_its_token_and_no_token_is_translated(visitor
     tokens = visitor.page.locator(".hp-guess:not(.is-root) .hp-token").evaluate_all("(all) => all.map((e) => e.title)")
     assert len(texts) == 4 * len(tokens)
     assert all(text.startswith(f"{tokens[i % len(tokens)]}: ") for i, text in enumerate(texts))
-    kept = ".hp-token:not([translate=no]), .hp-flow:not([translate=no]), textarea:not([translate=no])"
-    assert visitor.page.locator(kept).count() == 0
+    translated = "(all) => all.filter((one) => one.translate).length"
+    assert visitor.page.locator(".hp-token, .hp-flow, textarea").evaluate_all(translated) == 0
+
+
+@pytest.mark.recorded
+def test_a_full_screen_before_a_room_is_large_and_a_clicker_moves_it(visitors):
+    visitor = visitors(brief=True, width=1920, height=1080, **STILL).open(options=False)
+    visitor.page.evaluate("document.querySelector('.hf-player').classList.add('is-maximised')")
+    small = """(all) => all.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && /\\w/.test(n.data)))
+      .filter((e) => e.checkVisibility() && !e.closest(".hp-unseen"))
+      .map((e) => [parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom, e.className])
+      .filter(([size]) => size < 20)"""
+    assert visitor.page.locator(".hf-player *").evaluate_all(small) == []
+    visitor.page.locator(".hf-player").focus()
+    visitor.page.keyboard.press("PageUp")
+    visitor.until("document.querySelector('.hf-player').dataset.phase === 'own'")
+    visitor.page.keyboard.press("PageDown")
+    visitor.until("document.querySelector('.hf-player').dataset.phase === 'commit'")
