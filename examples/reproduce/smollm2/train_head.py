@@ -105,7 +105,7 @@ class Head(nn.Module):
         """Queries, keys and values, turned by their places: (b, heads or groups, n, width)."""
         x = torch.cat([token, self.rms(hidden, self.hidden_norm)], -1)
         b, n, _ = x.shape
-        angles = torch.outer(torch.arange(float(n)), rope_rates(self.theta, self.width))
+        angles = torch.outer(torch.arange(float(n)), rope_rates(self.theta, self.width)).to(x.device)
         cos, sin = angles.cos().repeat(1, 2), angles.sin().repeat(1, 2)
         q, k, v = (p(x).view(b, n, -1, self.width).transpose(1, 2) for p in (self.q_proj, self.k_proj, self.v_proj))
         return rotate(q, cos, sin), rotate(k, cos, sin), v
@@ -136,7 +136,7 @@ class Head(nn.Module):
             q, k, v = self.keys(token, hidden)
             k, v = k.repeat_interleave(repeat, 1), v.repeat_interleave(repeat, 1)
             past.append((k, v))
-            whole = torch.ones(n, n, dtype=torch.bool).tril(-step)
+            whole = torch.ones(n, n, dtype=torch.bool, device=embedded.device).tril(-step)
             scores = [(q @ past[0][0].transpose(-1, -2)).masked_fill(~whole, -1e30)]
             values = [past[0][1]]
             for back, (key, value) in enumerate(reversed(past[1:])):  # this step's own first, then one place back, …
@@ -317,7 +317,9 @@ def start_from(head: Head, vocab: Tensor, folder: Path) -> None:
     place = {token: row for row, token in enumerate(theirs.tolist())}
     shared = [(row, place[token]) for row, token in enumerate(vocab.tolist()) if token in place]
     mine, known = (torch.tensor(part) for part in zip(*shared, strict=True))
-    own[mine] = rows["lm_head.weight"].float()[known]
+    kept = rows["lm_head.weight"].float()[known]
+    own *= kept.norm() / own[mine].norm()  # the rows of new tokens get the size that the others have after training
+    own[mine] = kept
     head.lm_head = nn.Parameter(torch.zeros(len(theirs), own.shape[1]))
     load(head, folder)
     fed_normed = json.loads((folder / "config.json").read_text()).get("norm_output", False)

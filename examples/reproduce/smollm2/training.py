@@ -118,6 +118,7 @@ class Training:
 
     def __init__(self, model: nn.Module, slow: nn.Parameter, rate: float, bfloat16: bool) -> None:
         self._model, self._rate, self._bfloat16, self._steps = model, rate, bfloat16, 0
+        self._device = slow.device.type
         learned = [p for p in model.parameters() if p.requires_grad and p is not slow]
         matrices = [p for p in learned if p.ndim == 2 and min(p.shape) > 8]
         rest = [p for p in learned if p.ndim == 1 or min(p.shape) <= 8]
@@ -133,11 +134,11 @@ class Training:
         for group in (group for optimizer in self._optimizers for group in optimizer.param_groups):
             group["lr"] = rate * group.get("share", 1.0)
         self._model.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16):
+        with torch.autocast(self._device, torch.bfloat16, enabled=self._bfloat16):
             loss = loss_of()
         loss.backward()
         nn.utils.clip_grad_norm_(self._model.parameters(), 1.0)
-        with torch.autocast("cpu", torch.bfloat16, enabled=self._bfloat16):
+        with torch.autocast(self._device, torch.bfloat16, enabled=self._bfloat16):
             for optimizer in self._optimizers:
                 optimizer.step()
         keep = min(0.98, self._steps / (self._steps + 10))
