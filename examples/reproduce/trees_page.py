@@ -1,8 +1,7 @@
 """Write the page "EAGLE-3 trees on a real model" from what was measured: python examples/reproduce/trees_page.py
 
-Reads assets/results/smollm2.json (measure_smollm2.py, parts `passes`, `kept` and `trees`), bench-smollm2.jsonl,
-smollm2_designs.json (compare_designs.py) and tree_plans.jsonl (`python -m hsd plan --pair smollm2 --tree --json`, a
-line per temperature).
+Reads assets/results/smollm2.json (measure_smollm2.py, all parts but `law`), bench-smollm2.jsonl, smollm2_designs.json
+(compare_designs.py) and tree_plans.jsonl (`python -m hsd plan --pair smollm2 --tree --json`, a line per temperature).
 The words are in trees_page.template.md.
 """
 
@@ -23,6 +22,12 @@ from hsd.rules import VANILLA
 PAGE = DOCS / "trees.md"
 DOMAINS = ("sums", "stories", "code", "chat")
 SAMPLED = {"recursive-hsd": "HSD, draft after draft", "traversal": "traversal"}
+GROUPED = {
+    "mixed, top-down": "mixed, top-down",
+    "mixed, recursive-hsd": "mixed, HSD draft after draft",
+    "mixed, traversal": "mixed, traversal",
+    "drawn, traversal": "drawn, traversal",
+}
 Row = dict[str, Any]
 
 
@@ -44,6 +49,7 @@ def page() -> str:
         "kept_setting": setting(found["kept"][0], found["machine"]["kept"]),
         "kept": kept(found["kept"]),
         "real": real(found["kept"]),
+        "groups": groups(found["groups"]) if "groups" in found else "",  # of a file from before it was measured
         "grown_words": grown_words(found["kept"]),
         "speed_setting": setting(found["trees"][0], found["machine"]["trees"]),
         "speed": speed(found["trees"]),
@@ -121,6 +127,41 @@ def real(rows: list[Row]) -> str:
             f"beyond the scatter of prompts in {clear} of {len(rows)} rows."
         )
     return " ".join(found)
+
+
+def groups(rows: list[Row]) -> str:
+    lines = [
+        [
+            f"{row['T']:g}",
+            f"{row['drafts']} at a place, {row['tokens']} tokens",
+            interval(row["chosen, one-hot"]),
+            *(_percent(row[f"{name} more"]) for name in GROUPED),
+        ]
+        for row in rows
+    ]
+    heads = (f"{words}: more" for words in GROUPED.values())
+    told = table(["T", "tree", "chosen: tokens per pass", *heads], lines)
+    about = "Trees of one size each, over all coins; *drawn*: combs without replacement (95 % intervals over prompts):"
+    return f"{about}\n\n{told}\n\n{groups_words(rows)}\n\n"
+
+
+def _percent(values: list[float]) -> str:
+    value, low, high = values
+    return f"{value:+.1%} ({low:+.1%} to {high:+.1%})"
+
+
+def groups_words(rows: list[Row]) -> str:
+    """Say how much more mixed trees bring than chosen ones at each temperature, and in how many rows that is clear."""
+    told = []
+    for heat in dict.fromkeys(row["T"] for row in rows):
+        gains = [row["mixed, traversal more"] for row in rows if row["T"] == heat]
+        clear = sum(low > 0 for _, low, _ in gains)
+        told.append(
+            f"At T = {heat:g} mixed trees bring {min(gains)[0]:+.1%} to {max(gains)[0]:+.1%} tokens per pass by "
+            f"traversal, beyond the scatter of prompts in {clear} of {len(gains)} rows."
+        )
+    prompts, tokens = rows[0]["prompts"], rows[0]["new_tokens"]
+    return " ".join([*told, f"{prompts} prompts of {tokens} tokens, all kinds of text together."])
 
 
 def grown_words(rows: list[Row]) -> str:
