@@ -277,13 +277,11 @@ def planner_words(passes: dict[str, float], rows: list[Row]) -> str:
     best = plan(models).best
     assert best.models == (1, 2), "a stack of three, or no head: write this paragraph anew"
     threshold = best.thresholds[0]
-    chain = cases.get(f"hsd, γ={threshold}")
-    timed = f" In the benchmark it came to {chain['speedup']:.2f}." if chain else ""
     return (
         f"with the passes above, and in the benchmark on all kinds of text {of_head:.2f} of the head's and "
         f"{of_ngrams:.2f} of the n-grams' tokens kept by the target, the best of all stacks is the head alone with "
         f"T = {threshold}, even if the head kept {most:.2f} of the n-grams', the most that could be: "
-        f"{passes['1'] / best.latency:.2f} times plain decoding.{timed}"
+        f"{passes['1'] / best.latency:.2f} times plain decoding."
     )
 
 

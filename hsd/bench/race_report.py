@@ -263,11 +263,11 @@ def _span(values: Sequence[float], digits: int) -> str:
 
 def _fixed(x: float, digits: int = 2, *others: float) -> str:
     """Return a number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not."""
-    for places in range(digits, 7):
-        text = f"{x:.{places}f}"
+    for places in (*range(digits, 7), digits):
+        text = f"{x * (1 + 1e-12):.{places}f}"  # halves go up, as in JavaScript
         if all(x == y or text != f"{y:.{places}f}" for y in (0.0, 1.0, 100.0, *others)):
-            return text
-    return f"{x:.{digits}f}"
+            break
+    return text
 
 
 def _percent(share: float) -> str:

@@ -7,7 +7,6 @@ import pytest
 from hsd import HsdError
 from hsd.app.race import read_plan
 from hsd.app.request import query, read
-from hsd.app.speed import programs
 from hsd.facts import facts
 from hsd.space import load
 
@@ -33,7 +32,6 @@ def test_it_is_a_lane_of_a_race():
     assert [case.name for case in plan.cases[1:]] == ["HSD, γ = 4", "HSD, γ auto"]
     assert plan.cases[2].options["gamma"] == "auto"
     assert "gamma:auto" in plan.link()["lanes"]
-    assert any("'auto'" in program["python"] for program in programs(plan))
 
 
 def test_the_form_is_told_of_the_word_and_of_what_belongs_to_it():

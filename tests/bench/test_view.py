@@ -44,7 +44,7 @@ def test_the_view_has_the_table_its_facts_and_at_most_three_charts(recorded):
 
 
 KINDS = {"stories": "stories", "gsm8k": "sums", "humaneval": "code", "spec_bench:qa": "questions"}
-WAYS = ("n-grams, γ=2", "tokenwise, γ=2", "hsd, γ=2", "hsd, γ=auto", "one-hot, grown 2×2, 5 nodes")
+WAYS = ("n-grams, γ=2", "tokenwise, γ=2", "hsd, γ=2", "tokenwise, γ=4", "hsd, γ=4", "hsd, γ=auto")
 
 
 @pytest.mark.parametrize(

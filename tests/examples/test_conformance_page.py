@@ -20,7 +20,8 @@ CALLS = r"[\d,]+ calls"  # a bisection ends where rounding says so
 
 
 def skip_without(*needed: str) -> None:
-    if missing := [name for name in needed if importlib.util.find_spec(name) is None]:
+    found = {name: importlib.util.find_spec(name) for name in needed}
+    if missing := [name for name, spec in found.items() if spec is None or spec.origin is None]:  # a folder of tests
         pytest.skip(f"{', '.join(missing)} not here: the command in examples/reproduce/conformance_page.py installs it")
 
 

@@ -28,7 +28,7 @@ CHAT = [  # "What is the capital of France?" in the chat template
     1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28, 7018, 411, 407, 19712, 8182, 2, 198,
     1, 4093, 198, 1780, 314, 260, 3575, 282, 4649, 47, 2, 198, 1, 520, 9531, 198,
 ]  # fmt: skip
-BITS = ["305c3461ba8c3677", "81cf40f191a2141d", "e585966968b37489"]  # as x86 and wasmtime's interpreter gave them
+BITS = ["305c3461ba8c3677", "8e57c5adb00375ab", "3231770cee56d368"]  # as x86 and WebAssembly gave them
 PARIS = [504, 3575, 282, 4649, 314, 7042, 30, 2]
 
 
