@@ -64,7 +64,7 @@ function alike({ steps, setup }) {
     name: ruleInfo(rule).short,
     mean: number((mean ?? 0) / steps.length),
   }));
-  return plain(say("no difference", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
+  return plain(say("equal", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
 }
 
 export { alike, alone, compare, parting, sameText, spread };
