@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
@@ -106,17 +108,23 @@ class Client:
         return [None, {"next": args[0], "entries": []}]
 
 
+def ended(work: Coroutine):
+    """What a coroutine returns, run in a thread: this one may have a loop of a browser's."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(asyncio.run, work).result()
+
+
 def asked(endpoint: Endpoint, host: str = "127.0.0.1", token: str = "secret", after: str = "7") -> tuple[int, dict]:
     request = SimpleNamespace(
         client=SimpleNamespace(host=host), headers={"Authorization": f"Bearer {token}"}, query_params={"after": after}
     )
-    reply = asyncio.run(endpoint._steps(request))
+    reply = ended(endpoint._steps(request))
     return reply.status_code, json.loads(reply.body)
 
 
 def endpoint_of(config: object = None) -> Endpoint:
     endpoint = Endpoint()
-    asyncio.run(endpoint.init_state(Client(), None, SimpleNamespace(additional_config=config)))
+    ended(endpoint.init_state(Client(), None, SimpleNamespace(additional_config=config)))
     return endpoint
 
 

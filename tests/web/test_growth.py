@@ -201,7 +201,7 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
         made = step.verdict.decisions[:number]
         assert shown(stage, ".hp-node.is-rejected") == sum(not one.accepted for one in made)
     assert shown(stage, ".hp-node.is-drawn") == 0
-    assert f"Kept {step.kept} of at most {trace.setup.options.gamma}" in forward(stage)
+    assert f"Kept {step.kept} of at most {trace.setup.options.draft.gamma}" in forward(stage)
     assert shown(stage, ".hp-node.is-draft.is-kept") == step.kept
     assert shown(stage, ".hp-node.is-drawn") == 1
     stays = stage.each(".hp-cache .is-kept", "Number(e.dataset.column)")

@@ -8,8 +8,8 @@ import { answer, costsOf, even, further, gathered, OPENS, opened, points, RULES 
 import { fileButton, table } from "./parts.js";
 
 const HINT =
-  "Tokens per pass are exact: what each rule keeps of the same recorded drafts, on average over all coins. Costs are in " +
-  "passes over one token, and yours to change; what the loop adds to the two models is left out.";
+  "Tokens per pass are exact: what each rule keeps of the same drafts, on average over all coins. Costs are in " +
+  "passes over one token, and yours to change; the loop's own time is left out.";
 const PRESETS = { here: "CPU, as recorded", browser: "browser", flat: "GPU, a flat pass", own: "your own" };
 const COSTS = ["a further token of the target's pass", "a drafted token"];
 const NAMES = RULES.map((name) => rule(name).short);
