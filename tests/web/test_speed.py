@@ -462,7 +462,9 @@ def test_the_answer_names_the_best_lengths_and_where_the_rules_are_level(costs):
         "Switch it on at your costs: the passes allow HSD 2.20 × plain decoding at γ = 4, vanilla 2.00 × at γ = 4. "
         "At γ = 4 HSD is 1.10 × vanilla (1.10–1.10); at γ = 1 they are level."
     )
-    assert costs.call(say, given, 1, 0).startswith("Leave it off at your costs: at their best the passes allow vanilla 0.75 ×")
+    assert costs.call(say, given, 1, 0).startswith(
+        "Leave it off at your costs: at their best the passes allow vanilla 0.75 ×"
+    )
 
 
 def test_a_trace_and_a_benchmark_give_the_rows_that_python_has(costs):
