@@ -9,6 +9,7 @@ packages (`make test` installs both).
 
 from __future__ import annotations
 
+import sys
 import tempfile
 import threading
 from functools import partial
@@ -16,6 +17,8 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd import space
 from hsd.app.export import write

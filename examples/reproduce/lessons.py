@@ -6,15 +6,19 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
 import torch
 import yaml
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd.audit import output_law, target_law, total_variation
 from hsd.conform.judge import rows_models

@@ -9,8 +9,12 @@ that plotly.js draws, and the words that stand under them.
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd import load_pair
 from hsd.app.presets import CHARTS, of_systems, recorded
