@@ -4,8 +4,9 @@
     python examples/reproduce/time_presets.py lighthouse    some of them; the others keep their numbers
 
 Each round decodes the preset's run and then, with the same target, prompt, sampling and seed, plain decoding of as many
-tokens. The first round is dropped; what is written to assets/results/presets.json are medians over the others, with
-the machine and its load beside them. Times are worth keeping only where nothing else runs.
+tokens, neither with its record. The first round is dropped; what is written to assets/results/presets.json are
+medians over the others, with the machine and its load beside them. Times are worth keeping only where nothing else
+runs.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ def timed(preset: Preset, rounds: int) -> dict[str, Any]:
     shared = {name: preset.options[name] for name in SHARED if name in preset.options}
     speeds = []
     for _ in range(rounds + 1):
-        own = hsd.run(pair, preset.prompt, **preset.options | {"seed": seed}).stats()
+        own = hsd.run(pair, preset.prompt, **preset.options | {"seed": seed, "trace": False}).stats()
         plain = {**shared, "system": "plain", "max_new_tokens": int(own["new_tokens"])}
-        other = hsd.run(pair, preset.prompt, seed=seed, **plain).stats()
+        other = hsd.run(pair, preset.prompt, seed=seed, trace=False, **plain).stats()
         speeds.append((own["tokens_per_second"], other["tokens_per_second"]))
     counted = speeds[1:]
     ratios = [own / plain for own, plain in counted]

@@ -114,7 +114,7 @@ def test_a_finger_finds_every_control_and_each_has_a_name(visitors, screen):
     page = visitors(width=390, has_touch=True, is_mobile=True).open(f"?{query}").page
     page.locator(drawn).first.wait_for()
     controls = page.evaluate(CONTROLS)
-    assert len(controls) > 8  # Systems has nine where nothing is computed
+    assert len(controls) >= 8  # Systems has eight where nothing is computed
     assert [one for one in controls if one["height"] < 40 or not one["name"]] == []
 
 
@@ -151,7 +151,7 @@ def test_the_first_tab_stop_leads_to_what_the_open_tab_shows(visitors):
     page.locator("#hsd-tab-lab .hf-rules:not(.hf-keys)").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    assert page.locator(".hp-skip").bounding_box()["height"] > 20, "it is seen once it has the focus"
+    assert page.locator("#hsd-skip").bounding_box()["height"] > 20, "it is seen once it has the focus"
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#hsd-tab-lab') !== null")
