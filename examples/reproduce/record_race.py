@@ -36,7 +36,7 @@ from measuring import milliseconds
 import hsd
 from hsd import space
 from hsd.app import pairs, race
-from hsd.app.speed import LENGTHS
+from hsd.app.site import LENGTHS
 from hsd.bench import Measurement, machine, measure
 from hsd.bench import race as timing
 from hsd.errors import HsdError

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from hsd.app import device
 from hsd.errors import HsdError
@@ -81,6 +82,14 @@ def stand_in(space: Space, name: str) -> str:
     """Return `name`, or the name of a pair that can be run where that one is missing and not being fetched."""
     spec = next((pair for pair in device.offered(space) if pair.name == name), None)
     return name if spec is None or news(spec) is HERE or news(spec).coming else first(space).name
+
+
+def offers(space: Space) -> dict[str, Any]:
+    """Return a line for each download that is under way or failed, and the pairs that are ready, as plain data."""
+    known = [(pair, news(pair)) for pair in device.offered(space)]
+    lines = [f"{pair.short_title}: {now.words}" for pair, now in known if now.coming or now.problem]
+    here = [{"name": pair.name, "title": pair.title} for pair, now in known if now is HERE]
+    return {"lines": lines, "here": here, "coming": any(now.coming for _, now in known)}
 
 
 def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:

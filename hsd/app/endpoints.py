@@ -14,7 +14,7 @@ from hsd.app.queue import MODEL, Endpoints
 from hsd.app.race import stream
 from hsd.app.replies import compact
 from hsd.app.request import read
-from hsd.app.runs import Kept, finished, messages
+from hsd.app.runs import Decoder, Kept, finished, messages
 from hsd.audit import audit as exact_audit
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
@@ -28,16 +28,16 @@ USUAL_GAMMA = {"gamma": (0, "0 for what suits the pair")}
 Finish = Callable[..., tuple[Trace, str]]
 
 
-def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
+def endpoints(space: Space, presets: Mapping[str, Preset], decoder: Decoder | None = None) -> Endpoints:
     """Return `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
 
     Each is a function and the keywords of `gradio.api` for it. Where the package `mcp` is installed they are tools of a
-    language model as well, which reads their docstrings.
+    language model as well, which reads their docstrings. decoder: see `hsd.app.runs.messages`.
     """
     kept = Kept(space.limits.stored_traces)
 
     def finish(**given: Any) -> tuple[Trace, str]:
-        return finished(read(space, given), kept, space.limits.run_seconds)
+        return finished(read(space, given), kept, space.limits.run_seconds, decoder)
 
     def decode(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
         """Decode a prompt step by step: each answer is a JSON text with what is new, see the page on the API.
@@ -45,7 +45,7 @@ def endpoints(space: Space, presets: Mapping[str, Preset]) -> Endpoints:
         Args:
             options: What the tool run takes, by the same names; all but the prompt may be left out
         """
-        for message in messages(read(space, _object(options)), kept, space.limits.run_seconds):
+        for message in messages(read(space, _object(options)), kept, space.limits.run_seconds, decoder):
             yield compact(message)
 
     def race(options: dict) -> Iterator[str]:  # type: ignore[type-arg]

@@ -71,6 +71,11 @@ class Plan:
         return {**shared, "lanes": lanes, "link": self.link()}
 
 
+def limits(space: Space) -> dict[str, Any]:
+    """Return how many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
+    return {"lanes": MOST_LANES, "rounds": ROUNDS, "server": servers.allowed(space)}
+
+
 def own(options: Values) -> dict[str, Any]:
     """Return a lane's own options, beyond the shared ones: rule, γ, and all that differ from the default."""
     of_lane = (name for name in options if name in LANE)

@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from typing import Any
 
@@ -19,6 +19,7 @@ from hsd.errors import HsdError
 from hsd.trace import Step, Trace
 
 Message = dict[str, Any]
+Decoder = Callable[[Request, float], Iterator[Any]]
 UPDATE_SECONDS = 0.05  # at most 20 messages a second
 LOAD_SECONDS = 40  # asked of ZeroGPU on top of the work itself: moving a pair to the GPU
 TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
@@ -49,15 +50,16 @@ class Kept:
             return self._traces.get(key)
 
 
-def messages(request: Request, kept: Kept, seconds: float) -> Iterator[Message]:
+def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> Iterator[Message]:
     """Yield a run as it goes on, as plain data.
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
     {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
     run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
-    and why it ended. Closing it ends the run and frees its caches. Raises HsdError, after what was decoded before.
+    and why it ended. decoder: in place of `decode`, see there. Closing it ends the run and frees its caches.
+    Raises HsdError, after what was decoded before.
     """
-    run = decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode
+    run = decoder or (decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode)
     with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
         trace = next(pieces)
         yield {"header": trace.model_dump(mode="json", exclude={"steps", "result"}), "link": query(request)}
@@ -77,9 +79,9 @@ def _plain(value: Any) -> Any:
     return value if isinstance(value, str) else value.model_dump(mode="json")
 
 
-def finished(request: Request, kept: Kept, seconds: float) -> tuple[Trace, str]:
-    """Decode to the end and return the run's trace and its key. Raises HsdError."""
-    for message in messages(request, kept, seconds):
+def finished(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
+    """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
+    for message in messages(request, kept, seconds, decoder):
         last = message
     trace = kept.get(last["key"])
     assert trace is not None, "it was kept a moment ago"

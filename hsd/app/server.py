@@ -29,16 +29,19 @@ THREADS = 40  # for all that is done at once
 SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
 
 
-def serve(space: Space, whom: trust.Trust, trace_file: str | None, download: bool, address: dict[str, Any]) -> None:
+def serve(
+    space: Space, whom: trust.Trust, trace_file: str | None, download: bool, address: dict[str, Any], *instead: Any
+) -> None:
     """Build the app and serve it until interrupted.
 
     whom: whom it answers; trace_file: a saved trace to show first; download: fetch missing models meanwhile; address:
-    server_name, server_port and inbrowser of Gradio's `launch`. Raises HsdError.
+    server_name, server_port and inbrowser of Gradio's `launch`; instead: decode and offers, see `hsd.app.launch`.
+    Raises HsdError.
     """
     trust.current = whom
     if not whom.local:
         outside.OPENER = outside.GUARDED
-    server = build(space, Trace.from_file(trace_file) if trace_file else None)
+    server = build(space, Trace.from_file(trace_file) if trace_file else None, *instead)
     threading.Thread(target=_preload, args=[space], daemon=True).start()
     if download:
         downloads.begin(space, lambda name: pairs.describe(space, name))
@@ -62,17 +65,21 @@ def serve(space: Space, whom: trust.Trust, trace_file: str | None, download: boo
     app.get_blocks().block_thread()
 
 
-def build(space: Space, opened: Trace | None = None) -> Server:
-    """Return the server. opened: a trace to show first instead of a preset."""
+def build(space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None) -> Server:
+    """Return the server.
+
+    opened: a trace to show first instead of a preset. decode, offers: see `hsd.app.launch`.
+    """
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]
-    functions = endpoints(space, presets_of(space))
+    functions = endpoints(space, presets_of(space), decode)
     own = {"title": space.title, "docs_url": None, "redoc_url": None}  # Gradio's pages load from elsewhere
     server = Server(functions, space.limits.queue_size, middleware=before, **own)
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
-    server.add_api_route("/answers/{name}", Questions(space, opened).serve, methods=["POST"], include_in_schema=False)
+    questions = Questions(space, opened, offers)
+    server.add_api_route("/answers/{name}", questions.serve, methods=["POST"], include_in_schema=False)
     docs = reference(space, functions, f"{folder_of_modules()}docs/programs.md")
     server.add_api_route("/docs", lambda: HTMLResponse(docs), include_in_schema=False)
     return server

@@ -12,24 +12,30 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
-from hsd.app import browser, device, modules, page, pairs, race, speed
+from hsd.app import browser, device, modules, page, pairs, race
 from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, systems, timings
 from hsd.app.questions import shown
 from hsd.app.replies import compact, shortened
 from hsd.app.starters import starters
 from hsd.app.systems import planner
+from hsd.bench.report import read
+from hsd.bench.view import view
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
-from hsd.paths import ASSETS, WEB
+from hsd.paths import ASSETS, RESULTS, WEB
 from hsd.space import PairSpec, Space
 from hsd.trace import MAX_BYTES, Trace
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
-DOCS, LESSONS = ASSETS / "docs", ASSETS / "lessons" / "learn.json"
+DOCS, LESSONS, LENGTHS = ASSETS / "docs", ASSETS / "lessons" / "learn.json", RESULTS / "lengths.json"
+BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}  # by their pair; the screen opens on the first
+PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
 NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read
 
 
@@ -77,7 +83,7 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
         f"{folder}single.html": lambda: page.template().encode(),
         f"{folder}trace.schema.json": _json(Trace.schema_for_others),
         **{f"{folder}{path}": partial(modules.sent, path) for path in served()},
-        f"{folder}vendor/plotly.js": speed.PLOTLY.read_bytes,
+        f"{folder}vendor/plotly.js": PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
         **(browser.files(folder, weights) if alone else {}),
     }
@@ -136,7 +142,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
         "pairs": [_pair(space, pair) for pair in offered],
         "starters": {pair.name: [one.shown() for one in starters(pair.name, presets.values())] for pair in offered},
         "limits": space.limits.model_dump(),
-        "race": speed.race_limits(space),
+        "race": race.limits(space),
         "credits": pairs.credits(space),
         "schema": f"{folder_of_modules()}trace.schema.json",
         "bytes": MAX_BYTES,
@@ -164,13 +170,19 @@ def recorded_questions(space: Space) -> dict[str, Question]:
 
     return {
         "preset": Question(preset, presets, f"unknown preset '?': choose {', '.join(presets)}"),
-        "lessons": Question(lambda: json.loads(LESSONS.read_text(encoding="utf-8"))),
+        "lessons": Question(lambda: json.loads(LESSONS.read_text("utf-8"))),
         "races": Question(race.recorded),
-        "lengths": Question(lambda: json.loads(speed.LENGTHS.read_text(encoding="utf-8"))),
+        "lengths": Question(lambda: json.loads(LENGTHS.read_text("utf-8"))),
         "systems": Question(lambda: about_systems(presets)),
         "charts": Question(lambda name: charts()[name], charts(), "there is no system '?': choose another"),
-        "benchmark": Question(speed.view, speed.BENCHMARKS, "there is no benchmark '?': choose another"),
+        "benchmark": Question(benchmark, BENCHMARKS, "there is no benchmark '?': choose another"),
     }
+
+
+@cache
+def benchmark(name: str) -> Values:
+    """Return a recorded benchmark, see `hsd.bench.view`."""
+    return view(read(RESULTS / BENCHMARKS[name]))
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:

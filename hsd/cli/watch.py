@@ -51,7 +51,6 @@ def _text(reader: Reader, most: int, folder: str | None) -> int:
 def _page(reader: Reader, host: str | None, port: int | None) -> int:
     """Serve the page: the server as a pair to run prompts on, and every recorded request as one to look at."""
     from hsd import app, space
-    from hsd.app import questions, runs
     from hsd.app.request import Request as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
@@ -69,7 +68,7 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
     manifest = space.load()
     server = space.PairSpec(name=SERVER, title=f"vLLM at {reader.url}", target=reader.url, draft=reader.url)
 
-    def offered(_: Any) -> dict[str, Any]:
+    def offers() -> dict[str, Any]:
         reader.look()
         for one in [one for one in reader.requests.values() if one not in shown_as.values()]:
             name = f"request-{len(shown_as) + 1}"
@@ -84,7 +83,5 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
 
     shown_as: dict[str, Request] = {}
     manifest.pairs[:] = [server]
-    runs.decode = decode  # type: ignore[assignment]
-    questions.Questions.downloads = offered  # type: ignore[assignment, method-assign]
-    app.launch(None, host, port, download=False, manifest=manifest)
+    app.launch(None, host, port, download=False, manifest=manifest, decode=decode, offers=offers)
     return 0

@@ -11,7 +11,6 @@ import pytest
 
 from hsd import HsdError, space
 from hsd.app import downloads, pairs
-from hsd.app.questions import Questions
 from hsd.app.request import read
 from hsd.models.loading import fetch
 
@@ -63,7 +62,7 @@ def index(monkeypatch: pytest.MonkeyPatch) -> Index:
 
 
 def page() -> dict[str, Any]:
-    return Questions(SPACE, None).downloads()
+    return downloads.offers(SPACE)
 
 
 def pairs_offered() -> list[str]:

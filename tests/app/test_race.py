@@ -12,7 +12,6 @@ from recorded_server import VLLM, Fake
 import hsd
 from hsd import facts, space
 from hsd.app import downloads, race
-from hsd.app.speed import race_limits
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
@@ -207,7 +206,7 @@ def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, o
     manifest = space.load().model_copy(update={"own_pair": own_pair})
     if on_space:
         monkeypatch.setenv("SPACE_ID", "someone/somewhere")
-    assert not race_limits(manifest)["server"]
+    assert not race.limits(manifest)["server"]
     with pytest.raises(HsdError, match="lane 2: servers cannot be used from here"):
         race.read_plan(manifest, {**SHARED, "lanes": [{"url": fake.url}]})
     assert not fake.asked

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from hsd.app import speed
+from hsd.app.site import BENCHMARKS, benchmark
 
 
 def test_the_recorded_benchmarks_are_shown_by_their_pair():
-    for name in speed.BENCHMARKS:
-        assert speed.view(name)["facts"][0] == f"pair {name}"
+    for name in BENCHMARKS:
+        assert benchmark(name)["facts"][0] == f"pair {name}"

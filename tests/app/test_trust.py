@@ -17,7 +17,7 @@ from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
 from hsd import space
-from hsd.app import race, speed, trust
+from hsd.app import race, trust
 from hsd.app.middleware import NOT_JSON, admitted
 from hsd.app.trust import Trust, started
 from hsd.bench import server as outside
@@ -230,7 +230,7 @@ def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("known", [started("0.0.0.0"), started(None, ("demo.example.org",))])
 def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(fake, reached, monkeypatch, known: Trust):
     monkeypatch.setattr(trust, "current", known)
-    assert not speed.race_limits(space.load())["server"]
+    assert not race.limits(space.load())["server"]
     with pytest.raises(HsdError, match=r"lane 2: servers cannot be used from here.*--servers"):
         race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]})
     assert not reached
@@ -239,7 +239,7 @@ def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(fake, re
 @pytest.mark.parametrize("name", LOCAL_ADDRESSES.split())
 @pytest.mark.usefixtures("guarded")
 def test_strangers_reach_no_local_address_however_it_is_spelled(fake: Fake, reached, name: str):
-    assert speed.race_limits(space.load())["server"]
+    assert race.limits(space.load())["server"]
     for scheme in ("http", "https"):
         url = f"{scheme}://{name}:{fake.server_port}"
         with pytest.raises(HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"):

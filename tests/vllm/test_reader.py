@@ -10,6 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from hsd.app.request import read
+from hsd.app.runs import Kept, finished
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.paths import TRACES
@@ -71,6 +73,16 @@ def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded
     assert main(["watch", "http://localhost:8000", "--text", "--requests", "1", "--save", str(tmp_path)]) == 0
     assert "tokens per pass of the target" in capsys.readouterr().out
     assert Trace.from_file(tmp_path / "cmpl-1.json") == recorded
+
+
+def test_the_page_runs_and_offers_what_the_server_records(monkeypatch, served, recorded):
+    app: dict = {}
+    monkeypatch.setattr("hsd.app.launch", lambda *_, **more: app.update(more))
+    monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
+    assert main(["watch", "http://localhost:8000"]) == 0
+    assert [pair["name"] for pair in app["offers"]()["here"]] == ["server", "request-1"]
+    asked = read(app["manifest"], {"pair": "request-1", "prompt": "as it was"})
+    assert finished(asked, Kept(1), 60, app["decode"])[0] == recorded
 
 
 def test_advice_follows_from_the_two_gains(recorded):

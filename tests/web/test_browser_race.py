@@ -10,7 +10,7 @@ import pytest
 from engine import Engine
 
 from hsd.app import browser, race
-from hsd.app.speed import race_limits
+from hsd.app.race import limits
 from hsd.space import load
 
 SHARED = {"prompt": "Once upon a time", "pair": "smollm2", "max_new_tokens": 24, "seed": 7}
@@ -35,7 +35,7 @@ def node() -> Iterator[Engine]:
 def page() -> dict[str, Any]:
     space = load()
     told = browser.about(space, "", weights=False)
-    return {"limits": {"prompt_characters": 4000}, "browser": told, "race": race_limits(space)}
+    return {"limits": {"prompt_characters": 4000}, "browser": told, "race": limits(space)}
 
 
 def same(ours: Any, theirs: Any, path: str = "") -> None:

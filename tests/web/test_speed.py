@@ -14,7 +14,7 @@ from engine import Engine
 from recorded_server import VLLM
 
 import hsd
-from hsd.app import race, speed
+from hsd.app import race, site
 from hsd.bench import Case
 from hsd.bench.race_report import report
 from hsd.bench.report import cells, read
@@ -488,7 +488,7 @@ def test_a_trace_and_a_benchmark_give_the_rows_that_python_has(costs):
 def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, costs, tmp_path):
     visitor = opened(visitors())
     card = visitor.page.locator(".hf-calculator")
-    told = json.loads(speed.LENGTHS.read_text())
+    told = json.loads(site.LENGTHS.read_text())
     shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]))"
     say = f"(told, name) => costs.answer({shown}, name)"
     for name, words in (("here", "CPU, as recorded"), ("flat", "GPU, a flat pass")):
@@ -562,7 +562,7 @@ def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
     fold(visitor, "Charts")
     visitor.page.locator(".hp-chart .main-svg").nth(3).wait_for()
     titles = visitor.page.locator(".hp-chart figcaption").all_inner_texts()
-    assert titles == [chart["title"] for chart in speed.view("smollm2")["charts"]]
+    assert titles == [chart["title"] for chart in site.benchmark("smollm2")["charts"]]
     assert visitor.page.locator(".hp-chart .scatterlayer .trace").count() > 1
     bars = visitor.page.locator(".hp-chart .point path")
     assert max(bars.evaluate_all("all => all.map((e) => e.getBoundingClientRect().width)")) > 50
@@ -575,7 +575,7 @@ def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
 def test_the_command_stands_beside_the_table(visitors):
     visitor = opened(visitors())
     fold(visitor, "The same on your machine")
-    assert visitor.page.locator(".hf-code code").first.inner_text() == speed.view("smollm2")["command"]
+    assert visitor.page.locator(".hf-code code").first.inner_text() == site.benchmark("smollm2")["command"]
 
 
 @pytest.mark.core
