@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_SECONDS = 0.04  # a test can act while a run goes on
-PATIENT, PATIENT_SECONDS = 333, 0.25  # a seed whose runs last until a test has ended them, on a busy machine too
+PATIENT, MORE_SECONDS = 333, 0.1  # a seed whose runs are held up longer with every step: 128 take 14 minutes
+RUN_SECONDS = 3600  # so that no run ends by itself before a test has ended it
 STARTED = 600  # seconds until the app counts as broken
 
 
@@ -79,16 +80,20 @@ class Files:
 
 
 def main(port: int) -> None:
+    from hsd import space
     from hsd.app import launch, runs
     from hsd.decoding.loop import Decoding
 
+    manifest = space.load()
+    limits = manifest.limits.model_copy(update={"run_seconds": RUN_SECONDS})
+
     class Slow(Decoding):
         def __next__(self):  # type: ignore[no-untyped-def]
-            time.sleep(PATIENT_SECONDS if self.options.seed == PATIENT else STEP_SECONDS)
+            time.sleep(MORE_SECONDS * len(self.steps) if self.options.seed == PATIENT else STEP_SECONDS)
             return super().__next__()
 
     runs.Decoding = Slow
-    launch(None, port=port)
+    launch(None, port=port, manifest=manifest.model_copy(update={"limits": limits}))
 
 
 if __name__ == "__main__":

@@ -42,10 +42,14 @@ DRAWN = {
 @pytest.mark.core
 def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_policy(chromium: Browser, served: Files):
     guest = Guest(chromium, served.url)  # a file that is not there, and a broken policy, are messages of the console
-    guest.page.goto(served.url)
+    page = guest.page
+    page.goto(served.url)
+    assert "default-src 'none'" in page.get_attribute("meta[http-equiv=Content-Security-Policy]", "content")
     for screen in SCREENS:
-        guest.page.click(f"#hsd-tab-{screen}-button")
-        guest.page.locator(DRAWN[screen]).first.wait_for(state="attached")
+        page.click(f"#hsd-tab-{screen}-button")
+        page.locator(DRAWN[screen]).first.wait_for(state="attached")
+        shown = page.locator("#hsd-main > [role=tabpanel] >> visible=true")
+        assert [one.get_attribute("id") for one in shown.all()] == [f"hsd-tab-{screen}"]
     guest.close()
 
 

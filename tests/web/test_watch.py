@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -60,13 +61,12 @@ def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_ask
 
 @pytest.mark.recorded
 def test_keys_move_through_the_steps(visitor):
+    steps = visitor.state["steps"]
     visitor.page.locator(".hf-player").focus()
-    visitor.page.keyboard.press("Home")
-    visitor.until("window.__hsd.step === 0")
-    visitor.page.keyboard.press("Shift+ArrowRight")
-    visitor.until("window.__hsd.step === 1")
-    visitor.page.keyboard.press("End")
-    visitor.until("window.__hsd.step === window.__hsd.steps - 1")
+    for key, step in (("Home", 0), ("Shift+ArrowRight", 1), ("End", steps - 1), ("Shift+ArrowLeft", steps - 2)):
+        visitor.page.keyboard.press(key)
+        visitor.until(f"window.__hsd.step === {step}")
+        assert visitor.page.get_attribute(".hp-cells", "aria-valuenow") == str(step + 1)
 
 
 def test_keys_mean_nothing_to_the_player_while_someone_types(visitor):
@@ -79,8 +79,11 @@ def test_keys_mean_nothing_to_the_player_while_someone_types(visitor):
 
 @pytest.mark.recorded
 def test_a_click_on_a_token_goes_to_its_step(visitor):
+    assert visitor.state["step"] != 2
     visitor.page.locator('.hp-group[data-step="2"] .hp-token').first.click()
     visitor.until("window.__hsd.step === 2")
+    assert "is-now" in visitor.page.get_attribute('.hp-group[data-step="2"]', "class").split()
+    assert visitor.page.locator(".hp-group.is-now").count() == 1
 
 
 def test_every_control_says_in_one_line_what_it_does(visitor):
@@ -97,13 +100,15 @@ def test_a_rule_that_is_not_lossless_says_so_in_the_menu(visitor):
     assert [o for o in options if "released" in o and "not lossless" in o]
 
 
-def test_every_preset_opens_at_once_and_sets_the_controls(visitor):
-    visitor.choose("preset", "Long draft")
-    visitor.page.locator(".hf-caption", has_text="Long draft").wait_for()
-    visitor.until("document.querySelector('#hsd-gamma-input').value === '10'")
-    visitor.choose("preset", "Plain")
-    visitor.page.locator(".hf-caption", has_text="Plain").wait_for()
-    visitor.page.locator("#hsd-gamma").wait_for(state="hidden")
+def test_a_preset_opens_at_once_and_sets_the_controls(visitor):
+    for name, title in (("long-draft", "Long draft"), ("plain", "Plain")):
+        trace = json.loads((TRACES / f"{name}.json").read_text())
+        visitor.choose("preset", title)
+        visitor.page.locator(".hf-caption", has_text=title).wait_for()
+        assert visitor.state["steps"] == len(trace["steps"])
+        assert visitor.page.input_value("#hsd-prompt textarea") == trace["prompt"]["text"]
+        gamma = visitor.page.locator("#hsd-gamma-input")
+        assert (gamma.input_value() if gamma.is_visible() else None) == {"long-draft": "10", "plain": None}[name]
 
 
 @pytest.mark.core
@@ -361,7 +366,9 @@ def test_a_visitor_who_leaves_frees_the_model(visitors):
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     first.page.close()
     second.run()
-    second.page.get_by_text("● live", exact=True).wait_for()
+    second.page.get_by_text("● live", exact=True).wait_for()  # the first run would have lasted longer than this waits
+    assert second.page.get_attribute(".hp-flow .hp-out >> nth=0", "title").startswith("step 1: ")
+    assert second.page.locator(".hp-flow .hp-out").count() == 8
 
 
 @pytest.mark.core
@@ -497,6 +504,8 @@ def test_a_live_run_tells_its_own_speed_and_offers_to_race(visitor):
     visitor.set("max-new-tokens", "24")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    visitor.page.locator(".hf-outcome", has_text="race it").wait_for()
+    told = visitor.page.locator(".hf-outcome", has_text="race it").inner_text()
+    assert re.search(r"\d tokens/s", told), told
     visitor.page.click(".hf-outcome .hf-link")
     visitor.page.locator("#hsd-tab-speed:not([hidden])").wait_for()
+    assert visitor.page.get_attribute("#hsd-tab-speed-button", "aria-selected") == "true"
