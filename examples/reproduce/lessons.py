@@ -131,7 +131,8 @@ def numbers() -> Numbers:
 def _of_step(step: Step) -> dict[str, Any]:
     """Of every place from 1 on t: token; p, q, rho, h = min(1, ρ), u: its coin; r and c after it. Of the branch after
     so many tokens deficient, excess, left = 1 − c, and end, the threshold for ending there. x1, x2: the likeliest
-    corrections at the first place, with p, q, the part that is kept, and the probability in the residual."""
+    corrections at the first place, with p, q, the part that is kept, and the probability in the residual. most: the
+    token that a test without coins would let out too often by most; naive: how often at least."""
     found: dict[str, Any] = {"gamma": step.drafted}
     for node in step.nodes:
         i, rho = node.id, node.p / node.q
@@ -152,9 +153,11 @@ def _of_step(step: Step) -> dict[str, Any]:
         kept, share = min(one.p, one.q), (one.p - one.q) / root.deficient
         found |= {f"x{i}": Piece(one.piece), f"x{i}_p": one.p, f"x{i}_q": one.q}
         found |= {f"x{i}_kept": kept, f"x{i}_residual": share}
-    # without coins and with replacements from p: what is surely replaced, and p's part in that
+    # without coins and with replacements from p: what is surely replaced, and what then comes out too often
     replaced = sum(one.q for one in root.top if one.p < one.q)
-    found["naive"] = found["x1_q"] + replaced * found["x1_p"]
+    most = max((one for one in root.top if one.p >= one.q), key=lambda one: one.q + replaced * one.p - one.p)
+    found |= {"most": Piece(most.piece), "most_p": most.p, "replaced": replaced}
+    found["naive"] = most.q + replaced * most.p
     classic, own = step.kept_law["tokenwise"], step.kept_law["hsd"]
     found |= {"classic_mean": _mean(classic), "hsd_mean": _mean(own), "classic_0": classic[0]}
     assert step.verdict is not None
@@ -193,12 +196,13 @@ def _gain(step: Step) -> float:
 def measured() -> dict[str, Any]:
     """Passes of the real model in milliseconds, time1, time6, …; and at a draft length what a step costs in plain
     passes, how many drafted tokens HSD keeps on questions, over all coins, and what the step brings."""
-    result = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
-    passes = {int(width): ms for width, ms in result["passes"].items() if width.isdigit()}
-    one, draft = passes[1], result["passes"]["head"]
+    timed, counted = (json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in ("lengths", "smollm2"))
+    here = timed["passes"]["here"]
+    passes = {int(width): ms for width, ms in here.items() if width.isdigit()}
+    one, draft = passes[1], here["draft"]
     found = {f"time{width}": ms for width, ms in passes.items()} | {"times6": passes[6] / one, "ratio": draft / one}
-    found["cores"] = result["machine"]["passes"]["cores"]
-    for row in result["law"]:
+    found["cores"] = timed["machine"]["cores"]
+    for row in counted["law"]:
         if row["domain"] == "questions":
             gamma, kept = row["gamma"], row["hsd"]
             cost = (gamma * draft + passes[gamma + 1]) / one

@@ -22,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
+from math import inf
 from operator import itemgetter
 from typing import Any
 
@@ -44,6 +45,7 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
+TIMED = ("passes", "trees")  # parts whose result is a time; the others count tokens over all coins
 GROUPS, HEATS = tuple(product((2, 3, 4), (2, 3))), (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
 GROUPED = {"chosen": ("grown", ("one-hot",)), "mixed": ("mixed", TREE_RULES), "drawn": ("distinct-comb", TREE_RULES)}
 
@@ -53,20 +55,27 @@ def main() -> None:
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    pair = hsd.load_pair("smollm2", engine="torch")
-    threads = settle_threads(pair)
+    chosen = given.parts.split(",")
+    pairs = {engine: hsd.load_pair("smollm2", engine=engine) for engine in sorted({engine_of(part) for part in chosen})}
+    threads = {engine: settle_threads(pair) for engine, pair in pairs.items()}
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
         "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and trees by domain",
         "machine": {**known.get("machine", {})},
     }
-    for part in given.parts.split(","):
-        result["machine"][part] = {**machine(pair), "chosen": str(threads)}
+    for part in chosen:
+        pair = pairs[engine_of(part)]
+        result["machine"][part] = {**machine(pair), "chosen": str(threads[engine_of(part)])}
         for found in PARTS[part](pair, given):
             result[part] = found
             save(result, given.out)
     print(markdown(result))
+
+
+def engine_of(part: str) -> str:
+    """Name of the engine that a part is measured with: what is timed beside early exits needs torch's."""
+    return "torch" if part in TIMED else "portable"
 
 
 def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
@@ -146,7 +155,7 @@ def kept(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, A
                 line[rule] = _rounded(ratio_interval(records, itemgetter(rule), itemgetter("drafts")))
                 if rule != "top-down":
                     line[f"{rule} more"] = _rounded(
-                        ratio_interval(records, partial(_further, rule), itemgetter("drafts"))
+                        ratio_interval(records, partial(_further, rule), itemgetter("drafts"), -inf)
                     )
             line["grown"] = _rounded(ratio_interval(records, itemgetter("grown"), itemgetter("trees")))
             found.append(line)
@@ -182,7 +191,8 @@ def groups(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str,
         line[chosen] = _rounded(ratio_interval(records, itemgetter(chosen), itemgetter("one")))
         for name in others:
             line[name] = _rounded(ratio_interval(records, itemgetter(name), itemgetter("one")))
-            line[f"{name} more"] = _rounded(ratio_interval(records, partial(_gain, name, chosen), itemgetter(chosen)))
+            more = ratio_interval(records, partial(_gain, name, chosen), itemgetter(chosen), -inf)
+            line[f"{name} more"] = _rounded(more)
         found.append(line)
         yield found
 

@@ -196,20 +196,20 @@ def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
     return float(brentq(lambda rate: expected_tokens(rate, gamma) - within, 0.0, 1.0))
 
 
-def ratio_interval(records: Sequence[Record], above: Sum, below: Sum) -> Interval:
-    """Return the ratio of two sums over all runs, 0 if the lower one is 0, with its 95 % interval over prompts."""
+def ratio_interval(records: Sequence[Record], above: Sum, below: Sum, least: float = 0.0) -> Interval:
+    """Return the ratio of two sums, 0 if the lower one is 0, with its 95 % interval over prompts, not below `least`."""
     if not records:
         return (float("nan"),) * 3
-    return _interval(ratio(records, above, below), _resampled(records, above, below))
+    return _interval(ratio(records, above, below), _resampled(records, above, below), least)
 
 
-def _interval(value: float, values: Any) -> Interval:
+def _interval(value: float, values: Any, least: float = 0.0) -> Interval:
     """Return a value and its 95 % interval. values: from `_resampled`; of a single prompt both ends are the value."""
     if len(values) >= FEW:
         low, high = np.percentile(values, ENDS)
         return value, float(low), float(high)
     half = student(len(values) - 1) * math.sqrt((len(values) - 1) * np.var(values)) if len(values) > 1 else 0.0
-    return value, max(value - half, 0.0), value + half
+    return value, max(value - half, least), value + half
 
 
 def student(freedom: int) -> float:

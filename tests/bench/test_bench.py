@@ -202,6 +202,15 @@ def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
     assert 0 < width(48) < width(6)
 
 
+def test_the_interval_of_a_loss_goes_below_zero_and_that_of_a_count_does_not():
+    losses = [{"prompt": i, "more": more, "drafts": 10} for i, more in enumerate([-4.0, -3.0, -5.0, 1.0])]
+    value, low, high = ratio_interval(losses, itemgetter("more"), itemgetter("drafts"), -math.inf)
+    assert value == pytest.approx(-0.275)
+    assert low < value < high
+    counts = [{"prompt": i, "more": more, "drafts": 10} for i, more in enumerate([0.0, 0.0, 9.0])]
+    assert ratio_interval(counts, itemgetter("more"), itemgetter("drafts"))[1] == 0
+
+
 def test_each_temperature_is_compared_with_plain_decoding_at_that_temperature():
     cold_plain = Case("plain, cold", {**PLAIN.options, "temperature": 0.5})
     cold = Case("hsd, cold", {**HSD.options, "temperature": 0.5})

@@ -112,8 +112,9 @@ def test_a_rule_that_is_not_lossless_is_said_to_be_so_in_every_step(rule: str, b
 
 
 def changed(name: str, change: Any, step: int = 0) -> str:
-    """The words about a step of a recorded trace whose record is changed first."""
+    """The words about a step of a recorded trace, up to which it is read, whose record is changed first."""
     data = json.loads((TRACES / f"{name}.json").read_bytes())
+    data["steps"] = data["steps"][: step + 1]
     change(data["steps"][step])
     return step_in_words(Trace.from_json(json.dumps(data)), step, KNOWN)
 
