@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import pages
+import programs_page
 import pytest
 import yaml
 from example_script import example_script
@@ -60,9 +62,8 @@ def test_the_schema_refuses_what_is_no_trace(where: str, value: Any, schema: dic
         Trace.from_json(json.dumps(saved))
 
 
-def test_the_page_about_traces_is_what_its_script_writes():
-    script = example_script("reproduce/traces_page")
-    assert script.PAGE.read_text(encoding="utf-8") == script.page(), "run python examples/reproduce/traces_page.py"
+def test_the_page_for_programs_says_of_traces_what_its_script_writes():
+    assert pages.blocks(programs_page.PAGE) == programs_page.made(), "run python examples/reproduce/programs_page.py"
 
 
 def rows(file: Path) -> list[dict[str, Any]]:

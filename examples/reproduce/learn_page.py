@@ -1,13 +1,14 @@
 """Write the lessons, for the Learn tab and as the page "Learn": python examples/reproduce/learn_page.py
 
 assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions
-written out, then common mistakes, the questions, the words, and notes for a speaker. The texts are
+written out, then common mistakes, the questions, their words, and notes for a speaker. The texts are
 assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from assets/results.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import lessons as learn
@@ -39,18 +40,21 @@ def page() -> str:
     trace, step = learn.trace(), learn.step()
     prompt = " ".join(trace.prompt.text.split())
     opening = (
-        f"Ten short lessons on one step of a real run. The prompt was “{prompt}” The text so far ends in "
-        f"“{learn.written()}”, and a small model has drafted "
-        f"{', '.join(code(node.piece) for node in step.nodes)}. "
-        "Guess before you read on; the app's Learn tab lets you.\n\n"
-        "Written by `python examples/reproduce/learn_page.py`, numbers and all."
+        "For whoever has never seen speculative decoding, and for whoever teaches it; fractions are enough.\n\n"
+        "1. A small model drafts some tokens, and the large one reads all of them in one pass.\n"
+        "2. Each is kept by a test with a random number, a coin, so that the text is still the large model's own.\n"
+        "3. HSD tests whole beginnings of the draft: a token that is too likely makes up for one that is not.\n\n"
+        f"Ten lessons on one step of a real run: `?lesson=1` to `?lesson=10` in the app, where you guess before each "
+        f"answer. The prompt was “{prompt}” The text so far ends in “{learn.written()}”, and a small model has drafted "
+        f"{', '.join(code(node.piece) for node in step.nodes)}. Written by `python examples/reproduce/learn_page.py`, "
+        "numbers and all."
     )
     blocks = ["# Learn", opening, table(step)]
     for i, lesson in enumerate(learn.lessons(), start=1):
-        blocks += [f"## {i}. {lesson['title']}", *one_lesson(lesson, i)]
+        blocks += [f"## {i}. {lesson['title']}", *one_lesson(lesson)]
     blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
     blocks += ["## Questions", *map(entry, learn.entries("questions"))]
-    blocks += ["## Words", "\n".join(map(word, glossary().values()))]
+    blocks += ["## Words", "\n".join(map(word, used(" ".join(blocks))))]
     blocks += [
         "## Notes for a speaker",
         "`?lesson=5&present=1` shows a lesson in large type; the arrow keys turn over.",
@@ -58,6 +62,11 @@ def page() -> str:
     for note in learn.source()["notes"]:
         blocks += [f"### {note['title']}", "\n".join(f"- {line}" for line in note["lines"])]
     return "\n\n".join(blocks) + "\n"
+
+
+def used(text: str) -> list[dict[str, str]]:
+    """Return the glossary's entries for the words of a text; the app explains the others where they stand."""
+    return [one for one in glossary().values() if re.search(rf"\b{re.escape(one['label'])}\b", text)]
 
 
 def table(step: Any) -> str:
@@ -73,24 +82,20 @@ def table(step: Any) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def one_lesson(lesson: dict[str, Any], number: int) -> list[str]:
+def one_lesson(lesson: dict[str, Any]) -> list[str]:
     options = [text(option) for option in lesson["guess"].get("options", [])]
     choices = f" ({' / '.join(options)})" if options else ""
-    blocks = [
+    return [
         text(lesson["text"]),
         f"**Guess:** {text(lesson['ask'])}{choices}",
         f"**Answer:** {text(lesson['answer'])}",
-        f"**To think about:** {text(lesson['think'])} *{text(lesson['fold'])}*",
+        f"**Think:** {text(lesson['think'])} *{text(lesson['fold'])}*",
     ]
-    shown = f"In the app: {code(f'?lesson={number}')}"
-    see = lesson["see"]
-    return [*blocks, shown + (f" · {see['words']}: {code('?' + see['query'])}" if see else "")]
 
 
 def entry(one: dict[str, Any]) -> str:
-    see = one["see"]
     stop = "" if one["title"].endswith("?") else "."
-    return f"**{one['title']}{stop}** {text(one['text'])} {see['words']}: {code('?' + see['query'])}"
+    return f"**{one['title']}{stop}** {text(one['text'])} {code('?' + one['see']['query'])}"
 
 
 def word(one: dict[str, str]) -> str:

@@ -2,10 +2,10 @@
 
     python examples/reproduce/measure_systems.py                   # the prompts that ship with the project
     python examples/reproduce/measure_systems.py --data FOLDER     # text that the models never saw
-    python examples/reproduce/measure_systems.py --page            # only write the page anew, from the last results
 
-Writes assets/results/systems.json and the page assets/docs/systems.md, whose words are in
-systems_page.template.md. About eight minutes on two quiet cores; other work beside it shows in the numbers.
+Writes assets/results/systems.json, from which measured_page.py makes blocks of the page "Measured". About eight "
+f"minutes on
+two quiet cores; other work beside it shows in the numbers.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from typing import Any
 import torch
 from exit_peer import exit_peer_case
 from measuring import RESULTS as FOLDER
-from measuring import domains, in_turn, interval, options, save, source
-from pages import DOCS, filled, table
+from measuring import domains, in_turn, options, save, source
+from pages import table
 
 import hsd
 from hsd.bench import Case, Measurement, machine
@@ -31,7 +31,6 @@ from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
 
 RESULTS = FOLDER / "systems.json"
-PAGE = DOCS / "systems.md"
 LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the three models
 STACKS = (((0, 2), (2,)), ((1, 2), (5,)), ((0, 1, 2), (2, 3)), ((0, 1, 2), (5, 5)), ((0, 1, 2), (3, 8)))
 TOLERANCE = 0.5
@@ -39,16 +38,10 @@ Row = dict[str, Any]
 
 
 def main() -> None:
-    parser = options(__doc__, RESULTS.name)
-    parser.add_argument("--page", action="store_true", help="write the page from the results that are there")
-    given = parser.parse_args()
-    if not given.page:
-        torch.set_num_threads(1)
-        save(measured(given), given.out)
-    text = page(json.loads(given.out.read_text(encoding="utf-8")))
-    if given.out == RESULTS:
-        PAGE.write_text(text, encoding="utf-8")
-    print(text)
+    given = options(__doc__, RESULTS.name).parse_args()
+    torch.set_num_threads(1)
+    save(measured(given), given.out)
+    print("\n\n".join(made(json.loads(given.out.read_text(encoding="utf-8"))).values()))
 
 
 def measured(given: argparse.Namespace) -> dict[str, Any]:
@@ -161,35 +154,22 @@ def calls(result: Measurement, name: str) -> tuple[int, float]:
     return count, result.typical_seconds(name) * steps / count
 
 
-def page(result: dict[str, Any]) -> str:
-    """The page as Markdown."""
-    facts = {
-        "tables": "\n\n".join(domain_table(domain, rows) for domain, rows in result["systems"].items()),
-        "planned": planner_table(result["planned"]),
-        "setting": setting(result),
-        "head": f"{result['head_in_layers']:.2f}",
-        "worst": worst(result["planned"], "predicted_ms"),
-        "worst_calls": worst(result["planned"], "at_these_times_ms"),
-        "acceptance": acceptance_words(result["planned"]),
-        "outside": outside_words(result["systems"]),
+def made(result: dict[str, Any]) -> dict[str, str]:
+    """Return the blocks of the page."""
+    return {
+        "systems": f"{setting(result)}.\n\n{systems_table(result['systems'])}",
         "claims": claims(result["systems"]),
+        "planner": planner_words(result["planned"]),
     }
-    return filled("systems", facts)
 
 
-def domain_table(domain: str, rows: Sequence[Row]) -> str:
+def systems_table(by_domain: dict[str, list[Row]]) -> str:
+    """Return a row per system: tokens per target call and speed-up in each domain."""
     lines = [
-        [
-            r["case"],
-            interval(r["tokens_per_call"]),
-            f"{r['tokens_per_second']:.0f}",
-            f"{r['speedup']:.2f}",
-            *([f"{r['limit']:.2f}", f"{r['efficiency']:.2f}"] if "limit" in r else ["", ""]),
-        ]
-        for r in rows
+        [of[0]["case"], *(f"{one['tokens_per_call'][0]:.2f}, ×{one['speedup']:.2f}" for one in of)]
+        for of in list(zip(*by_domain.values(), strict=True))[1:]  # without plain decoding, which is 1
     ]
-    head = ("system", "tokens per target call", "tokens/s", "speed-up", "limit", "share of it")
-    return f"**{domain.capitalize()}**\n\n{table(head, lines)}"
+    return table(("system", *by_domain), lines)
 
 
 def error(entry: Row, expected: str = "predicted_ms") -> float:
@@ -202,42 +182,14 @@ def worst(planned: Row, expected: str) -> str:
     return f"{max(abs(error(entry, expected)) for entry in planned['stacks']):.0%}"
 
 
-def planner_table(planned: Row) -> str:
-    lines = [
-        [
-            " → ".join(f"M{place}" for place in entry["stack"]),
-            ", ".join(map(str, entry["thresholds"])),
-            f"{entry['predicted_ms']:.2f}",
-            f"{entry['passes_ms']:.2f}",
-            f"{error(entry):+.0%}",
-            f"{error(entry, 'at_these_times_ms'):+.0%}",
-            f"{entry['measured_ms']:.2f}",
-        ]
-        for entry in planned["stacks"]
-    ]
-    head = ("stack", "T", "predicted, ms", "forward passes, ms", "difference", "with this run's call times", "all, ms")
-    return table(head, lines)
-
-
-def acceptance_words(planned: Row) -> str:
-    (a, b), (c,) = planned["acceptance"]
-    costs = ", ".join(f"{cost:.2f}" for cost in planned["costs"])
+def planner_words(planned: Row) -> str:
+    """Say how far the planner's stacks came out from what it expected."""
     return (
-        f"M1 keeps {a:.0%} of M0's tokens, the target {b:.0%} of M0's and {c:.0%} of M1's, over "
-        f"{planned['positions']:,} positions; a call that reads one token takes {costs} ms"
-    )
-
-
-def outside_words(by_domain: dict[str, list[Row]]) -> str:
-    """What a step spends outside the models, in the systems with levels."""
-    rows = [r for rows in by_domain.values() for r in rows if r["options"].get("system") in ("stack", "hispec")]
-    stack = [r for r in rows if len(r["options"].get("thresholds", ())) == 2 and r["options"]["system"] == "stack"]
-    hispec = [r for r in rows if r["case"].startswith("HiSpec")]
-    ms = [r["outside_ms_per_step"] for r in stack]
-    shares = [r["outside_share"] for r in hispec]
-    return (
-        f"{min(ms):.1f} to {max(ms):.1f} ms per target step in the stack of three, and {min(shares):.0%} to "
-        f"{max(shares):.0%} of a step in HiSpec"
+        f"For {len(planned['stacks'])} stacks of the toys the forward passes came out within "
+        f"{worst(planned, 'predicted_ms')} of what the planner expected from call times measured before, and within "
+        f"{worst(planned, 'at_these_times_ms')} with those of the run: it takes every token to be kept with the same "
+        f"chance, "
+        "and in text kept tokens cluster."
     )
 
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from hsd import cli
-from hsd.bench.report import Benchmark, cells, interval, read
+from hsd.bench.report import Benchmark, cells, read
 from hsd.bench.view import as_csv, view
-from hsd.paths import RESULTS, ROOT
+from hsd.paths import RESULTS
 
 RECORDED = [RESULTS / name for name in ("bench-smollm2.jsonl", "bench.jsonl")]
 
@@ -41,29 +41,6 @@ def test_the_view_has_the_table_its_facts_and_at_most_three_charts(recorded):
     assert recorded.header["machine"]["processor"] in " ".join(shown["facts"])
     assert 1 <= len(shown["charts"]) <= 3
     assert all(set(chart) == {"title", "data", "layout"} for chart in shown["charts"])
-
-
-KINDS = {"stories": "stories", "gsm8k": "sums", "humaneval": "code", "spec_bench:qa": "questions"}
-WAYS = ("n-grams, γ=2", "tokenwise, γ=2", "hsd, γ=2", "tokenwise, γ=4", "hsd, γ=4", "hsd, γ=auto")
-
-
-@pytest.mark.parametrize(
-    ("name", "page"),
-    [
-        ("bench-smollm2", "README.md"),
-        ("bench-smollm2", "assets/docs/measured.md"),
-        ("bench-greedy", "assets/docs/measured.md"),
-    ],
-)
-def test_the_speeds_on_a_page_are_those_of_the_recorded_benchmark(name: str, page: str):
-    text = (ROOT / page).read_text(encoding="utf-8")
-    found = read(RESULTS / f"{name}.jsonl").by_kind()
-    assert set(found) == set(KINDS)
-    for kind, rows in found.items():
-        of = {row["case"]: row for row in rows}
-        speeds = [interval(of[way]["speedup_interval"]) for way in WAYS]
-        line = [KINDS[kind], f"{of['plain']['tokens_per_second']:.0f}", *speeds, f"{of['hsd, γ=2']['limit']:.2f}"]
-        assert f"| {' | '.join(line)} |" in text
 
 
 def test_a_file_brings_its_view_and_reads_as_before(tmp_path: Path, capsys):

@@ -3,7 +3,7 @@
     python -m hsd fetch smollm2
     python -m venv peers && peers/bin/pip install numpy onnx onnxruntime openvino openvino-genai llama-cpp-python
     python examples/reproduce/engines/measure.py --peers-python peers/bin/python
-    python examples/reproduce/engines_page.py
+    python examples/reproduce/measured_page.py
 
 Every round starts every engine in a process of its own, on one thread and on two, and asks all of them
 alike (turn.py):

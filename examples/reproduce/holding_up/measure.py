@@ -2,10 +2,10 @@
 
     python examples/reproduce/holding_up/measure.py                # all parts, 15 minutes; needs the dev extra
     python examples/reproduce/holding_up/measure.py abuse cancels  # some of them
-    python examples/reproduce/holding_up/measure.py --page         # only the page, from what was measured
+    python examples/reproduce/holding_up/measure.py --page         # only its blocks of the page
 
 Each part starts an app of its own. Results go to assets/results/holding_up.json, part by part, and from there into
-assets/docs/holding_up.md. Everything is sent to this machine only.
+assets/docs/deploy.md. Everything is sent to this machine only.
 """
 
 from __future__ import annotations
@@ -21,10 +21,12 @@ from importlib.metadata import version
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from abuse import abuse
 from faults import cancels, kills, own_models, places, traces
 from load import load
+from pages import DOCS, prose, write
 from visitor import ROOT, Values
 
 from hsd import load_pair
@@ -32,7 +34,7 @@ from hsd.models.loading import fetch
 from hsd.models.timing import machine
 
 RESULTS = ROOT / "assets" / "results" / "holding_up.json"
-PAGE = ROOT / "assets" / "docs" / "holding_up.md"
+PAGE = DOCS / "deploy.md"
 
 
 def main() -> int:
@@ -68,47 +70,38 @@ def main() -> int:
         known[name] = {**found, "made": {**here, "date": time.strftime("%Y-%m-%d")}}
         RESULTS.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         print(json.dumps({name: found}, indent=1, ensure_ascii=False), flush=True)
-    PAGE.write_text(page(json.loads(RESULTS.read_text(encoding="utf-8"))), encoding="utf-8")
-    print(f"written: {PAGE}")
+    write(PAGE, blocks(json.loads(RESULTS.read_text(encoding="utf-8"))))
     return 0
 
 
-def page(found: Values) -> str:
-    """The page "Holding up", from the results."""
+def blocks(found: Values) -> dict[str, str]:
+    """Return the blocks of the page "Deploy", from the results."""
     held, bad, made = found["load"], found["abuse"], found["load"]["made"]
-    facts = {
-        **{key: value for key, value in held.items() if not isinstance(value, dict)},
-        "memory_change": f"{held['memory_after'] / held['memory_before'] - 1:+.1%}",
-        "refusals": sum(held["refused"].values()),
-        "fewest": held["runs_of_a_client"][0],
-        "most": held["runs_of_a_client"][1],
-        "calls": bad["calls"],
-        "statuses": ", ".join(f"{count:,} × {status}" for status, count in bad["by_status"].items()),
-        "bad_failures": bad["failures"],
-        "cancels": found["cancels"]["cancels"],
-        "cancelled": ", ".join(f"{how} ({count})" for how, count in found["cancels"]["ended"].items()),
-        "slowest": found["cancels"]["slowest_seconds"],
-        "kills": found["kills"]["kills"],
-        "gone": found["kills"]["a_run_of_before"],
-        "said": "\n".join(
-            f"| {place} | {what.replace('_', ' ')} | {words} |"
-            for place, parts in found["places"].items()
-            if isinstance(parts, dict)
-            for what, words in parts.items()
-            if what in ("fetch", "app_with_that_temporary_folder")
-        ),
-        "traces": _timed(found["traces"]["traces"]),
-        "models": _timed(found["models"]["models"]),
-        "tracebacks": sum(part.get("tracebacks", 0) for part in found.values()),
-        "setting": f"{made['processor']}, {made['cores']} cores, load {made['load']} before the first part, "
-        f"Python {made['python']}, torch {made['torch']}, Gradio {made['gradio']}; {made['date']}",
-    }
-    return Path(__file__).with_name("page.template.md").read_text(encoding="utf-8").format_map(facts)
-
-
-def _timed(answers: Values) -> str:
-    rows = (f"| {name} | {told['answer']} | {told['seconds']:.2f} |" for name, told in answers.items())
-    return "\n".join(rows)
+    fewest, most = held["runs_of_a_client"]
+    statuses = ", ".join(f"{count:,} × {status}" for status, count in bad["by_status"].items())
+    tracebacks = sum(part.get("tracebacks", 0) for part in found.values())
+    load = (
+        f"{held['clients']} clients for {held['minutes']:.0f} minutes without a pause, {held['browsers']} of them "
+        f"browsers "
+        f"({made['processor']}, {made['cores']} cores, load {made['load']} before; {made['date']}): {held['runs']} "
+        f"runs to "
+        f"their end, {fewest} to {most} of a client; {held['waited_median']:.1f} s of waiting for the model in the "
+        f"median, "
+        f"{held['waited_most']:.1f} at most; {sum(held['refused'].values())} refusals with the seconds after which "
+        f"to try "
+        f"again; memory {held['memory_before']:.0f} MB, then {held['memory_after']:.0f}; failures without an "
+        f"explanation: "
+        f"{held['failures']}."
+    )
+    faults = (
+        f"{bad['calls']} random and hostile requests: {statuses}; without an answer in one line, or with a status of "
+        f"500: "
+        f"{bad['failures']}. {found['cancels']['cancels']} runs cancelled, the slowest in "
+        f"{found['cancels']['slowest_seconds']:.2f} s, no step that had been shown lost. The process killed "
+        f"{found['kills']['kills']} times in the middle of a run; it starts and runs each time. Tracebacks in the log: "
+        f"{tracebacks}."
+    )
+    return {"load": prose(load), "faults": prose(faults)}
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-"""The pages about conformance say what their script computes, and the adapters in examples are what they claim."""
+"""The page "Verify" says what its script found, and the adapters in examples are what they claim."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
 from types import ModuleType
 
 import pytest
 from example_script import example_script
+from pages import blocks
 from printed import differing, stands
 
 from hsd.conform import conform, load_adapter
@@ -15,19 +17,18 @@ from hsd.paths import ROOT
 ADAPTERS = sorted((ROOT / "examples" / "conform").glob("*.py"))
 OPENVINO = ("openvino", "openvino_tokenizers", "openvino_genai")
 ONNXRUNTIME = ("onnx", "onnxruntime", "onnxruntime_genai")
-PAGES = {name: (ROOT / "assets" / "docs" / f"{name}.md") for name in ("conformance", "random_numbers")}
 CALLS = r"[\d,]+ calls"  # a bisection ends where rounding says so
 
 
 def skip_without(*needed: str) -> None:
     found = {name: importlib.util.find_spec(name) for name in needed}
     if missing := [name for name, spec in found.items() if spec is None or spec.origin is None]:  # a folder of tests
-        pytest.skip(f"{', '.join(missing)} not here: the command in examples/reproduce/conformance_page.py installs it")
+        pytest.skip(f"{', '.join(missing)} not here: the command in examples/reproduce/verify_page.py installs it")
 
 
 @pytest.fixture(scope="module")
 def script() -> ModuleType:
-    return example_script("reproduce/conformance_page")
+    return example_script("reproduce/verify_page")
 
 
 def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
@@ -37,22 +38,17 @@ def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
     assert max(length[name] for name in script.SPEAKERS) < 60, "these build their models as well"
 
 
-def test_a_wrong_verifier_is_answered_as_the_page_says(script: ModuleType):
-    assert stands(script.answer("wrong_block", "--quick"), PAGES["conformance"].read_text(encoding="utf-8"), CALLS)
+def test_the_page_says_what_was_found_of_each_client(script: ModuleType):
+    found, printed = json.loads(script.FILE.read_text(encoding="utf-8")), blocks(script.PAGE)
+    for name, made in script.judged(found).items():
+        assert differing(made, printed[name], CALLS) == [], "run: python examples/reproduce/verify_page.py"
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["tokenwise", "block", "hsd", "wrong_block", "typical", "coupled"])
 def test_verifiers_from_scratch_are_found_to_be_what_the_page_says(script: ModuleType, name: str):
-    page = PAGES["conformance"].read_text(encoding="utf-8")
-    row = script.clients_table({name: script.client(name)}).splitlines()[-1]
-    assert stands(row, page)
-
-
-@pytest.mark.slow
-def test_the_answer_of_the_whole_battery_is_as_printed(script: ModuleType):
-    page, answer = PAGES["conformance"].read_text(encoding="utf-8"), script.answer("tokenwise")
-    assert [line for line in answer.splitlines() if not stands(line, page, CALLS)] == []
+    row = f"| {' | '.join(script.client_row(name, script.client(name)))} |"
+    assert stands(row, blocks(script.PAGE)["clients"])
 
 
 @pytest.mark.long
@@ -106,11 +102,7 @@ def test_onnxruntime_samples_the_target_with_a_draft_model_and_without(name: str
 
 
 @pytest.mark.slow
-def test_both_pages_are_what_the_script_writes(script: ModuleType):
-    skip_without("vllm", "triton", *OPENVINO, *ONNXRUNTIME)
-    for versions in (script.versions(*script.CLIENT_PACKAGES), script.versions(*script.SPEAKER_PACKAGES)):
-        if versions not in PAGES["conformance"].read_text(encoding="utf-8"):
-            pytest.skip(f"the page was written with other versions than {versions}")
-    for name, facts in (("conformance", script.conformance()), ("random_numbers", script.keyings())):
-        template = (ROOT / "examples" / "reproduce" / f"{name}_page.template.md").read_text(encoding="utf-8")
-        assert differing(template.format_map(facts), PAGES[name].read_text(encoding="utf-8"), CALLS) == []
+def test_what_the_page_says_of_random_numbers_is_computed(script: ModuleType):
+    printed = blocks(script.PAGE)
+    for name, made in script.keyings().items():
+        assert differing(made, printed[name]) == []

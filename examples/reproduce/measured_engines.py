@@ -1,7 +1,6 @@
-"""Write the page "One model, several engines" from what was measured: python examples/reproduce/engines_page.py
+"""Several engines on one model, as blocks of the page "Measured"; which sentences are said follows from the numbers.
 
-Reads assets/results/engines.json (engines/measure.py). The words are in engines_page.template.md and below; which of
-them are said follows from the numbers.
+Reads assets/results/engines.json (engines/measure.py).
 """
 
 from __future__ import annotations
@@ -10,34 +9,58 @@ import json
 from typing import Any
 
 from measuring import RESULTS, interval
-from pages import DOCS, filled, table, write
+from pages import table
 
-PAGE = DOCS / "engines.md"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PLACES = {"native": "by the library", "wasm, Chromium": "in the browser"}
+PEER = "llama.cpp"
 Case = dict[str, Any]
 
 
-def main() -> None:
-    write(PAGE, page(json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))))
+def results() -> dict[str, Any]:
+    """Return what was measured."""
+    return json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))
 
 
-def page(found: dict[str, Any]) -> str:
-    """The page as Markdown."""
+def made(found: dict[str, Any]) -> dict[str, str]:
+    """Return the blocks of the page."""
     cases = found["engines"]
-    facts = {
-        "setting": setting(found),
-        "speed": speed(cases),
+    words = [f"{i}. {sentence}" for i, sentence in enumerate(sentences(cases), 1)]
+    return {
+        "engines": f"{setting(found)}\n\n{speed(cases)}",
         "passes": passes(cases),
         "sizes": sizes(cases),
-        "torch_too": "that includes torch, which judges",
-        "rows": found["asked"]["rows"],
-        "same": same(cases),
-        "words": "\n".join(f"{i}. {sentence}" for i, sentence in enumerate(sentences(cases), 1)),
-        "missing": missing(found["missing"]),
+        "engines_words": "\n".join(words) + f"\n\n{missing(found['missing'])}",
     }
-    return filled("engines", facts).rstrip() + "\n"
+
+
+def readme(found: dict[str, Any]) -> str:
+    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project."""
+    ours, peers = ({c["threads"]: c for c in found["engines"] if c["engine"] == name} for name in ("native", PEER))
+    best = {count: case["speed"]["plain"][0] for count, case in ours.items()}
+    ways = {"plain": "plain", "HSD, γ = 1": "hsd 1", "HSD, γ = 2": "hsd 2", "HSD, γ = auto": "hsd auto"}
+    rows = [
+        [f"{PEER}, plain", *cells({count: case["speed"]["plain"] for count, case in peers.items()}, best)],
+        *(
+            [f"this project, {name}", *cells({n: case["speed"][way] for n, case in ours.items()}, best)]
+            for name, way in ways.items()
+        ),
+    ]
+    machine, asked = found["machine"], found["asked"]
+    low, high = min(machine["load"]), max(machine["load"])
+    times = ours[2]["speed"]["hsd 1"][0] / peers[2]["speed"]["plain"][0]
+    return (
+        f"SmolLM2-135M-Instruct on a CPU: {machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g}; "
+        f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in turn. Tokens a second, "
+        f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that this project has.\n\n"
+        + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
+        + f"\n\nOn two threads HSD is {times:.1f} times as fast as llama.cpp."
+    )
+
+
+def cells(speeds: dict[int, list[float]], best: dict[int, float]) -> list[str]:
+    return [f"{interval(values, '.0f')}, ×{values[0] / best[count]:.2f}" for count, values in speeds.items()]
 
 
 def setting(found: dict[str, Any]) -> str:
@@ -65,61 +88,48 @@ def speed(cases: list[Case]) -> str:
     ways = [way for way in cases[0]["speed"] if way != "plain"] if cases else []
     lines = [
         [
-            case["engine"],
-            str(case["threads"]),
+            name(case),
             interval(case["speed"]["plain"], ".0f"),
             *(f"{case['speed'][way][0]:.0f}, ×{case['times_plain'][way][0]:.2f}" if way in case["speed"] else ""
               for way in ways),
-            case["precision"],
         ]
         for case in cases
     ]  # fmt: skip
-    head = ["engine", "threads", "plain", *(f"HSD γ = {way.split()[-1]}" for way in ways), "precision"]
+    head = ["engine", "plain", *(f"HSD γ = {way.split()[-1]}" for way in ways)]
     return table(head, lines)
 
 
 def passes(cases: list[Case]) -> str:
-    widths = list(cases[0]["ratios"]) if cases else []
+    widths = ("2", "3", "4", "8")
     lines = [
-        [case["engine"], str(case["threads"]), interval(case["passes"]["1"], ".1f")]
-        + [interval(case["ratios"][width]) for width in widths]
+        [name(case), interval(case["passes"]["1"], ".1f"), *(f"{case['ratios'][width][0]:.2f}" for width in widths)]
         for case in cases
     ]
-    return table(["engine", "threads", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
+    return table(["engine", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
 
 
 def sizes(cases: list[Case]) -> str:
-    lines = [
-        [
-            case["engine"],
-            str(case["threads"]),
-            interval(case["ready"], ".1f"),
-            f"{case['memory_mb'][0]:.0f}" if case["memory_mb"] else "not told",
-            f"{case['model_mb']:.0f}",
-            f"{case['library_mb']:.0f}" if case["library_mb"] else "the browser",
-        ]
-        for case in cases
-    ]
-    return table(["engine", "threads", "ready, s", "memory, MB", "model, MB", "library, MB"], lines)
-
-
-def same(cases: list[Case]) -> str:
+    """Return the table of what an engine needs, and how far its probabilities are from torch's."""
     lines = [
         [
             name(case),
+            interval(case["ready"], ".1f"),
+            f"{case['memory_mb'][0]:.0f}" if case["memory_mb"] else "not told",
+            f"{case['model_mb']:.0f}",
             "{} of {}".format(*case["likeliest"]) if "likeliest" in case else "not asked",
             f"{case['kl']:.1e}" if "kl" in case else "not asked",
-            ", ".join(case["same_bits"]) or "none",
         ]
         for case in cases
+        if case["threads"] == 1
     ]
-    return table(["engine", "likeliest token as torch's", "KL", "the same bits as"], lines)
+    head = ["engine", "ready, s", "memory, MB", "model, MB", "likeliest token as torch's", "KL from torch, nats"]
+    return table(head, lines)
 
 
 def sentences(cases: list[Case]) -> list[str]:
     """Return the page's sentences: the fastest engine, where drafts pay, start-up, memory, differing models."""
     alike = [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
-    return [sentence for make in (fastest, beside, paying, frugal, another) if (sentence := make(cases, alike))]
+    return [sentence for make in (fastest, beside, paying, another) if (sentence := make(cases, alike))]
 
 
 def share(case: Case) -> float:
@@ -173,31 +183,13 @@ def paying(cases: list[Case], _: list[Case]) -> str:
         way = max(case["times_plain"], key=lambda way: case["times_plain"][way][0])
         value, least, most = case["times_plain"][way]
         word = "pays" if least > 1 else "does not pay" if most < 1 else "is level"
-        at = f"×{value:.2f} at its best, γ = {way.split()[-1]}"
-        groups[word].append(f"by {name(case)} ({at}, where three tokens cost {case['ratios']['3'][0]:.2f} passes)")
+        at = f"×{value:.2f} at γ = {way.split()[-1]}"
+        groups[word].append(f"by {name(case)} ({at})")
     told = [f"HSD {word} {'; '.join(these)}" for word, these in groups.items() if these]
     return (
-        f"{'. '.join(told)}: a draft is free only as far as a pass over several tokens costs what a pass over one "
-        "does, which is so where a pass waits for the weights, and not where it is bound by arithmetic."
+        f"{'. '.join(told)}: a draft is free as far as a pass over several tokens costs what a pass over one does."
         if told
         else ""
-    )
-
-
-def frugal(_: list[Case], alike: list[Case]) -> str:
-    """Name the engine that is ready first and the one that needs least memory."""
-    known = [case for case in alike if case["memory_mb"]]
-    if not known:
-        return ""
-    soon, small = min(alike, key=lambda case: case["ready"][0]), min(known, key=lambda case: case["memory_mb"][0])
-    tail = [
-        f"{case['engine']} takes {case['ready'][0]:.1f} s and {case['memory_mb'][0] / 1e3:.1f} GB"
-        for case in known
-        if case["engine"].startswith(OURS) and case["threads"] == 1
-    ]
-    return _sentence(
-        f"{soon['engine']} is ready first, after {soon['ready'][0]:.1f} s, and {small['engine']} needs the least "
-        f"memory, {small['memory_mb'][0]:.0f} MB; {', '.join(tail)}"
     )
 
 
@@ -219,13 +211,11 @@ def another(cases: list[Case], alike: list[Case]) -> str:
 
 
 def missing(why: dict[str, str]) -> str:
-    told = [f"Not measured: {engine} ({line})." for engine, line in why.items()]
-    return "\n".join(told)
+    return " ".join(
+        f"Not measured: {'; '.join(engine for engine, one in why.items() if one == line)} ({line})."
+        for line in dict.fromkeys(why.values())
+    )
 
 
 def _sentence(words: str) -> str:
     return f"{words[0].upper()}{words[1:]}."
-
-
-if __name__ == "__main__":
-    main()

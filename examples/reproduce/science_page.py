@@ -1,14 +1,13 @@
-"""Write the page "What is true of these rules": every number on it comes out of the exact audit while it is written.
+"""Write the blocks of the page "What is true": exact audits, made while it is written, and what trees of a head keep.
 
-    python examples/reproduce/rules_page.py [--out FILE]    # default assets/docs/rules.md; takes about a minute
+    python examples/reproduce/science_page.py    # assets/docs/science.md; takes about a minute
 
-The words are in rules_page.template.md. The worked step is the most telling one of the recorded run `four-drafts`; the
-table of measured block efficiencies is read from assets/results/trees.json.
+The two tables about a head's trees are read from assets/results/smollm2.json (measure_smollm2.py, parts `kept` and
+`groups`).
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import statistics
@@ -20,13 +19,13 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pages import DOCS, filled, table, write
+from measuring import interval
+from pages import DOCS, prose, table, write
 from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd import load_pair, run
-from hsd.app.presets import definitions, recorded, telling_step
 from hsd.audit import (
     TableModels,
     audit_rules,
@@ -40,47 +39,44 @@ from hsd.audit import (
 from hsd.audit.chains import finding
 from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, regular_shape, tree_output_law
 from hsd.bench.prompts import shipped
+from hsd.draft import LAYOUTS
 from hsd.paths import RESULTS
-from hsd.rules import RULES, TREE_RULES, Fuzzy, TreeRule, fuzzy_rule
+from hsd.rules import RULES, TREE_RULES, VANILLA, Fuzzy, TreeRule, fuzzy_rule
 from hsd.rules.fuzzy import relative_entropy
 from hsd.rules.rejection import top_down
-from hsd.trace import Change, Decision, Grounds, Step
 
+PAGE = DOCS / "science.md"
 CHAIN_PAIRS, TREE_PAIRS, SAME_DRAFTS = 40, 20, 1_500
 TOY = ([1 / 3, 2 / 3], [2 / 3, 1 / 3])
 
 Values = dict[str, list[float]]
+Row = dict[str, Any]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=DOCS / "rules.md")
-    out: Path = parser.parse_args().out
     torch.set_num_threads(1)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write(out, page())
+    write(PAGE, made())
     return 0
 
 
-def page() -> str:
-    """The whole page as Markdown."""
-    facts = (
-        chains()
-        | toy()
-        | same_law()
-        | fuzzy()
-        | relaxed()
-        | coupled()
-        | certain()
-        | trees()
-        | chosen_trees()
-        | on_text()
-        | by_hand()
+def made() -> dict[str, str]:
+    """Return the blocks of the page."""
+    parts = (
+        chains(),
+        toy(),
+        same_law(),
+        fuzzy(),
+        relaxed(),
+        coupled(),
+        certain(),
+        trees(),
+        chosen_trees(),
+        of_a_head(),
     )
-    return filled("rules", facts)
+    return {name: prose(text) for part in parts for name, text in part.items()}
 
 
-def judged_row(name: str, kept: list[float], distance: list[float]) -> list[str]:
+def judged(name: str, kept: list[float], distance: list[float]) -> list[str]:
     worst = max(distance)
     return [name, f"{statistics.mean(kept):.4f}", f"{worst:.1e}", "yes" if worst < 1e-12 else "**no**"]
 
@@ -100,25 +96,24 @@ def chains() -> dict[str, str]:
         for name, found in audit_rules(models).items():
             kept[name].append(found["expected_accepted"])
             distance[name].append(found["total_variation"])
-    rows = [judged_row(f"`{name}`", kept[name], distance[name]) for name in RULES]
+    rows = [judged(f"`{name}`", kept[name], distance[name]) for name in RULES]
     rows.append(["ideal, Σ min(p(X), q(X))", f"{statistics.mean(ideal):.4f}", "", ""])
     ahead, more = gaps(kept, "hsd", "tokenwise"), gaps(kept, "hsd-released", "hsd")
     off = distance["hsd-released"]
+    gap = max(abs(a - b) for a, b in zip(kept["naive-hsd"], ideal, strict=True))
     return {
-        "chain_pairs": str(CHAIN_PAIRS),
-        "chain_table": table(JUDGED, rows),
-        "hsd_ahead": str(sum(gap > 1e-12 for gap in ahead)),
-        "hsd_least": f"{min(ahead):.3f}",
-        "hsd_most": f"{max(ahead):.3f}",
-        "released_least": f"{min(off):.4f}",
-        "released_most": f"{max(off):.3f}",
-        "released_median": f"{statistics.median(off):.3f}",
-        "released_more": f"{statistics.mean(more):.3f}",
-        **{
-            f"{short}_mean": f"{statistics.mean(kept[name]):.4f}"
-            for short, name in (("race", "coupled"), ("compare", "agreement"), ("token", "tokenwise"), ("hsd", "hsd"))
-        },
-        "naive_gap": f"{max(abs(a - b) for a, b in zip(kept['naive-hsd'], ideal, strict=True)):.0e}",
+        "chains": table(JUDGED, rows),
+        "lossless": f"On {CHAIN_PAIRS} random pairs of models (three tokens, γ = 3) the largest total variation of the "
+        f"text from the target's law is {max(distance['hsd']):.1e}.",
+        "ahead": f"HSD keeps more than the classic rule on {sum(one > 1e-12 for one in ahead)} of {CHAIN_PAIRS} "
+        f"pairs, by "
+        f"{min(ahead):.3f} to {max(ahead):.3f} tokens on average over drafts. On a single draft the classic rule can "
+        f"be "
+        "ahead.",
+        "released": f"On the same pairs its text is off by a total variation of {min(off):.4f} to {max(off):.3f} "
+        f"(median "
+        f"{statistics.median(off):.3f}), and it keeps {statistics.mean(more):.3f} tokens more per step than HSD.",
+        "naive": f"It keeps the ideal number of tokens, Σ min(p(X), q(X)) over all prefixes X (to {gap:.0e}).",
     }
 
 
@@ -134,7 +129,7 @@ def toy() -> dict[str, str]:
         off, calls = found["hsd-released"]["total_variation"], extra_calls(gamma)
         exact = [str(gamma), kept["tokenwise"], kept["hsd"]]
         rows.append([*exact, f"{kept['hsd-released']} ({off:.3f})", f"{kept['naive-hsd']} ({calls:.3f})"])
-    return {"toy_table": table(("γ", "token-wise", "block = HSD", "HSD as released", "naive HSD = ideal"), rows)}
+    return {"toy": table(("γ", "token-wise", "block = HSD", "HSD as released", "naive HSD = ideal"), rows)}
 
 
 def extra_calls(gamma: int) -> float:
@@ -155,7 +150,9 @@ def same_law() -> dict[str, str]:
         block = RULES["blockwise"].law(p, q, tokens)
         stop, weights = paper_hsd(p, q, tokens)
         worst = max(worst, float((block.stop - stop).abs().max()), float((block.a - weights).abs().max()))
-    return {"same_drafts": f"{SAME_DRAFTS:,}", "same_worst": f"{worst:.0e}"}
+    words = f"On {SAME_DRAFTS:,} random drafts (γ up to 8, up to 12 tokens) every chance to keep t tokens and every "
+    "weight of a"
+    return {"same": f"{words} residual agrees to {worst:.0e}."}
 
 
 def random_drafts() -> Iterator[tuple[Tensor, Tensor, Tensor]]:
@@ -207,14 +204,14 @@ def fuzzy() -> dict[str, str]:
         distance.append(total_variation(found["exact"][0], truth))
     shares = [kl / (config.tolerance * number) for kl, number in zip(spent, kept["first"], strict=True)]
     return {
-        "fuzzy_tolerance": str(config.tolerance),
-        "fuzzy_least": f"{min(spent):.3f}",
-        "fuzzy_most": f"{max(spent):.3f}",
-        "fuzzy_median": f"{statistics.median(spent):.3f}",
-        "fuzzy_share": f"{max(shares):.2f}",
-        "fuzzy_more": f"{statistics.mean(gaps(kept, 'first', 'tokenwise')):.3f}",
-        "fuzzy_only": f"{statistics.mean(kept['only']):.4f}",
-        "fuzzy_exact": f"{max(distance):.0e}",
+        "fuzzy": f"`fuzzy` in the table: KL(q‖p), T = {config.tolerance}, the exact test first. KL(text‖target) is "
+        f"{min(spent):.3f} to {max(spent):.3f} nats on the {CHAIN_PAIRS} pairs, at most {max(shares):.2f} of the "
+        f"bound; "
+        f"{statistics.mean(gaps(kept, 'first', 'tokenwise')):.3f} tokens more per step than token-wise. In the "
+        f"paper's own "
+        f"form, where the first D above T ends the draft, it keeps {statistics.mean(kept['only']):.4f}. With T below "
+        f"0 it "
+        f"is the token-wise rule (total variation {max(distance):.0e})."
     }
 
 
@@ -237,8 +234,8 @@ def relaxed() -> dict[str, str]:
             off = [total_variation(output, truth) for (output, _), truth in found]
             kept = [number for (_, number), _ in found]
             middle = "0" if max(off) < 1e-12 else f"{statistics.median(off):.3f}"
-            rows.append([f"`{name}`, {knob.sign} = {number:g}", *judged_row("", kept, off)[1:3], middle])
-    return {"relaxed_table": table(("rule", "E[kept]", "largest total variation", "median"), rows)}
+            rows.append([f"`{name}`, {knob.sign} = {number:g}", *judged("", kept, off)[1:3], middle])
+    return {"relaxed": table(("rule", "E[kept]", "largest total variation", "median"), rows)}
 
 
 COUPLED = ([0.2, 0.5, 0.3], [0.1, 0.7, 0.2])
@@ -254,16 +251,14 @@ def coupled() -> dict[str, str]:
         for step in run(load_pair("tiny"), prompt, rule="coupled", seed=seed, **how).steps:
             for name in TOLD if step.drafted == how["gamma"] else ():
                 kept[name].append(step.expected_kept[name])
+    on_text = ", ".join(f"{words} {statistics.mean(kept[name]):.2f}" for name, words in TOLD.items())
     return {
-        "race_p": ", ".join(map(str, p)),
-        "race_q": ", ".join(map(str, q)),
-        "race_kept": f"{found['coupled']['expected_accepted']:.4f}",
-        "race_best": f"{sum(map(min, p, q)):.4f}",
-        "race_compare": f"{found['agreement']['expected_accepted']:.4f}",
-        "race_texts": str(len(prompts)),
-        "race_gamma": str(how["gamma"]),
-        "race_temperature": f"{how['temperature']:g}",
-        "race_on_text": ", ".join(f"{words} {statistics.mean(kept[name]):.2f}" for name, words in TOLD.items()),
+        "coupled": f"For p = ({', '.join(map(str, p))}) and q = ({', '.join(map(str, q))}) it keeps "
+        f"{found['coupled']['expected_accepted']:.4f} of one position, where no rule can keep more than "
+        f"{sum(map(min, p, q)):.4f} and sample and compare keeps {found['agreement']['expected_accepted']:.4f}. On "
+        f"drafts "
+        f"of the toy pair ({len(prompts)} stories, γ = {how['gamma']}, T = {how['temperature']:g}, over all coins): "
+        f"{on_text}."
     }
 
 
@@ -278,7 +273,9 @@ def certain() -> dict[str, str]:
         q = torch.nn.functional.one_hot(tokens, vocab).double()
         stops = torch.stack([rule.law(p, q, tokens).stop for rule in lossless])
         worst = max(worst, float((stops - stops[0]).abs().max()))
-    return {"certain_drafts": f"{SAME_DRAFTS:,}", "certain_rules": str(len(lossless)), "certain_worst": f"{worst:.0e}"}
+    words = f"On {SAME_DRAFTS:,} random drafts the laws of the {len(lossless)} lossless rules for one draft agree to "
+    f"{worst:.0e}."
+    return {"certain": words}
 
 
 # Several drafts
@@ -292,24 +289,42 @@ def trees() -> dict[str, str]:
         for name, row in found.items():
             kept[name].append(row["expected_accepted"])
             distance[name].append(row["total_variation"])
-    rows = [judged_row(name, kept[name], distance[name]) for name in kept]
-    versus = {
-        "hsd_tokenwise_paths": ("recursive-hsd, paths", "recursive-tokenwise, paths"),
-        "traversal_topdown_independent": ("traversal, full, independent", "top-down, full, independent"),
-        "traversal_topdown_distinct": ("traversal, full, distinct", "top-down, full, distinct"),
-        "traversal_hsd_paths": ("traversal, paths", "recursive-hsd, paths"),
-        "traversal_hsd_comb": ("traversal, comb", "recursive-hsd, comb"),
-        "block_hsd_paths": ("recursive-blockwise, paths", "recursive-hsd, paths"),
+    layouts = list(dict.fromkeys(name.partition(", ")[2] for name in kept))
+    rules = list(dict.fromkeys(name.partition(", ")[0] for name in kept))
+    rows = [
+        [
+            f"`{rule}`",
+            *(f"{statistics.mean(kept[one]):.4f}" if (one := f"{rule}, {to}") in kept else "" for to in layouts),
+        ]
+        for rule in rules
+    ]
+    exact = [max(off) for name, off in distance.items() if not name.startswith("fuzzy")]
+    lossy = [max(off) for name, off in distance.items() if name.startswith("fuzzy")]
+    words = [f"{first} {more_and_less(gaps(kept, *pair))}" for first, pair in VERSUS.items()]
+    return {
+        "trees": table(("rule", *layouts), rows),
+        "tree_words": f"The largest total variation of a lossless rule is {max(exact):.1e}, of `fuzzy` "
+        f"{max(lossy):.2f}. Pair "
+        f"by pair, of {TREE_PAIRS}:\n\n" + "\n".join(f"- {line}." for line in words),
     }
-    found = {name: more_and_less(gaps(kept, *pair)) for name, pair in versus.items()}
-    return {"tree_pairs": str(TREE_PAIRS), "tree_table": table(("rule, layout", *JUDGED[1:]), rows), **found}
+
+
+VERSUS = {
+    "HSD, draft after draft, keeps beside token-wise, on paths": ("recursive-hsd, paths", "recursive-tokenwise, paths"),
+    "With block verification in its place it keeps": ("recursive-blockwise, paths", "recursive-hsd, paths"),
+    "Traversal keeps beside HSD, draft after draft, on paths": ("traversal, paths", "recursive-hsd, paths"),
+    "The same on combs": ("traversal, comb", "recursive-hsd, comb"),
+    "Traversal keeps beside top-down rejection, on full trees with independent siblings": (
+        "traversal, full, independent",
+        "top-down, full, independent",
+    ),
+    "Traversal keeps beside HSD on mixed groups": ("traversal, full, mixed", "recursive-hsd, full, mixed"),
+}
 
 
 def more_and_less(differences: list[float]) -> str:
     more, less = sum(d > 1e-12 for d in differences), sum(d < -1e-12 for d in differences)
-    if not more and not less:
-        return f"exactly the same on all {len(differences)}"
-    return f"more on {more} and less on {less} of {len(differences)} pairs"
+    return f"more on {more} and less on {less}" if more or less else "exactly as much on all"
 
 
 def chosen_trees() -> dict[str, str]:
@@ -328,10 +343,11 @@ def chosen_trees() -> dict[str, str]:
         best = right["expected_accepted"]
         gap = max(gap, abs(best - reach(models, shape)))
     return {
-        "chosen_gap": f"{gap:.0e}",
-        "softmax_least": f"{min(off):.2f}",
-        "softmax_most": f"{max(off):.2f}",
-        "softmax_median": f"{statistics.median(off):.2f}",
+        "chosen": f"`one-hot` reaches that sum (to {gap:.0e}, {TREE_PAIRS} pairs, full trees of depth 2). Testing "
+        f"such a "
+        f"tree with the draft's softmax as q, as if it had been drawn, is off by {min(off):.2f} to {max(off):.2f} "
+        f"(median "
+        f"{statistics.median(off):.2f})."
     }
 
 
@@ -343,119 +359,111 @@ def reach(models: TableModels, shape: Shape) -> float:
     return sum(models.joint(models.target, tree.path(node)) for node in nodes)
 
 
-def on_text() -> dict[str, str]:
-    """Block efficiencies on text, from the benchmark's own file."""
-    result = json.loads((RESULTS / "trees.json").read_text(encoding="utf-8"))
-    cases, machine, setting = result["cases"], result["machine"], result["setting"]
-    domains = list(next(iter(cases.values())))
-    rows = []
-    for name, found in cases.items():
-        cells = ["{:.2f} ({:.2f}–{:.2f})".format(*found[d]["tokens_per_target_call"]) for d in domains]
-        rows.append([name, *cells, f"{step_ms(found):.1f}"])
+# Trees of a head
+
+
+SAMPLED = {"recursive-hsd": "HSD, draft after draft", "traversal": "traversal"}
+GROUPED = {
+    "mixed, top-down": "mixed, top-down",
+    "mixed, recursive-hsd": "mixed, HSD draft after draft",
+    "mixed, traversal": "mixed, traversal",
+    "drawn, traversal": "drawn, traversal",
+}
+
+
+def of_a_head() -> dict[str, str]:
+    """What trees of the real model's head keep: drawn ones by each rule, and mixed ones beside chosen ones."""
+    found = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
+    rows, machine = found["kept"], found["machine"]["kept"]
+    where = (
+        f"{rows[0]['count']} prompts of {rows[0]['new_tokens']} tokens per kind, T = {rows[0]['T']:g}, "
+        f"{machine['processor']}, load {machine['load']}"
+    )
     return {
-        "text_table": table(["case", *domains, "ms per step"], rows),
-        "text_verdict": verdict(cases, domains),
-        "text_prompts": result["prompts"],
-        "text_gamma": str(setting["gamma"]),
-        "text_temperature": f"{setting['temperature']:g}",
-        "text_count": str(setting["prompts"]),
-        "text_repetitions": str(result["repetitions"]),
-        **{f"text_{name}": str(machine[name]) for name in ("cores", "load", "dtype", "torch")},
+        "drawn": f"{kept(rows)}\n\n({where}; by the head before the present one.) {real(rows)} {grown_words(rows)}",
+        "mixed": groups(found["groups"]) if "groups" in found else "On the real model this is not measured yet.",
     }
 
 
-def step_ms(found: dict[str, Any]) -> float:
-    return statistics.mean(row["ms_per_step"] for row in found.values())
+def kept(rows: list[Row]) -> str:
+    lines = [
+        [
+            f"{row['domain']}, {row['tokens']}",
+            interval(row["top-down"]),
+            *(_signed(row[f"{rule} more"]) for rule in SAMPLED),
+            interval(row["grown"]),
+        ]
+        for row in rows
+    ]
+    more = (f"{words}: more" for words in SAMPLED.values())
+    return table(["text, tokens of a tree", "top-down keeps", *more, "chosen, as many: Σ p(path)"], lines)
 
 
-def verdict(cases: dict[str, Any], domains: list[str]) -> str:
-    """What several drafts bring, and what they cost, in one sentence each."""
-    one, four = cases["HSD, one draft"], cases["HSD, 4 drafts"]
-    gains = [four[d]["tokens_per_target_call"][0] / one[d]["tokens_per_target_call"][0] - 1 for d in domains]
-    cost = step_ms(four) / step_ms(one)
-    brings = "more than" if min(gains) + 1 > cost else "less than"
+def _signed(values: list[float]) -> str:
+    value, low, high = values
+    return f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
+
+
+def real(rows: list[Row]) -> str:
+    """Which gains over top-down rejection, as shares of all tokens per pass, are more than the prompts' scatter."""
+    before, found = VANILLA[LAYOUTS["distinct-comb"].siblings], []
+    for rule, words in SAMPLED.items():
+        shares = [row[f"{rule} more"][0] / (1 + row[before][0]) for row in rows]
+        clear = sum(low > 0 or high < 0 for _, low, high in (row[f"{rule} more"] for row in rows))
+        found.append(
+            f"{words[0].upper()}{words[1:]}: {min(shares):+.1%} to {max(shares):+.1%} tokens per pass, beyond the "
+            f"scatter "
+            f"of prompts in {clear} of {len(rows)} rows."
+        )
+    return " ".join(found)
+
+
+def grown_words(rows: list[Row]) -> str:
+    less = [row for row in rows if row["grown"][2] < row["top-down"][1]]
+    more = [row for row in rows if row["grown"][1] > row["top-down"][2]]
     return (
-        f"Four drafts bring HSD {100 * min(gains):.0f} to {100 * max(gains):.0f} % more tokens per target call, "
-        f"and a step takes {cost:.2f} times as\nlong: on this pair several drafts bring {brings} they cost."
+        f"Beside a chosen tree of as many tokens the drawn one keeps clearly more in {len(less)} rows and clearly "
+        f"less in "
+        f"{len(more)}."
     )
 
 
-# One step by hand
+def groups(rows: list[Row]) -> str:
+    lines = [
+        [
+            f"{row['T']:g}",
+            f"{row['drafts']} at a place, {row['tokens']} tokens",
+            interval(row["chosen, one-hot"]),
+            *(_percent(row[f"{name} more"]) for name in GROUPED),
+        ]
+        for row in rows
+    ]
+    heads = (f"{words}: more" for words in GROUPED.values())
+    told = table(["T", "tree", "chosen: tokens per pass", *heads], lines)
+    return f"{groups_words(rows)}\n\n{told}"
 
 
-def by_hand() -> dict[str, str]:
-    """The tests of one recorded step with four drafts, recomputed from the numbers that the page shows."""
-    preset = definitions()["four-drafts"]
-    trace = recorded(preset)
-    index = telling_step(trace)
-    step = trace.steps[index]
-    tests = []
-    made, changes = step.verdict.decisions, step.verdict.changes
-    for count in range(len(made) + 1):
-        tests += [f"   - *{left_over(step, change)}*" for change in changes if change.after == count]
-        if count < len(made):
-            tests.append(f"{count + 1}. {tested(step, made[count])}")
-    kept, last = " ".join(code(c.piece) for c in step.committed[: step.kept]), step.committed[-1]
-    source = "a bonus from the target" if last.origin == "bonus" else "drawn from what is left"
-    other = step.shadow.kept if step.shadow else 0
-    return {
-        "hand_title": preset.title,
-        "hand_step": str(index + 1),
-        "hand_steps": str(len(trace.steps)),
-        "hand_drafts": str(trace.setup.options.draft.drafts),
-        "hand_tree": "\n".join(tree_lines(step, 0, 0)),
-        "hand_tests": "\n".join(tests),
-        "hand_result": f"Kept: {kept}, and then {code(last.piece)}, {source}. The token-wise rule, draft after draft,\n"
-        f"keeps {other} with the same drafts and coins.",
-    }
+def _percent(values: list[float]) -> str:
+    value, low, high = values
+    return f"{value:+.1%} ({low:+.1%} to {high:+.1%})"
 
 
-def tree_lines(step: Step, parent: int, depth: int) -> list[str]:
-    lines = []
-    for node in step.nodes:
-        if node.parent == parent:
-            lines.append(f"{'  ' * depth}- {code(node.piece)} p {node.p:.4f}, q {node.q:.4f}")
-            lines += tree_lines(step, node.id, depth + 1)
-    return lines
-
-
-def tested(step: Step, decision: Decision) -> str:
-    path, node = list[str](), decision.node
-    while node:
-        path.append(code(step.nodes[node - 1].piece))
-        node = step.nodes[node - 1].parent
-    which = "whole" if decision.test == "draft" else "its first token" if len(path) == 1 else f"its first {len(path)}"
-    outcome = "passes" if decision.accepted else "fails"
-    draft = f"Draft {decision.draft + 1}, {which}, {' '.join(reversed(path))}"
-    return f"{draft}: {arithmetic(decision.grounds, decision.threshold)}, coin {decision.coin:.4f}: {outcome}."
-
-
-def arithmetic(g: Grounds, recorded_threshold: float) -> str:
-    """The threshold from its numbers; it must be the one that was recorded."""
-    whole = g.mass + 1 - g.before
-    if g.form == "share" and whole == 0:
-        return "0/0, nothing to correct, so the threshold is 1"
-    value, words = (
-        (g.mass / whole, f"{g.mass:.5f} / ({g.mass:.5f} + 1 − {g.before:.5f})")
-        if g.form == "share"
-        else (min(1.0, g.before * g.p / g.q), f"min(1, {g.before:.4f} · {g.p:.4f} / {g.q:.4f})")
+def groups_words(rows: list[Row]) -> str:
+    """Say how much more mixed trees bring than chosen ones at each temperature, and in how many rows that is clear."""
+    told = []
+    for heat in dict.fromkeys(row["T"] for row in rows):
+        gains = [row["mixed, traversal more"] for row in rows if row["T"] == heat]
+        clear = sum(low > 0 for _, low, _ in gains)
+        told.append(
+            f"At T = {heat:g} mixed trees of the real model's head bring {min(gains)[0]:+.1%} to "
+            f"{max(gains)[0]:+.1%} tokens "
+            f"per pass by traversal over chosen ones of the same size, beyond the scatter of prompts in {clear} of "
+            f"{len(gains)} rows."
+        )
+    prompts, tokens = rows[0]["prompts"], rows[0]["new_tokens"]
+    return " ".join(
+        [*told, f"({prompts} prompts of {tokens} tokens, all kinds of text, over all coins; *drawn*: combs.)"]
     )
-    assert abs(value - recorded_threshold) < 1e-4  # masses are sums over the vocabulary in single precision
-    return f"{words} = {recorded_threshold:.4f}"
-
-
-def left_over(step: Step, change: Change) -> str:
-    where = f"after {code(step.nodes[change.node - 1].piece)}" if change.node else "at the start"
-    moved = ", ".join(f"{code(o.piece)} {o.p:.3f} → {o.probability:.3f}" for o in change.top[:3])
-    residual = f"max({change.weight:.4f}·p − q, 0) / {change.mass:.4f}"
-    return (
-        f"That draft ends here. The target {where} becomes the residual {residual}: {moved}. "
-        "A further draft that shares what is kept is judged against it, its ratios starting again at 1."
-    )
-
-
-def code(piece: str) -> str:
-    return "`" + piece.replace("\n", "⏎").replace("`", "'") + "`"
 
 
 if __name__ == "__main__":

