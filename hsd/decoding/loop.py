@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Generator, Iterator
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
 from importlib.metadata import version
@@ -29,15 +28,12 @@ from hsd.trace import ModelInfo, Prompt, Result, Setup, SetupOptions, Step, Time
 from hsd.version import __version__
 
 
-@dataclass
 class _Clock:
     """Adds up where a step's time goes."""
 
-    start: float = field(default_factory=time.perf_counter)
-    laps: dict[str, float] = field(default_factory=lambda: dict.fromkeys(("draft", "target", "verify"), 0.0))
-
-    def __post_init__(self) -> None:
-        self._last = self.start
+    def __init__(self) -> None:
+        self.start = self._last = time.perf_counter()
+        self.laps = dict.fromkeys(("draft", "target", "verify"), 0.0)
 
     def lap(self, name: str) -> None:
         now = time.perf_counter()
@@ -70,7 +66,7 @@ class Decoding(Iterator[Step]):
 
             pair = with_prompts_as(pair, options.prompt_as)
         self.pair, self.options = pair, options
-        self._prompt_text, self._prompt = prompt, list(prompt_ids) if prompt_ids else pair.encode(prompt)
+        self._prompt_text, self._prompt = prompt, [*(prompt_ids or pair.encode(prompt)), *options.forced]
         self._numbers = numbers or Streams(options.seed)
         self._text = list(self._prompt)
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -142,7 +138,8 @@ class Decoding(Iterator[Step]):
     def _read_prompt(self) -> Prompt:
         fields = [self._describe.token_fields(*one) for one in zip(self._prompt, [None, *self._prompt], strict=False)]
         parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
-        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=[one["piece"] for one in fields], bytes=parts)
+        pieces, forced = [one["piece"] for one in fields], len(self.options.forced)
+        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=pieces, bytes=parts, forced=forced)
 
     def result(self) -> Result:
         """Return the state of the run: the text of all steps so far, why it ended or would end, its seconds."""
@@ -230,8 +227,9 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     recorded = o.draft.drafts == 1 and not o.levels.thresholds and len(held) == len(trace.steps)
     numbers = Recorded(held) if recorded else Streams(o.seed)
     proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
-    options = RunOptions(**o.flat() | {"gamma": o.draft.gamma or 1, "proposer": proposer, "engine": "eager"})
-    decoding = Decoding(pair, trace.prompt.text, options, numbers, trace.prompt.ids)
+    ids, at = trace.prompt.ids, len(trace.prompt.ids) - trace.prompt.forced
+    chosen = {"gamma": o.draft.gamma or 1, "proposer": proposer, "engine": "eager", "forced": ids[at:]}
+    decoding = Decoding(pair, trace.prompt.text, RunOptions(**o.flat() | chosen), numbers, ids[:at])
     for _ in zip(trace.steps, decoding, strict=False):  # no further than the record, which may have been stopped early
         pass
     decoding.close()

@@ -184,6 +184,8 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
         for model in models
         if model.vocab_size < pair.vocab_size
     ]
+    if options.forced:
+        notes.append(f"Forced tokens at the start of the text: {len(options.forced)}. The rest follows from them.")
     if options.sampling.greedy and pair.target.dtype.startswith(HALF) and options.system != "plain":
         notes.append(
             f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one alone: where two "

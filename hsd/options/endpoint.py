@@ -10,8 +10,6 @@ from typing import Any
 from hsd.options.option import Model
 from hsd.options.schema import Menus, words
 
-LISTS = str  # a list is text with commas
-
 
 def takes(
     model: type[Model], menus: Menus, without: Container[str] = (), unset: Mapping[str, tuple[Any, str]] | None = None
@@ -19,7 +17,7 @@ def takes(
     """A decorator: the function's `**options` become parameters, typed and described, one for each option of `model`.
 
     without: options that the function does not take. unset: for an option, the value that stands for leaving it out,
-    which becomes the parameter's default, and words for it. The function is given the options that were not left out.
+    which becomes the parameter's default, and words for it. It is given those that were not left out, lists as text.
     Its own parameters are described by its docstring, whose last part, "Args:", goes on with the options.
     """
     unset = unset or {}
@@ -34,7 +32,7 @@ def takes(
         own = [
             one for one in inspect.signature(function, eval_str=True).parameters.values() if one.kind != one.VAR_KEYWORD
         ]
-        types = {n: LISTS if one.several else one.kind | str if one.words else one.kind for n, one in options.items()}
+        types = {n: str if one.several else one.kind | str if one.words else one.kind for n, one in options.items()}
         more = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=usual(name), annotation=types[name])
             for name in options

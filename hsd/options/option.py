@@ -16,7 +16,7 @@ from hsd.errors import HsdError
 
 When = Mapping[str, Sequence[str] | str]
 LEAST, MOST = -(2**63), 2**64 - 1  # a whole number that JSON's readers and writers take
-LONGEST = 48  # entries of a list, more than any option takes
+LONGEST = 4_096  # entries of a list, more than any option takes
 
 
 @dataclass(frozen=True)

@@ -97,4 +97,6 @@ class Options(Model):
         "pair in integers, the same bits on every machine.", menu="engines",
         when={"system": ["speculative", "plain"]})
     trace: bool = option(True, "Trace", "Record every step in detail.", scope="record", place=None)
+    forced: tuple[int, ...] = option((), "Forced tokens", "Token ids that the text begins with, given and not decoded.",
+        low=0, high=2**31, each="forced token", scope="record", place=None)
     # fmt: on

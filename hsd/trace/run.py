@@ -56,12 +56,13 @@ class Setup(Record):
 
 
 class Prompt(Record):
-    """The text given, as the target's tokens. bytes: by place, of those that are not whole characters."""
+    """The prompt as tokens. bytes: by place, of parts of characters; forced: how many of the last begin the text."""
 
     text: Annotated[Text, Field(max_length=1_000_000)]
     ids: Annotated[list[TokenId], Field(max_length=1_000_000)]
     pieces: Annotated[list[Piece], Field(max_length=1_000_000)]
     bytes: Annotated[dict[Count, Hex], Field(exclude_if=lambda found: not found, max_length=1_000_000)] = {}
+    forced: Annotated[Count, Field(exclude_if=lambda count: not count)] = 0
 
 
 class Result(Record):
@@ -165,8 +166,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     `calls_below` are the forward calls of each level under the target, smallest first, where they were counted.
     `tokens_per_second` counts the whole run, prefill included.
     """
-    tokens = sum(len(s.committed) for s in steps)
-    calls = sum(s.target_calls for s in steps)
+    tokens, calls = sum(len(s.committed) for s in steps), sum(s.target_calls for s in steps)
     drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
     longest = max((s.depth for s in steps), default=0)
     return {

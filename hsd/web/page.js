@@ -6,6 +6,7 @@
 // is opened again.
 import { ask, Refusal } from "./answers/answers.js";
 import { find } from "./kit/dom.js";
+import { keep } from "./kit/files.js";
 import { address } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/parts.js";
@@ -111,11 +112,7 @@ function turnTheme() {
     url.searchParams.delete("__theme");
     window.history.replaceState(window.history.state, "", url);
   }
-  try {
-    localStorage.setItem("hsd-theme", dark ? "dark" : "light");
-  } catch {
-    // a browser may keep nothing
-  }
+  keep("hsd-theme", dark ? "dark" : "light");
 }
 
 function skip() {

@@ -91,6 +91,7 @@ interface Prompt {
   bytes?: {
     [k: string]: string;
   };
+  forced?: number;
 }
 interface Step {
   index: number;

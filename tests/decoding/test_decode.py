@@ -16,6 +16,7 @@ from tree_cases import TREE_CASES, UNFIT
 
 import hsd
 from hsd import RULES, HsdError, Pair, Trace
+from hsd.decoding.loop import rerun
 from hsd.models.table import LetterCodec, TableModel
 from hsd.sampling import draw
 
@@ -435,3 +436,18 @@ def test_a_prompt_that_cannot_be_continued_is_one_clear_line(prompt: str):
     with pytest.raises(HsdError, match="prompt") as error:
         hsd.run(PAIR, prompt, max_new_tokens=3)
     assert "\n" not in str(error.value)
+
+
+# Forced tokens
+
+
+def test_forced_tokens_begin_the_text_and_it_follows_from_them_as_from_a_prompt_that_ends_with_them():
+    options: dict[str, Any] = {"gamma": 3, "max_new_tokens": 20, "seed": 3}
+    forced = hsd.run(PAIR, "ab", forced=(2, 4, 1), **options)
+    assert forced.tokens == hsd.run(PAIR, "abceb", **options).tokens
+    assert (forced.prompt.text, forced.prompt.ids[-3:], forced.prompt.forced) == ("ab", [2, 4, 1], 3)
+    assert any("Forced tokens at the start of the text: 3." in note for note in forced.setup.notes)
+    assert rerun(PAIR, Trace.from_json(forced.to_json())).prompt == forced.prompt
+    assert '"forced"' not in hsd.run(PAIR, "ab", **options).to_json(), "other traces are as before"
+    with pytest.raises(HsdError, match="the prompt has token 9, the target tokens 0 to 4"):
+        hsd.decode(PAIR, "ab", forced=(9,))

@@ -47,6 +47,7 @@ RUNS: list[dict[str, Any]] = [
     {"rule": "coupled", "proposer": "ngram", "temperature": 0.3},
     {"proposer": "ngram", "temperature": 0.3},
     {"proposer": "ngram", "rule": "naive-hsd", "temperature": 0.3},
+    {"rule": "hsd", "forced": [3, 60, 41]},
 ]
 LEFT: list[tuple[dict[str, Any], str]] = [
     ({"system": "stack"}, "for system stack run the app"),

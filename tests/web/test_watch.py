@@ -136,6 +136,31 @@ def test_n_grams_draft_without_a_draft_model_and_the_page_says_so(visitor):
 
 
 @pytest.mark.core
+def test_a_token_that_is_clicked_is_forced_and_decoding_goes_on_from_it(visitor):
+    page = visitor.page
+    visitor.set("max-new-tokens", "8")
+    visitor.set("prompt", "Once upon a time, there was a fox")
+    visitor.run()
+    page.get_by_text("● live", exact=True).wait_for()
+    page.locator(".hp-fold summary", has_text="A branch in full").click()
+    other = page.locator(".hp-candidates button").nth(2)
+    words = other.inner_text()
+    other.click()
+    page.locator(".hf-caption", has_text="What if").wait_for()
+    page.get_by_text("● live", exact=True).wait_for()
+    assert page.locator(".hp-out.is-forced").inner_text().strip() == words.strip("␣ ")
+    assert "Forced tokens" in page.inner_text(".hp-setup")
+    assert "after the forced token" in page.inner_text(".hf-outcome")
+    visitor.until("location.search.includes('forced=')")
+    text = page.inner_text(".hp-flow")
+    page.goto(visitor.app.url + "?" + urlsplit(page.url).query)
+    visitor.options()
+    page.get_by_text("● live", exact=True).wait_for()
+    visitor.until("!window.__hsd.live")
+    assert page.inner_text(".hp-flow") == text
+
+
+@pytest.mark.core
 def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.set("prompt", "Once upon a time, there was a fox")
     visitor.set("max-new-tokens", "100")

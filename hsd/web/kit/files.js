@@ -44,4 +44,13 @@ async function copy(text) {
   }
 }
 
-export { save, csv, copy };
+/** Keep a text in this browser, which may keep nothing. @type {(name: string, value: string) => void} */
+function keep(name, value) {
+  try {
+    localStorage.setItem(name, value);
+  } catch {
+    // then it lasts as long as the page
+  }
+}
+
+export { keep, save, csv, copy };

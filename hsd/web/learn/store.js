@@ -1,4 +1,6 @@
 // The guesses made so far, kept in this browser and nowhere else.
+import { keep } from "../kit/files.js";
+
 const NAME = "hsd-learn";
 
 /** What was guessed, by the lesson's key; empty where the browser keeps nothing. @returns {Record<string, Guess>} */
@@ -12,12 +14,6 @@ function read() {
   }
 }
 
-function write(/** @type {Record<string, Guess>} */ guesses) {
-  try {
-    window.localStorage.setItem(NAME, JSON.stringify(guesses));
-  } catch {
-    // a browser that keeps nothing: the guesses last as long as the page
-  }
-}
+const write = (/** @type {Record<string, Guess>} */ guesses) => keep(NAME, JSON.stringify(guesses));
 
 export { read, write };

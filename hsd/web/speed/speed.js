@@ -18,13 +18,9 @@ async function start(/** @type {HTMLElement} */ root) {
   root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
-  const state = () => ({
-    ready: Boolean(benchmark.view),
-    ...race.mirror(),
-    benchmark: benchmark.view,
-    calculator: calculator.shown,
-  });
-  Object.defineProperty(window, "__hsdSpeed", { get: state, configurable: true });
+  const others = () => ({ ready: Boolean(benchmark.view), benchmark: benchmark.view, calculator: calculator.shown });
+  const get = () => ({ ...race.mirror(), ...others() });
+  Object.defineProperty(window, "__hsdSpeed", { get, configurable: true });
   await benchmark.choose(); // so that nothing moves when it comes
 }
 

@@ -111,14 +111,8 @@ function verdict(view, rule, coins) {
     const coin = coins.get(test.node) ?? coinOf(view, test.node);
     const kind = forward ? "token" : view.children.has(test.node) ? "prefix" : "draft";
     const { threshold, grounds } = /** @type {Decision} */ (test);
-    return /** @type {Decision} */ ({
-      node: test.node,
-      coin,
-      threshold,
-      grounds,
-      test: kind,
-      accepted: coin < threshold,
-    });
+    const one = { node: test.node, coin, threshold, grounds, test: kind, accepted: coin < threshold };
+    return /** @type {Decision} */ (one);
   });
   if (!forward) list.reverse();
   const end = list.findIndex(({ accepted }) => accepted !== forward);

@@ -99,12 +99,8 @@ function source(given, threshold, digits) {
   const words = nothing
     ? "0 ÷ 0: nothing to correct"
     : `${rates && parts[1] === "q" ? "p/q" : alone} ${equals}${shown}`;
-  return h(
-    "span.hp-origin",
-    { title, "data-from": leaves(tree).join(" ") },
-    words,
-    cut && h("span.hp-cut", ", at most 1"),
-  );
+  const more = cut && h("span.hp-cut", ", at most 1");
+  return h("span.hp-origin", { title, "data-from": leaves(tree).join(" ") }, words, more);
 }
 
 /** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. @type {(coin: number | null, threshold: number | null, attributes?: {drag?: string | null} & Attributes) => HTMLElement} */

@@ -117,10 +117,8 @@ function placeRivals(plan) {
     add(plan, { ...place, ...chances, kind: "candidate", token, piece, verdict: "candidate" });
   }
   const hidden = [...rivals.slice(CANDIDATES), ...kids.filter(({ id }) => !shown.has(id))];
-  const [p, q] = [
-    hidden.reduce((sum, one) => sum + one.p, offers.p),
-    hidden.reduce((sum, one) => sum + one.q, offers.q ?? 0),
-  ];
+  const p = hidden.reduce((sum, one) => sum + one.p, offers.p);
+  const q = hidden.reduce((sum, one) => sum + one.q, offers.q ?? 0);
   const many = view.trace.setup.vocab_size - possible.length + hidden.length;
   plan.rest = { row: free.get(column) ?? 0, column, hidden: many, p, q: offers.q === null ? null : q };
 }

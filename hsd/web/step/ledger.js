@@ -11,6 +11,7 @@ const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", re
 const NO_BRANCH =
   "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.";
 const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
+const FORCE = "Click a token to force it here and decode on from it.";
 const FREE =
   "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target.";
 const VANILLA =
@@ -18,8 +19,8 @@ const VANILLA =
 const SUPPOSED =
   "With these coins and this rule nothing was drawn in the run: this only shows what could have followed.";
 
-/** The card of the branch after a node. highlighted: a token of it that is selected, or null. @type {(view: View, node: number, highlighted: number | null) => HTMLElement} */
-function ledger(view, node, highlighted) {
+/** The card of the branch after a node. highlighted: a token of it that is selected, or null; force: decodes on with another one here, if anything does. @type {(view: View, node: number, highlighted: number | null, force?: (token: number) => void) => HTMLElement} */
+function ledger(view, node, highlighted, force) {
   const branch = view.branches.get(node);
   const path = pathTo(view, node).map((id) => ({ piece: view.nodes.get(id).piece, cells: 14 }));
   const after = path.length
@@ -29,7 +30,14 @@ function ledger(view, node, highlighted) {
   const body = branch ? h("div", branchBody(view, branch, highlighted)) : none;
   const next = h("div", residualPart(view, node), changes.history(view, node));
   const whole = h(`div.hp-ledger-body${branch ? "" : ".is-single"}`, body, next);
-  return card("hp-ledger", "The branch in full", prose([...after, ": what could come next?"]), whole);
+  const question = prose([...after, ": what could come next?", force ? ` ${FORCE}` : ""]);
+  for (const row of force ? whole.querySelectorAll("[data-token]") : []) {
+    const [place, id] = [row.querySelector(".hp-token"), Number(row.getAttribute("data-token"))];
+    const button = h("button.hp-more", { type: "button", title: FORCE, onclick: () => force?.(id) });
+    place?.replaceWith(button);
+    button.append(place ?? "");
+  }
+  return card("hp-ledger", "The branch in full", question, whole);
 }
 
 /** @type {(view: View, branch: Branch, highlighted: number | null) => Child} */
@@ -135,7 +143,10 @@ function residualPart(view, node) {
   const rows = all.map((one) => {
     const origin = view.drawn?.token === one.token ? view.drawn.origin : null;
     const bar = h("span.hp-twin.is-tall", segment("p", whole ? "overlap" : "deficient", one.probability / largest));
-    return row(one, origin, bar, [percent(one.probability)], { class: origin && "is-drawn" });
+    return row(one, origin, bar, [percent(one.probability)], {
+      "class": origin && "is-drawn",
+      "data-token": one.token,
+    });
   });
   const shown = `${all.length} of ${count(view.trace.setup.vocab_size)} tokens shown`;
   return h(

@@ -17,7 +17,6 @@ function plan(view, first = false) {
   /** @type {RuleLane[]} */
   const lanes = verdicts(view).map((judged) => ({ phase: judged === view.own ? "own" : "shadow", judged }));
   /** @type {Move[]} */
-  /** @type {Move[]} */
   const usual = view.detail && view.step.drafted ? moves(view, lanes, first) : [["commit", "commit", 1]];
   let total = 0;
   const phases = PARTS.reduce((all, part) => (part.moves && part.shows(view) ? part.moves(view, all) : all), usual).map(
@@ -95,10 +94,8 @@ function testBeat(view, judged, i, { beats }) {
   const last = i === decisions.length - 1 && decisions[i].accepted === forward;
   const facts = testFacts(view, judged, decisions[i]);
   const struck = facts.changes.length ? facts.changes : null;
-  return [
-    "beat test",
-    { ...facts, each: beats === decisions.length, struck, Name: named(judged), kept, forward, last },
-  ];
+  const each = beats === decisions.length;
+  return ["beat test", { ...facts, each, struck, Name: named(judged), kept, forward, last }];
 }
 
 /** A rule's name at the start of a line: as the glossary has it, so that "vanilla" stands with its other name. @param {{info: RuleInfo}} judged */

@@ -35,20 +35,13 @@ function lines(view) {
 /** Everything that the sentences about a step may name; scopes are objects. @param {View} view @returns {SentenceFacts} */
 function factsOf(view) {
   const { step, options, isTrie: tree } = view;
-  const own = { ...verdictFacts(view, view.own), extra: step.committed.length - step.kept - 1 };
+  const own = verdictFacts(view, view.own);
+  own.extra = step.committed.length - step.kept - 1;
   const other = view.shadow && { ...verdictFacts(view, view.shadow), again: view.sameRule };
-  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = /** @type {SentenceFacts} */ (
-    own
-  );
+  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = own;
   return {
-    step: view.index + 1,
-    steps: view.trace.steps.length,
-    drafted: step.drafted,
-    most: step.depth,
-    kept: view.own.kept,
-    calls: step.target_calls,
-    details: view.detail,
-    tree,
+    ...{ step: view.index + 1, steps: view.trace.steps.length, details: view.detail, tree },
+    ...{ drafted: step.drafted, most: step.depth, kept: view.own.kept, calls: step.target_calls },
     leaves: new Set(step.paths.flatMap(({ nodes }) => nodes.at(-1) ?? [])).size,
     listed: step.paths.length,
     copies: copies(options),

@@ -210,9 +210,11 @@ class Stage {
     const { view, state } = this.shown;
     const select = (/** @type {number} */ node) => this.player.selectNode(node);
     const coin = (/** @type {number} */ node, /** @type {number} */ value) => this.player.coin(node, value);
+    const { force } = this.player.options;
+    const on = force && ((/** @type {number} */ other) => force(view, state.node, other));
     const token = this.tree.boxes().find(({ key }) => key === state.item)?.token ?? null;
     if (name === "decisions") body.replaceChildren(folds.decisions(view, { select, coin }));
-    else if (name === "ledger") body.replaceChildren(folds.ledger(view, state.node, token));
+    else if (name === "ledger") body.replaceChildren(folds.ledger(view, state.node, token, on));
     else body.replaceChildren(folds.table(view, { node: state.node, select }));
   }
 

@@ -95,7 +95,12 @@ function create(onStep) {
     prompt = trace.prompt;
     options = trace.setup?.options;
     [running, outs, starts, groups, supposed] = [new Running(), [], [], [], null];
-    flow.replaceChildren(promptPart(mended(tokensOf(prompt), prompt.text)));
+    const tokens = mended(tokensOf(prompt), prompt.text);
+    const given = tokens.splice(tokens.length - (prompt.forced ?? 0));
+    const names = given.map((_, i) => (i < given.length - 1 ? ["given", "given"] : ["forced", "put here by hand"]));
+    flow.replaceChildren(promptPart(tokens));
+    flow.append(...names.map(([css, title]) => place(h(`span.hp-out.is-${css}`, { title }))));
+    take(given);
     extend(trace.steps, 0, trace.result?.text);
   }
 

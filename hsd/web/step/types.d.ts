@@ -174,6 +174,8 @@ type PlayerOptions = {
   link?: (() => string | null) | null;
   address?: () => string;
   hidden?: () => boolean;
+  /** Decodes on with a token that a visitor chose, after a node of the step that is shown. */
+  force?: (view: View, node: number, token: number) => void;
   /** first: whether only a first look is drawn; turn: show all, or less. */
   brief?: { first: () => boolean; turn: () => void };
 };

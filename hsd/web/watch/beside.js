@@ -35,11 +35,12 @@ class Beside {
     this.rows = h("tbody");
     this.note = h("p.hp-hint");
     this.texts = texts.create((/** @type {number} */ i, /** @type {number} */ step) => this.go(i === 1, step));
+    const heads = HEADS.map((head) => h("th", { scope: "col" }, head));
     this.element = h(
       "section.hp-card.hf-beside",
       { "aria-label": TITLE, "hidden": true },
       h("div.hp-head", h("h3.hp-title", TITLE), this.switch, this.cancel),
-      scroller("both rules, in numbers", h("table.hf-sums", heads(), this.rows)),
+      scroller("both rules, in numbers", h("table.hf-sums", h("thead", h("tr", heads)), this.rows)),
       this.note,
       this.status,
       this.texts.element,
@@ -191,11 +192,6 @@ class Beside {
     const tokens = second?.steps.flatMap(({ committed }) => committed.map(({ token }) => token));
     window.__hsdBeside = { on, swapped, parted, second: second && { state: second.state, tokens } };
   }
-}
-
-function heads() {
-  const cells = HEADS.map((head) => h("th", { scope: "col" }, head));
-  return h("thead", h("tr", cells));
 }
 
 /** @param {RuleSums} sums @param {string} place - of the drafts that the rule judged */

@@ -1,5 +1,6 @@
 // Around the player: what is shown and what it runs on, how it stands, options that fold out, files that are opened.
 import { find } from "../kit/dom.js";
+import { keep } from "../kit/files.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/parts.js";
 
@@ -21,11 +22,7 @@ const first = () => document.documentElement.classList.contains("hsd-brief");
 /** Show all of the board, or a first look only, now and whenever this browser comes again. @param {boolean} brief */
 function turn(brief) {
   document.documentElement.classList.toggle("hsd-brief", brief);
-  try {
-    localStorage.setItem("hsd-board", brief ? "first" : "full");
-  } catch {
-    // a browser may keep nothing
-  }
+  keep("hsd-board", brief ? "first" : "full");
 }
 
 /** Keys that do not scroll mean what they mean to the player while nothing has the focus; a button of the page's start plays. @param {HTMLElement} place */

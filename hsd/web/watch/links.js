@@ -1,5 +1,6 @@
 // What links to Watch ask for, those of earlier versions too, and the options that made a trace, named as in a link.
 import { facts } from "../kit/facts.js";
+import { pathTo } from "../step/model.js";
 
 const EARLIER = facts.options.old ?? {}; // name in links of earlier versions → today's
 const NAMES = ["prompt", "pair", "target", "draft", ...Object.keys(facts.options.properties)];
@@ -69,7 +70,16 @@ function optionsOf({ setup, prompt }, link) {
   });
   const { seed, target, draft } = link ?? {};
   const models = target ? { target, draft } : { pair: setup.pair };
-  return { prompt: prompt.text, ...Object.fromEntries(options), ...models, ...(seed && { seed }) };
+  const forced = prompt.forced ? prompt.ids.slice(-prompt.forced) : undefined;
+  return { prompt: prompt.text, ...Object.fromEntries(options), ...models, forced, ...(seed && { seed }) };
 }
 
-export { back, optionsOf, placeOf, read, short };
+/** The options of a run that goes on with this token after a node of a step. link: of the step's run. @type {(link: Values | undefined, view: View, node: number, token: number) => Values} */
+function after(link, view, node, token) {
+  const before = view.trace.steps.slice(0, view.index).flatMap(({ committed }) => committed);
+  const all = [...before, ...pathTo(view, node).map((id) => view.nodes.get(id)), { token }];
+  const { forced = [], ...options } = optionsOf(view.trace, link);
+  return { ...options, forced: [...forced, ...all.map((one) => one.token)].join("_") };
+}
+
+export { after, back, optionsOf, placeOf, read, short };

@@ -79,11 +79,12 @@ function law({ steps, setup }) {
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
 }
 
-/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target. @param {Trace} trace */
-function exact({ setup }) {
+/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target; a token that was forced is none of it. @param {Trace} trace */
+function exact({ setup, prompt }) {
   const { system, sampling, rule } = setup.options;
   if (system !== "plain" && !exactly(setup, rule)) return lossy(ruleFacts(rule));
-  return [term("lossless", "lossless"), sampling.temperature === 0 ? ", word for word" : " in law"];
+  const after = prompt.forced ? " after the forced token" : "";
+  return [term("lossless", "lossless"), sampling.temperature === 0 ? ", word for word" : " in law", after];
 }
 
 export { create };

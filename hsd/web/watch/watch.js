@@ -45,6 +45,7 @@ class Watch {
       link: why("link") ? null : () => this.link(),
       address: () => this.home(),
       hidden: () => page.tab() !== "watch",
+      force: why("run") ? undefined : (...place) => this.begin(links.after(this.source?.link, ...place)),
       brief:
         document.documentElement.dataset.answers === "file" ? undefined : { first, turn: () => this.look(!first()) },
     });
@@ -225,7 +226,9 @@ class Watch {
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null, run.cost);
     } else if (trace && steps.length) {
-      const words = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
+      const words = trace.prompt.forced
+        ? { title: "What if", reason: "A token was forced (✎); what follows was decoded from there." }
+        : { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
       const link = links.short({ ...run.options, ...run.link });
       const opening = { step: steps.length - 1, live: !ended, fresh: true };
       this.display({ kind: "run", ...words, link, options: link, set, trace, run }, opening);

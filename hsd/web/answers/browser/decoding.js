@@ -125,7 +125,7 @@ class Decoding {
     this.pair = pair;
     this.options = options;
     this.settings = settings;
-    this.prompt = codec.encode(prompt, options.prompt_as || "chat");
+    this.prompt = [...codec.encode(prompt, options.prompt_as || "chat"), ...options.forced];
     if (this.prompt.length >= target.context) {
       const [size, context] = [this.prompt.length, target.context].map((n) => n.toLocaleString("en"));
       throw new Refusal(`the prompt has ${size} tokens, the context ${context}: shorten the prompt`);
@@ -290,13 +290,8 @@ function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
     return Math.min(picks[t] === x ? Math.min(u, h * BELOW_ONE) : Math.max(u, h), BELOW_ONE); // the picks count
   });
   const [row, token] = [next(law, count), picks[count]];
-  return {
-    coins,
-    draws: tokens.map((x, t) => place(q[t], x, draws[t])),
-    row,
-    token,
-    number: place(row, token, number),
-  };
+  const places = tokens.map((x, t) => place(q[t], x, draws[t]));
+  return { coins, draws: places, row, token, number: place(row, token, number) };
 }
 
 /** Adds up where a step's time goes. */

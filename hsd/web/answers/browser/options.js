@@ -37,6 +37,7 @@ function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, 
 function read(name, value, most) {
   const { type, title, minimum, maximum, oneOf, default: usual } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
   const called = title[0].toLowerCase() + title.slice(1);
+  if (name === "forced") return String(value).match(/\d+/g)?.map(Number) ?? [];
   if (type === "array" || type === "boolean") return usual;
   if (type === "string") {
     const names = oneOf?.map(({ const: one }) => one);
@@ -80,12 +81,8 @@ function readRequest(given, { limits, browser }) {
   options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
   const knobs = Object.keys(SETTINGS).filter((name) => name in options);
   const { fuzzy_mode: mode, temperature } = options;
-  const settings = {
-    ...SETTINGS,
-    ...Object.fromEntries(knobs.map((name) => [name, options[name]])),
-    mode,
-    temperature,
-  };
+  const own = Object.fromEntries(knobs.map((name) => [name, options[name]]));
+  const settings = { ...SETTINGS, ...own, mode, temperature };
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
@@ -104,7 +101,13 @@ function recorded(options) {
 }
 
 /** What a reader of a run must know of its rule. @type {(options: Values) => string[]} */
-function notes({ system, rule, temperature, ...options }) {
+function notes({ forced, ...options }) {
+  const words = `Forced tokens at the start of the text: ${forced.length}. The rest follows from them.`;
+  return [...notesOnRule(options), ...(forced.length ? [words] : [])];
+}
+
+/** @type {(options: Values) => string[]} */
+function notesOnRule({ system, rule, temperature, ...options }) {
   const { lossless, greedy, knob } = chain(rule);
   if (system === "plain" || lossless || (greedy && temperature === 0)) return [];
   if (knob && exactWith(rule, { ...SETTINGS, ...options }))
@@ -114,9 +117,9 @@ function notes({ system, rule, temperature, ...options }) {
 
 /** The parameters of a link that asks for the run again. @type {(prompt: string, options: Values, pair: Values) => Record<string, string>} */
 function link(prompt, options, { name }) {
-  const query = Object.entries(KNOWN).flatMap(([key, { type, always, default: usual }]) => {
-    const value = String(options[key]);
-    return type !== "array" && (always || value !== String(usual)) ? [[key, value]] : [];
+  const query = Object.entries(KNOWN).flatMap(([key, { always, default: usual }]) => {
+    const value = String(options[key]).replaceAll(",", "_");
+    return always || value !== String(usual) ? [[key, value]] : [];
   });
   return { pair: name, prompt, ...Object.fromEntries(query) };
 }

@@ -21,12 +21,12 @@ async function makePair(told, { module, shared, weights, head }) {
 
 const many = (/** @type {number} */ threads) => (threads > 1 ? `${threads} threads` : "one thread");
 
-/** A prompt as a trace has it. @type {(text: string, ids: number[], codec: Codec) => Prompt} */
-function described(text, ids, codec) {
+/** A prompt as a trace has it. forced: how many of its last tokens the text begins with. @type {(text: string, ids: number[], forced: number, codec: Codec) => Prompt} */
+function described(text, ids, forced, codec) {
   const tokens = ids.map((id) => codec.described(id));
   const bytes = tokens.flatMap((token, i) => (token.bytes ? [[i, token.bytes]] : []));
   const pieces = tokens.map(({ piece }) => piece);
-  return { text, ids, pieces, ...(bytes.length && { bytes: Object.fromEntries(bytes) }) };
+  return { text, ids, pieces, ...(bytes.length && { bytes: Object.fromEntries(bytes) }), ...(forced && { forced }) };
 }
 
 /** A run as messages, as hsd/app/runs.py has them. */
@@ -55,7 +55,7 @@ class Run {
         versions: {},
         notes: notes(options),
       },
-      prompt: described(prompt, decoding.prompt, codec),
+      prompt: described(prompt, decoding.prompt, options.forced.length, codec),
     };
     this.first = { header, link: link(prompt, options, told) };
   }
