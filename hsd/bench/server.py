@@ -32,7 +32,7 @@ TIMEOUT = 120.0  # seconds for an answer
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
 COUNTER = re.compile(
-    r"^vllm:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
+    r"^\w+:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
     r"(?:\{(.*)\})?\s+([0-9.eE+]+)\s*$",
     re.MULTILINE,
 )
@@ -80,14 +80,14 @@ class Server:
         drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
         body = {"model": self.model, **question, "max_tokens": options["max_new_tokens"], "seed": seed}
         body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
-        before = _counters(self.url, self.key) if self.counters else {}
+        before = read_counters(self.url, self.key) if self.counters else {}
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = json_of(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
         counts = _request_counts(answer) or _timing_counts(answer)
         if not counts and before:
-            counts = _counter_growth(before, _counters(self.url, self.key))
+            counts = _counter_growth(before, read_counters(self.url, self.key))
         if counts.get("kept", 0) > counts.get("drafted", 0):
             raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
         new_tokens = _count(_object_in(answer, "usage"), "completion_tokens")
@@ -119,7 +119,7 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
     if model is not None and model not in served:
         raise HsdError(f"server {base} has no model {model[:80]!r}: choose {names}")
     try:
-        counters = bool(_counters(base, key))
+        counters = bool(read_counters(base, key))
     except HsdError:  # another kind of server
         counters = False
     return Server(base, model or served[0], counters, timeout, key)
@@ -173,8 +173,8 @@ def _counter_growth(before: Counters, after: Counters) -> Record:
     return {"drafts": drafts, "drafted": grown.get("draft_tokens", 0), "kept": kept, "positions": positions}
 
 
-def _counters(url: str, key: str) -> Counters:
-    """Return vLLM's counters over all requests so far, those per position by number; {} where it does not draft."""
+def read_counters(url: str, key: str) -> Counters:
+    """Return a server's counters over all requests so far, those per position by number; {} where it does not draft."""
     counts: Counters = {}
     for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)

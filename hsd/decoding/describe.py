@@ -13,7 +13,7 @@ from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
 from hsd.rules.coupled import leads
-from hsd.trace import Branch, Candidate, Committed, Grown, Origin, Outcome
+from hsd.trace import Branch, Candidate, Committed, Grown, Origin, Outcome, Prompt
 
 TOP = 8
 SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot", "entropy")
@@ -31,6 +31,12 @@ class Describer:
         after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
         piece = after(token, before) if after else self._codec.piece(token)
         return {"token": token, "piece": piece, "bytes": parts.hex().upper() or None}
+
+    def prompt(self, text: str, ids: list[int], forced: int = 0) -> Prompt:
+        """Return a trace's record of a prompt whose last `forced` tokens were chosen by hand."""
+        fields = [self.token_fields(*one) for one in zip(ids, [None, *ids], strict=False)]
+        parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
+        return Prompt(text=text, ids=ids, pieces=[one["piece"] for one in fields], bytes=parts, forced=forced)
 
     def growth(self, tree: Growth) -> list[Grown]:
         """Return all tokens considered while a tree grew, in the order in which they were added."""

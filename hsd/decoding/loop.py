@@ -24,8 +24,10 @@ from hsd.models.loading.registry import draft_length
 from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.trace import ModelInfo, Prompt, Result, Setup, SetupOptions, Step, Times, Trace, Work
+from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
+
+_called = cache(lambda count: Work(calls=count))
 
 
 class _Clock:
@@ -130,16 +132,10 @@ class Decoding(Iterator[Step]):
             app_version=__version__,
             created=self._created,
             setup=setup,
-            prompt=self._read_prompt(),
+            prompt=self._describe.prompt(self._prompt_text, self._prompt, len(self.options.forced)),
             steps=self.steps,
             result=self.result(),
         )
-
-    def _read_prompt(self) -> Prompt:
-        fields = [self._describe.token_fields(*one) for one in zip(self._prompt, [None, *self._prompt], strict=False)]
-        parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
-        pieces, forced = [one["piece"] for one in fields], len(self.options.forced)
-        return Prompt(text=self._prompt_text, ids=self._prompt, pieces=pieces, bytes=parts, forced=forced)
 
     def result(self) -> Result:
         """Return the state of the run: the text of all steps so far, why it ended or would end, its seconds."""
@@ -243,11 +239,6 @@ def _numbers_of(step: Step) -> RoundNumbers | None:
         return None
     after += step.verdict.extra_draws
     return RoundNumbers(draws, [node.coin for node in step.nodes], after)  # type: ignore[arg-type]
-
-
-@cache
-def _called(count: int) -> Work:
-    return Work(calls=count)
 
 
 def model_info(model: LanguageModel) -> ModelInfo:

@@ -10,7 +10,7 @@ import inspect
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import wraps
+from functools import reduce, wraps
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -32,26 +32,24 @@ class Hook:
     """A function of vLLM. place: its module and, after a colon, its name there; needs: arguments that it must have."""
 
     place: str
-    needs: tuple[str, ...]
+    needs: str
 
     def find(self) -> tuple[Any, str, Callable[..., Any]]:
         """Return what it is an attribute of, its name there, and itself. Raises HsdError, naming what is missing."""
         module, _, path = self.place.partition(":")
         *owners, name = path.split(".")
         try:
-            owner = import_module(module)
-            for part in owners:
-                owner = getattr(owner, part)
+            owner = reduce(getattr, owners, import_module(module))
             function = getattr(owner, name)
             arguments = inspect.signature(function).parameters
         except (ImportError, AttributeError, ValueError, TypeError) as error:
             raise HsdError(f"this vLLM has no {module}.{path} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
-        if missing := next((need for need in self.needs if need not in arguments), None):
+        if missing := next((need for need in self.needs.split() if need not in arguments), None):
             raise HsdError(f"{module}.{path} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
         return owner, name, function
 
     def wrap(self, around: Callable[..., Any]) -> None:
-        """Replace it by `around(original, arguments, call)`; arguments: by name; call(): the original's value."""
+        """Replace it by `around(arguments, call)`. arguments: by name; call(): the original's value."""
         owner, name, original = self.find()
         if getattr(original, "by_hsd", False):
             return
@@ -67,23 +65,24 @@ class Hook:
         setattr(owner, name, wrapped)
 
 
-WORKER = Hook("vllm.v1.worker.worker_base:WorkerBase.__init__", ("self", "vllm_config"))
-SAMPLE = Hook("vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample", ("self", "logits", "spec_decode_metadata"))
+WORKER = Hook("vllm.v1.worker.worker_base:WorkerBase.__init__", "self vllm_config")
+SAMPLE = Hook("vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample", "self logits spec_decode_metadata")
 VERIFY = Hook(
     f"{SAMPLER}:rejection_sample",
-    (
-        "draft_token_ids", "num_draft_tokens", "max_spec_len", "draft_probs", "target_logits", "bonus_token_ids",
-        "sampling_metadata", "synthetic_mode",
-    ),
-)  # fmt: skip
-COINS = Hook(f"{SAMPLER}:generate_uniform_probs", ("num_tokens", "num_draft_tokens", "generators", "device"))
-SPREAD = Hook(f"{SAMPLER}:expand_batch_to_tokens", ("x", "cu_num_tokens", "num_tokens", "replace_from", "replace_to"))
-LIMITS = Hook(f"{SAMPLER}:apply_sampling_constraints", ("logits", "cu_num_draft_tokens", "sampling_metadata"))
+    "draft_token_ids num_draft_tokens max_spec_len draft_probs target_logits bonus_token_ids sampling_metadata "
+    "synthetic_mode",
+)
+COINS = Hook(f"{SAMPLER}:generate_uniform_probs", "num_tokens num_draft_tokens generators device")
+SPREAD = Hook(f"{SAMPLER}:expand_batch_to_tokens", "x cu_num_tokens num_tokens replace_from replace_to")
+LIMITS = Hook(f"{SAMPLER}:apply_sampling_constraints", "logits cu_num_draft_tokens sampling_metadata")
 HOOKS = (WORKER, SAMPLE, VERIFY, COINS, SPREAD, LIMITS)
 
 
-def prepare() -> None:
-    """Have every worker of this process look at its configuration once it is made."""
+def register() -> None:
+    """Have every worker of this process look at its configuration once it is made.
+
+    vLLM calls this in each of its processes, as a plugin of the group `vllm.general_plugins`.
+    """
     try:
         owner, _, _ = WORKER.find()
         WORKER.wrap(_begun)
@@ -95,16 +94,10 @@ def prepare() -> None:
 
 def _begun(arguments: dict[str, Any], call: Callable[[], None]) -> None:
     call()
-    config = arguments["vllm_config"]
     try:
-        settings = settings_of(getattr(config, "additional_config", None))
-        if settings is None:
-            return
-        if getattr(config, "use_v2_model_runner", False):
-            raise HsdError(V2)
-        for hook in HOOKS:
-            hook.find()
-        log.info("hsd: %s", take_hold(settings, config))
+        settings = settings_of(getattr(arguments["vllm_config"], "additional_config", None))
+        if settings:
+            log.info("hsd: %s", take_hold(settings, arguments["vllm_config"]))
     except Exception as error:  # whatever it is, the server was asked to serve
         log.error("hsd: %s", error if isinstance(error, HsdError) else f"{type(error).__name__}: {first_line(error)}")
 
@@ -117,20 +110,23 @@ def steps_of_worker(worker: Any, after: int = 0) -> dict[str, Any] | None:
 
 
 def take_hold(settings: Settings, config: Any) -> str:
-    """Replace what has to be replaced in this process, and return what is done, in words."""
+    """Replace what has to be replaced in this process, and return what is done, in words. Raises HsdError."""
     from hsd.vllm.watcher import Watcher
 
-    watcher = Watcher.here = Watcher(settings, config)
-    mends = mend()
+    if getattr(config, "use_v2_model_runner", False):
+        raise HsdError(V2)
+    for hook in HOOKS:
+        hook.find()
+    mends, watcher = mend(), Watcher(settings, config)
     COINS.wrap(watcher.coins)
     watcher.uniform = COINS.find()[2]
     VERIFY.wrap(watcher.verify)
     SAMPLE.wrap(watcher.sample)
+    Watcher.here = watcher
+    first = f", and the first {settings.next}" * bool(settings.next)
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
-    which = f"records {settings.record:.0%} of the requests and those that ask for it" + (
-        f", and the first {settings.next}" if settings.next else ""
-    )
-    return f"{__version__} {which}, {rule}" + "".join(f"; mends {words}" for words in mends)
+    which = f"records {settings.record:.0%} of the requests and those that ask for it{first}, {rule}"
+    return "; mends ".join([f"{__version__} {which}", *mends])
 
 
 def mend() -> list[str]:

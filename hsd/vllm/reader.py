@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from statistics import mean
 from typing import Any
 from uuid import uuid4
 
-from hsd.bench.server import base_url, bytes_of, json_of
+from hsd.bench.server import base_url, json_of, read_counters
+from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError
 from hsd.rules import RULES, USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
@@ -122,21 +122,25 @@ def summary(steps: Sequence[Step]) -> list[str]:
         return ["No drafts were recorded."]
     stats = statistics(list(steps), 0.0)
     curve = ", ".join(f"{share:.2f}" for share in stats["acceptance_by_position"])
-    lines = [f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}"]
-    names = [name for name in drafted[0].expected_kept if name in RULES]
-    kept = {name: mean(step.expected_kept[name] for step in drafted) for name in names}
-    lines.append("Kept of these drafts over all coins: " + ", ".join(f"{name} {x:.3f}" for name, x in kept.items()))
-    certain = all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes)
-    if certain:
+    kept = {
+        name: mean(step.expected_kept[name] for step in drafted) for name in drafted[0].expected_kept if name in RULES
+    }
+    lines = [
+        f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}",
+        "Kept of these drafts over all coins: " + ", ".join(f"{name} {x:.3f}" for name, x in kept.items()),
+    ]
+    if all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes):
         return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
-    drawing = [_drawing(step) for step in drafted]
-    rule = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
-    (one, low, high), (two, least, most) = _interval(drawing), _interval(rule)
-    lines.append(f"Drawing the draft keeps {one:+.3f} [{low:+.3f}, {high:+.3f}] of each token more than its likeliest")
-    lines.append(f"Block verification keeps {two:+.3f} [{least:+.3f}, {most:+.3f}] tokens more of each draft")
+    one, low, high = _interval(map(_drawing, drafted))
+    two, least, most = _interval(one.expected_kept[USUAL] - one.expected_kept[VANILLA["single"]] for one in drafted)
     use = f"ask for {BLOCK} as well" if least > 0 else f"{BLOCK} brings nothing that shows yet"
     unclear = f"{DRAWN} brings nothing that shows yet" if high > 0 else f"leave out {DRAWN}"
-    return [*lines, f"Advice: {f'keep {DRAWN}' if low > 0 else unclear}; {use}."]
+    return [
+        *lines,
+        f"Drawing the draft keeps {one:+.3f} [{low:+.3f}, {high:+.3f}] of each token more than its likeliest",
+        f"Block verification keeps {two:+.3f} [{least:+.3f}, {most:+.3f}] tokens more of each draft",
+        f"Advice: {f'keep {DRAWN}' if low > 0 else unclear}; {use}.",
+    ]
 
 
 def _drawing(step: Step) -> float:
@@ -145,33 +149,21 @@ def _drawing(step: Step) -> float:
     return mean(1 - branch.distance - one.p for branch, one in zip(step.branches, likeliest, strict=True))
 
 
-def _interval(values: Sequence[float], rounds: int = 400) -> tuple[float, float, float]:
-    """Return the mean and its 95 % interval from a bootstrap over steps."""
-    chance = random.Random(0)
-    means = sorted(mean(chance.choices(values, k=len(values))) for _ in range(rounds))
-    return mean(values), means[rounds // 40], means[-rounds // 40 - 1]
+def _interval(gains: Iterable[float]) -> tuple[float, float, float]:
+    """Return the mean gain of drafts and its 95 % interval."""
+    return ratio_interval(
+        [{"prompt": at, "gain": gain, "drafts": 1} for at, gain in enumerate(gains)], "gain", "drafts"
+    )
 
 
 def counts(url: str) -> str:
     """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
-    text = bytes_of(f"{base_url(url)}/metrics", WAIT).decode("utf-8", "replace")
-    found: dict[str, float] = {}
-    places: dict[int, float] = {}
-    for line in text.splitlines():
-        name, _, value = line.rpartition(" ")
-        if "spec_decode" in name and not line.startswith("#") and "_created" not in name:
-            place = name.partition('position="')[2].partition('"')[0]
-            number = float(value)
-            if place:
-                places[int(place)] = places.get(int(place), 0) + number
-            else:
-                key = name.partition("{")[0].rpartition(":")[2].removeprefix("spec_decode_").removesuffix("_total")
-                found[key] = found.get(key, 0) + number
-    drafts = found.get("num_drafts", 0)
-    if not found or not drafts:
+    found = read_counters(base_url(url), "")
+    drafts = found.get("drafts", 0)
+    if not drafts:
         return "its counters tell of no drafts"
-    curve = [places[place] / drafts for place in sorted(places)]
-    words = f"{1 + found.get('num_accepted_tokens', 0) / drafts:.2f} tokens per pass"
+    curve = [found[str(place)] / drafts for place in sorted(int(name) for name in found if name.isdecimal())]
+    words = f"{1 + found.get('accepted_tokens', 0) / drafts:.2f} tokens per pass"
     words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
     synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
     return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)

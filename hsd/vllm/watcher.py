@@ -6,25 +6,26 @@ import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from hsd.draft import Draft
 from hsd.errors import first_line
 from hsd.rules import VANILLA
 from hsd.rules.law import likeliest
 from hsd.sampling import Sampling
-from hsd.vllm.buffer import Buffer
 from hsd.vllm.law import BatchLaw, drawn
-from hsd.vllm.record import UNUSED, Recording
+from hsd.vllm.record import UNUSED, Recording, setup_of
+from hsd.vllm.serving import Buffer
 from hsd.vllm.settings import KEY, Settings
-from hsd.vllm.setup import setup_of
 
 log = logging.getLogger("vllm.plugins.hsd")
 FAILURES = 3  # of the recorder, after which it records no more
-SPARE = 64  # requests that are remembered beside those that are running
 PLAIN = {
     "presence_penalty": 0, "frequency_penalty": 0, "repetition_penalty": 1, "min_p": 0, "min_tokens": 0,
     "logit_bias": None, "bad_words": None, "allowed_token_ids": None, "structured_outputs": None,
@@ -39,7 +40,6 @@ class Watcher:
     def __init__(self, settings: Settings, config: Any) -> None:
         self.settings, self._config = settings, config
         self.buffer = Buffer(settings.megabytes * 1e6, settings.per_second * 1e6)
-        self._codec: Any = None
         self._known: dict[str, Recording | None] = {}  # None: it is not recorded
         self._begun = self._failures = 0
         self._given: dict[str, Any] = {}  # to the last verification
@@ -66,8 +66,9 @@ class Watcher:
             wanted = self._wanted(runner)
         output = call()
         with self._guarded():
-            if wanted:
-                self._take(runner, wanted, given["logits"], given["spec_decode_metadata"], output.sampled_token_ids)
+            for at, name, record in wanted:
+                if not runner.discard_request_mask.np[at]:  # its prompt is read to the end
+                    self._take(at, name, record, given, output.sampled_token_ids[at])
         self._given = {}  # its tensors are large
         return output
 
@@ -80,17 +81,16 @@ class Watcher:
             self._failures += 1
             after = "; nothing more is recorded" if self._failures >= FAILURES else ""
             log.error("hsd: recording failed (%s: %s)%s", type(error).__name__, first_line(error), after)
-            for name, record in self._known.items():
+            for name in self._known:
                 with suppress(Exception):
-                    self._end(name, record)
-            self._known = dict.fromkeys(self._known)
+                    self._end(name)
 
     # ---- verification
 
     def _by_rule(self, given: dict[str, Any]) -> Tensor:
         """Verify a batch by HSD. Returns (B, longest + 1) int32, as vLLM's function does."""
         sizes, generators = given["num_draft_tokens"], given["sampling_metadata"].generators
-        p, q, tokens = self._rows(given)
+        p, q, tokens = self._rows()
         law, device = BatchLaw(p, q, tokens, sizes), p.device
         kept = law.kept(self.uniform(len(tokens), sizes, generators, device))
         self._numbers = torch.rand(len(sizes), dtype=torch.float64, device=device)
@@ -103,23 +103,21 @@ class Watcher:
         committed = torch.where(places < kept[:, None], draft, -1)
         return torch.where(places == kept[:, None], following[:, None], committed).int()
 
-    def _rows(self, given: dict[str, Any], part: slice = slice(None)) -> tuple[Tensor, Tensor | None, Tensor]:
+    def _rows(self, part: slice = slice(None)) -> tuple[Tensor, Tensor | None, Tensor]:
         """Return p, q and the tokens of some of the drafted rows; q is None where the draft is certain everywhere.
 
         Of greedy requests p has all its mass on the likeliest token, and q on the drafted one.
         """
-        metadata, logits, tokens = given["sampling_metadata"], given["target_logits"][part], given["draft_token_ids"]
-        tokens, q = tokens[part].long(), given["draft_probs"]
-        q = None if q is None or metadata.all_greedy else q[part]
-        if metadata.all_greedy:
-            return likeliest(logits), q, tokens
-        p = logits.softmax(-1, dtype=torch.float32)
+        metadata, logits, q = (self._given[name] for name in ("sampling_metadata", "target_logits", "draft_probs"))
+        tokens, logits, q = self._given["draft_token_ids"][part].long(), logits[part], None if q is None else q[part]
         if metadata.all_random:
-            return p, q, tokens
-        sizes = torch.tensor(given["num_draft_tokens"])
-        cold = (metadata.temperature == 0)[torch.arange(len(sizes)).repeat_interleave(sizes).to(p.device)][part, None]
-        certain = torch.zeros_like(p).scatter_(1, tokens.clamp_min(0)[:, None], 1.0)
-        return torch.where(cold, likeliest(logits), p), None if q is None else torch.where(cold, certain, q), tokens
+            return logits.softmax(-1, dtype=torch.float32), q, tokens
+        sizes = torch.tensor(self._given["num_draft_tokens"], device=logits.device)
+        cold = torch.ones_like(sizes) if metadata.all_greedy else metadata.temperature == 0
+        cold = cold.repeat_interleave(sizes)[part, None] > 0
+        p = torch.where(cold, likeliest(logits), logits.softmax(-1, dtype=torch.float32))
+        certain = None if q is None else one_hot(tokens.clamp_min(0), p.shape[1]).to(q.dtype)
+        return p, None if q is None else torch.where(cold, certain, q), tokens
 
     # ---- recording
 
@@ -128,9 +126,9 @@ class Watcher:
         if self._failures >= FAILURES:
             return []
         requests = runner.input_batch.req_ids
-        crowded = len(self._known) > 2 * len(runner.requests) + SPARE
-        for name in [name for name, one in self._known.items() if name not in runner.requests and (one or crowded)]:
-            self._end(name, self._known.pop(name))
+        for name in self._known.keys() - runner.requests.keys():
+            self._end(name)
+            del self._known[name]
         for name in requests:
             if name not in self._known:
                 self._known[name] = self._begin(runner, name)
@@ -143,38 +141,49 @@ class Watcher:
         own = (asked.extra_args or {}).get(KEY) if asked else None
         wanted = asked is not None and self.settings.wants(name, own, self._begun)
         self._begun += 1
-        if not wanted or not _speaks_for_all():
+        if not wanted or self._follows:
             return None
-        self._codec = self._codec or _codec(self._config.model_config)
-        prompt, ends = list(request.prompt_token_ids or []), frozenset(asked.all_stop_token_ids)
         setup = setup_of(self._config, runner, asked, self.settings.rule or VANILLA["single"])
-        record = Recording(self._codec, ends, setup, prompt, not self.settings.prompts, runner.max_model_len)
-        label = own if isinstance(own, str) else ""
-        kept = self.buffer.add(name, "header", json.dumps({"label": label, "trace": record.header}))
-        return record if kept else None
+        codec = copy(self._codec)
+        codec.end_ids = frozenset(asked.all_stop_token_ids)
+        prompt = list(request.prompt_token_ids or [])
+        record = Recording(codec, setup, prompt, not self.settings.prompts, runner.max_model_len)
+        header = {"label": own if isinstance(own, str) else "", "trace": record.header}
+        return record if self.buffer.add(name, "header", json.dumps(header)) else None
 
-    def _end(self, name: str, record: Recording | None) -> None:
+    @property
+    def _follows(self) -> bool:
+        """Whether this worker does what the first of those that share a model's layers does, which records it."""
+        ranks = self._config.parallel_config
+        return bool(ranks.rank % ranks.tensor_parallel_size)
+
+    @cached_property
+    def _codec(self) -> Any:
+        from vllm.tokenizers import cached_tokenizer_from_config
+
+        from hsd.models.loading.text import TokenizerCodec
+
+        return TokenizerCodec(cached_tokenizer_from_config(self._config.model_config), frozenset())
+
+    def _end(self, name: str) -> None:
+        """Record how a request ended, and nothing more of it."""
+        record, self._known[name] = self._known[name], None
         if record:
             self.buffer.add(name, "result", record.result().model_dump_json())
 
-    def _take(self, runner: Any, wanted: Any, logits: Tensor, metadata: Any, sampled: Tensor) -> None:
-        """Record one step of each of these requests."""
-        skipped = runner.discard_request_mask.np  # of those whose prompt is not read to its end
-        for at, name, record in wanted:
-            if skipped[at]:
-                continue
-            committed = [token for token in sampled[at].tolist() if token >= 0]
-            bonus = logits[at if metadata is None else metadata.bonus_logits_indices[at]]
-            asked = runner.requests[name].sampling_params
-            last = Sampling(asked.temperature, max(asked.top_k, 0), asked.top_p).probabilities(bonus[None].float())
-            known = all((getattr(asked, field, usual) or usual) == usual for field, usual in PLAIN.items())
-            draft, p = self._draft(at, last, asked.temperature == 0)
-            race = self._numbers is None or len(committed) > draft.depth
-            number = None if race else float(self._numbers[at])  # type: ignore[index]
-            step = record.step(draft, p, committed, number, known)
-            if not self.buffer.add(name, "step", step.model_dump_json()) or record.finish:
-                self._end(name, record)
-                self._known[name] = None
+    def _take(self, at: int, name: str, record: Recording, given: dict[str, Any], sampled: Tensor) -> None:
+        """Record one step of the request at a place of the batch."""
+        metadata, asked = given["spec_decode_metadata"], given["self"].requests[name].sampling_params
+        committed = [token for token in sampled.tolist() if token >= 0]
+        bonus = given["logits"][at if metadata is None else metadata.bonus_logits_indices[at]]
+        last = Sampling(asked.temperature, max(asked.top_k, 0), asked.top_p).probabilities(bonus[None].float())
+        known = all((getattr(asked, field, usual) or usual) == usual for field, usual in PLAIN.items())
+        draft, p = self._draft(at, last.cpu(), asked.temperature == 0)
+        race = self._numbers is None or len(committed) > draft.depth
+        number = None if race else float(self._numbers[at])  # type: ignore[index]
+        step = record.step(draft, p, committed, number, known)
+        if not self.buffer.add(name, "step", step.model_dump_json()) or record.finish:
+            self._end(name)
 
     def _draft(self, at: int, last: Tensor, cold: bool) -> tuple[Draft, Tensor]:
         """Return what the request at a place of the batch drafted, and the target's rows (n+1, V); last: (1, V).
@@ -183,30 +192,13 @@ class Watcher:
         """
         sizes = self._given.get("num_draft_tokens", [0] * (at + 1))
         if not sizes[at]:
-            return Draft.empty(last.shape[1], torch.device("cpu")), last.cpu()
+            return Draft.empty(last.shape[1], torch.device("cpu")), last
         begin = sum(sizes[:at])
-        p, q, tokens = (
-            None if part is None else part.cpu() for part in self._rows(self._given, slice(begin, begin + sizes[at]))
-        )
-        assert p is not None
-        assert tokens is not None
-        size = int(((tokens < 0).cumsum(0) == 0).sum())  # without what follows a -1
-        q = torch.nn.functional.one_hot(tokens.clamp_min(0), p.shape[1]) if q is None else q
+        p, q, tokens = self._rows(slice(begin, begin + sizes[at]))
+        tokens = tokens.cpu()
+        tokens = tokens[(tokens < 0).cumsum(0) == 0]  # without what follows a -1
+        size, p = len(tokens), p.cpu()
+        q = one_hot(tokens, p.shape[1]) if q is None else q[:size].cpu()
         unused = torch.full((size,), UNUSED, dtype=torch.float64)
         coins = unused if cold or self._coins is None else self._coins[begin : begin + size].double().cpu()
-        return Draft.chain(tokens[:size], q[:size].float(), unused, coins), torch.cat([p, last.cpu()])[: size + 1]
-
-
-def _speaks_for_all() -> bool:
-    """Return whether this worker is the first of those that share a model's layers: the others do the same."""
-    from vllm.distributed import get_tensor_model_parallel_rank
-
-    return bool(get_tensor_model_parallel_rank() == 0)
-
-
-def _codec(config: Any) -> Any:
-    from vllm.tokenizers import cached_tokenizer_from_config
-
-    from hsd.models.loading.text import TokenizerCodec
-
-    return TokenizerCodec(cached_tokenizer_from_config(config), frozenset())
+        return Draft.chain(tokens, q.float(), unused, coins), torch.cat([p, last])[: size + 1]

@@ -13,8 +13,9 @@ import pytest
 import torch
 
 from hsd.errors import HsdError
-from hsd.vllm import Settings, binding, settings_of
+from hsd.vllm import binding
 from hsd.vllm.binding import HOOKS, SAMPLER
+from hsd.vllm.settings import Settings, settings_of
 from hsd.vllm.watcher import Watcher
 
 SIGNATURES = json.loads(Path(__file__).with_name("signatures.json").read_text())
@@ -78,14 +79,14 @@ def test_a_missing_function_is_named(engine):
 @pytest.mark.parametrize("given", [None, {}, {"other": 1}])
 def test_a_server_that_did_not_ask_is_left_alone(engine, given):
     before = vars(engine[SAMPLER]).copy()
-    binding.prepare()
+    binding.register()
     worker_of(engine)(vllm_config=config(given))
     assert vars(engine[SAMPLER]) == before
     assert binding.steps_of_worker(None) is None
 
 
 def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
-    binding.prepare()
+    binding.register()
     with caplog.at_level(logging.INFO, "vllm.plugins.hsd"):
         worker_of(engine)(vllm_config=config({"hsd": {"record": 0.5, "rule": "hsd"}}))
     (line,) = caplog.messages
@@ -110,7 +111,7 @@ def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
     ],
 )
 def test_bad_input_is_one_line_and_the_server_goes_on(engine, caplog, given, v2, words):
-    binding.prepare()
+    binding.register()
     with caplog.at_level(logging.INFO, "vllm.plugins.hsd"):
         worker_of(engine)(vllm_config=config(given, v2))
     (line,) = caplog.messages

@@ -12,13 +12,14 @@ import pytest
 
 from hsd.app.request import read
 from hsd.app.runs import Kept, finished
+from hsd.bench import server
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.paths import TRACES
 from hsd.trace import Trace
 from hsd.vllm import reader as module
-from hsd.vllm.endpoint import TOKEN, Endpoint
 from hsd.vllm.reader import Reader, counts, summary
+from hsd.vllm.serving import TOKEN, Endpoint
 
 
 def entries(trace: Trace, name: str = "cmpl-1", label: str = "") -> list[dict]:
@@ -104,11 +105,11 @@ def metrics(*curve: float) -> str:
 
 
 def test_public_counters_say_what_they_can_and_name_a_set_acceptance(monkeypatch):
-    monkeypatch.setattr(module, "bytes_of", lambda *_: metrics(0.8, 0.5).encode())
+    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: metrics(0.8, 0.5).encode())
     assert counts("http://localhost:8000") == "2.30 tokens per pass; kept by position 0.80, 0.50"
-    monkeypatch.setattr(module, "bytes_of", lambda *_: metrics(1, 1, 0.78, 0).encode())
+    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: metrics(1, 1, 0.78, 0).encode())
     assert "synthetic acceptance" in counts("http://localhost:8000")
-    monkeypatch.setattr(module, "bytes_of", lambda *_: b"other 1\n")
+    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: b"other 1\n")
     assert counts("http://localhost:8000") == "its counters tell of no drafts"
 
 

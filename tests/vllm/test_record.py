@@ -11,8 +11,8 @@ from hsd.decoding.options import RunOptions
 from hsd.draft import Draft
 from hsd.rules import RULES
 from hsd.trace import ModelInfo, Setup, SetupOptions, Trace
-from hsd.vllm.buffer import Buffer
 from hsd.vllm.record import UNUSED, Recording
+from hsd.vllm.serving import Buffer
 
 VOCAB, END = 6, 5
 P = torch.tensor([[0.5, 0.3, 0.1, 0.05, 0.03, 0.02]] * 4)
@@ -22,7 +22,7 @@ Q = torch.tensor([[0.2, 0.5, 0.1, 0.1, 0.05, 0.05]] * 3)
 class Letters:
     """A tokenizer of one letter per token."""
 
-    end_ids: frozenset[int] = frozenset()
+    end_ids = frozenset({END})
 
     def piece(self, token: int) -> str:
         return "abcdef"[token]
@@ -36,7 +36,7 @@ def recording(rule: str = "tokenwise", most: int = 20, private: bool = True, con
     options = {**dict(RunOptions(rule=rule, shadow=shadow, max_new_tokens=most, gamma=3)), "engine": "vllm"}
     model = ModelInfo(name="planted", parameters=1, dtype="float32")
     setup = Setup(options=SetupOptions.of(options), pair="planted", models=[model], device="cpu", vocab_size=VOCAB)
-    return Recording(Letters(), frozenset({END}), setup, [1, 2], private, context)
+    return Recording(Letters(), setup, [1, 2], private, context)
 
 
 def draft(tokens: list[int], coins: list[float]) -> Draft:
