@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 LISTED = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, Any]] = LISTED["commands"]
 SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
+SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"  # the others of torchrun are silent
 
 
 def whole(text: str) -> int:
@@ -88,8 +89,10 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
     from hsd.models.loading import load_pair
     from hsd.models.threads import settle_threads
 
-    draft = arguments.draft or (arguments.target if alone else None)
-    where = {"target": arguments.target, "draft": draft, "device": arguments.device, "dtype": arguments.dtype}
+    where = {flag: getattr(arguments, flag) for flag in ("target", "device", "device_map", "dtype")}
+    where["draft"] = arguments.draft or (arguments.target if alone else None)
+    if not SPEAKS:
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it is open to the end
     progress("loading the models\n")
     pair = load_pair(name, **where, **more)
     progress(f"{settle_threads(pair)}\n")
@@ -120,7 +123,7 @@ def text_of(argument: str) -> str:
 
 def output(path: str | Path) -> Path:
     """Check before the work begins that a file can be written, and return its path. Raises HsdError."""
-    file = Path(path).expanduser()
+    file = Path(path if SPEAKS else os.devnull).expanduser()
     if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
         raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder where you may write")
     return file

@@ -11,7 +11,7 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import load, output, progress, text_of
+from hsd.cli.arguments import SPEAKS, load, output, progress, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
@@ -57,7 +57,7 @@ def main(arguments: argparse.Namespace) -> int:
     print(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair), flush=True)
     if target:
         target.write_text(trace.to_json(), encoding="utf-8")
-        print(f"trace saved to {target}", file=sys.stderr)
+        print(f"trace saved to {target}", file=sys.stderr if SPEAKS else sys.stdout)
     if failure:
         raise failure
     return 0

@@ -6,6 +6,7 @@ import argparse
 import os
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from hsd.cli.arguments import output
@@ -21,11 +22,9 @@ def main(arguments: argparse.Namespace) -> int:
     try:
         reader.look()
     except HsdError as error:
-        try:
-            outside = counts(arguments.url)
-        except HsdError:
-            raise error from None
-        raise HsdError(f"{error}; from outside: {outside}") from None
+        with suppress(HsdError):
+            error = HsdError(f"{error}; from outside: {counts(arguments.url)}")
+        raise error from None
     if arguments.text:
         return _text(reader, arguments.requests, arguments.save)
     return _page(reader, arguments.host, arguments.port)
@@ -66,22 +65,21 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
             yield {"steps": fresh, **({"result": one.result} if one.done else {})}
 
     manifest = space.load()
-    server = space.PairSpec(name=SERVER, title=f"vLLM at {reader.url}", target=reader.url, draft=reader.url)
+
+    def offer(name: str, title: str) -> None:
+        manifest.pairs.append(space.PairSpec(name=name, title=title, target=reader.url, draft=reader.url))
 
     def offers() -> dict[str, Any]:
         reader.look()
         for one in [one for one in reader.requests.values() if one not in shown_as.values()]:
-            name = f"request-{len(shown_as) + 1}"
-            shown_as[name] = one
-            manifest.pairs.append(
-                space.PairSpec(
-                    name=name, title=f"Request {len(shown_as)}: {one.title}", target=reader.url, draft=reader.url
-                )
-            )
+            number = len(shown_as) + 1
+            shown_as[f"request-{number}"] = one
+            offer(f"request-{number}", f"Request {number}: {one.title}")
         here = [{"name": pair.name, "title": pair.title} for pair in manifest.pairs]
         return {"lines": [], "here": here, "coming": True}
 
     shown_as: dict[str, Request] = {}
-    manifest.pairs[:] = [server]
+    manifest.pairs.clear()
+    offer(SERVER, f"vLLM at {reader.url}")
     app.launch(None, host, port, download=False, manifest=manifest, decode=decode, offers=offers)
     return 0

@@ -33,7 +33,7 @@ class Describer:
         return {"token": token, "piece": piece, "bytes": parts.hex().upper() or None}
 
     def prompt(self, text: str, ids: list[int], forced: int = 0) -> Prompt:
-        """Return a trace's record of a prompt whose last `forced` tokens were chosen by hand."""
+        """Return a trace's record of a prompt; forced: how many of its last tokens begin the text."""
         fields = [self.token_fields(*one) for one in zip(ids, [None, *ids], strict=False)]
         parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
         return Prompt(text=text, ids=ids, pieces=[one["piece"] for one in fields], bytes=parts, forced=forced)

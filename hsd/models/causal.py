@@ -60,8 +60,8 @@ class CausalModel:
     @property
     def embedding(self) -> Tensor:
         """(vocab, hidden): the rows that stand for the tokens."""
-        rows: Tensor = self.model.get_input_embeddings().weight
-        return rows.detach()
+        rows = self.model.get_input_embeddings().weight  # where processes share the target: a part of them
+        return torch.as_tensor(getattr(rows, "full_tensor", rows.detach)()).detach()
 
     def start(self) -> Session:
         return CausalSession(self)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+
+from hsd.errors import HsdError
+
+SHARDED = "sharded"  # of device maps: every layer of the target is shared by the processes of torchrun
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,16 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
     if gpus > 1 and device_map is not None:
         return [together]
     return [alone, together] if gpus > 1 and device == "cuda" else [alone]
+
+
+def share(key_heads: int, device: str) -> None:
+    """Make ready to share a target with so many groups of keys. Raises HsdError where that cannot be."""
+    if not (count := int(os.environ.get("WORLD_SIZE", "0"))):
+        raise HsdError("device map sharded is for several processes: start them by torchrun --nproc-per-node 2 -m hsd")
+    if key_heads % count:
+        raise HsdError(f"{count} processes cannot share {key_heads} groups of keys: start a number that divides these")
+    if device == "cuda":
+        torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def free_on(device: str) -> float | None:

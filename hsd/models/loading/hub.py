@@ -25,7 +25,8 @@ from hsd.errors import HsdError, first_line
 REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
 PROBE_SECONDS = 2.5
 NO_CONNECTION = ("ConnectError", "ConnectTimeout")
-READ = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]  # of all files of a model on the Hub
+KINDS = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]
+READ: Any = {"allow_patterns": KINDS, "ignore_patterns": ["*/*"]}  # of all files of a model on the Hub
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,7 @@ def bring(name: str) -> None:
     if Path(source.name).is_dir():
         return
     try:
-        snapshot_download(
-            name,
-            allow_patterns=READ,
-            ignore_patterns=["*/*"],
-            local_files_only=source.local_only,
-            revision=source.revision,
-        )
+        snapshot_download(name, **READ, local_files_only=source.local_only, revision=source.revision)
     except (HTTPError, OSError, ValueError) as error:
         raise cannot_load("a model", error, source) from None
 

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
+from transformers.distributed import DistributedConfig
 from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
+from hsd.models.loading.devices import SHARDED
 from hsd.models.loading.hub import Source, cannot_load
 from hsd.models.packed import packs
 
@@ -22,7 +24,6 @@ from hsd.models.packed import packs
 # wrong is told once, by the error that is raised.
 disable_progress_bar()
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
 
 BITSANDBYTES = ("4bit", "8bit")
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError, ImportError)
@@ -102,7 +103,9 @@ def _unused(report: dict[str, Any]) -> list[str]:
 def _placement(how: Loading) -> dict[str, Any]:
     """Return arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
     placed: dict[str, Any] = {}
-    if how.device_map is not None:
+    if how.device_map == SHARDED:
+        placed["distributed_config"] = DistributedConfig(tp_plan="auto")
+    elif how.device_map is not None:
         placed["device_map"] = how.device_map
     elif how.device.startswith("cuda") or how.quantize in BITSANDBYTES:
         placed["device_map"] = {"": how.device}
@@ -117,8 +120,10 @@ def _quantisation(kind: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
 
 
-def check_quantize(kind: str | None, device: str, dtype: torch.dtype) -> None:
+def check_quantize(kind: str | None, device: str, dtype: torch.dtype, device_map: str | None = None) -> None:
     """Raise HsdError if models are to be quantised and the library for it is missing."""
+    if kind and device_map == SHARDED:
+        raise HsdError(f"quantize={kind!r} does not go with device map sharded: leave one of them out")
     if kind == "16bit" and (device != "cpu" or dtype != torch.float32):
         raise HsdError("quantize='16bit' packs float32 weights for a CPU: choose device cpu and dtype float32")
     if kind == "16bit" and not packs():

@@ -16,7 +16,7 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.devices import rooms
+from hsd.models.loading.devices import SHARDED, rooms, share
 from hsd.models.loading.memory import Need, refusal, sizes_of
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, names, unknown
 from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
@@ -24,7 +24,7 @@ from hsd.models.packed import packs
 from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
 PORTABLE, TORCH = ENGINES = "portable", "torch"
 KEPT_PAIRS = 2
 
@@ -84,7 +84,8 @@ def load_pair(
     "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is available. dtype: "float32", "bfloat16" or
     "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a branch,
     tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map: "auto"
-    spreads the target over all GPUs, which also happens when it does not fit on one of several. quantize: "4bit" or
+    spreads the target over all GPUs, which also happens when it does not fit on one of several; "sharded" shares each
+    of its layers among the processes of torchrun, which all draw the same. quantize: "4bit" or
     "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU (`hsd.models.packed`),
     as torch does with a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
     default if there is one and the target ends its texts as it ends a turn. smaller: folders or Hub ids of models for a
@@ -96,10 +97,10 @@ def load_pair(
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
     cannot be found or fetched, memory is too small, or the vocabularies differ.
     """
-    if device_map is not None and device_map not in DEVICE_MAPS:
-        raise HsdError(f"unknown device_map {device_map!r}: choose {', '.join(DEVICE_MAPS)}")
-    if quantize is not None and quantize not in QUANTISED:
-        raise HsdError(f"unknown quantize {quantize!r}: choose {', '.join(QUANTISED)}")
+    words = ("device_map", device_map, DEVICE_MAPS), ("quantize", quantize, (*QUANTISED,)), ("dtype", dtype, (*DTYPES,))
+    for option, value, known in words:
+        if value is not None and value not in known:
+            raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
     where, note = _device(device), ""
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
@@ -119,11 +120,11 @@ def load_pair(
         target, draft, smaller, note = _named(name, smaller)
     if name in FETCHED:
         revision, draft_revision = fetch.MODELS[name].revision, None
-        if where == "cpu" and dtype is None and quantize is None and packs():
+        if where == "cpu" and dtype is None and quantize is None and device_map != SHARDED and packs():
             quantize = "16bit"
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
-    numbers = _dtype(dtype, "cpu" if name in EMBEDDED else where)
+    numbers = DTYPES[dtype or ("float32" if name in EMBEDDED or where == "cpu" else "bfloat16")]
     target, draft = os.fspath(target), os.fspath(draft)
     both = name or f"{_base(target)} + {_base(draft)}"
     _check_stack([*smaller, draft, target])
@@ -216,13 +217,15 @@ def _load_new(recipe: Recipe) -> Pair:
         tuned_on_chats,
     )
 
-    check_quantize(recipe.quantize, recipe.device, recipe.dtype)
+    check_quantize(recipe.quantize, recipe.device, recipe.dtype, recipe.device_map)
     sources = [recipe.target, *(source for source, _ in recipe.drafting)]
     _make_room(recipe, _need(recipe, *map(SIZES.get, sources)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
     of_head = size(head) if head else None
+    if recipe.device_map == SHARDED:
+        share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
     tokenizer = load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, load_tokenizer(source))
@@ -305,14 +308,6 @@ def _device(device: str | None) -> str:
     if index and not (index.isdecimal() and int(index) < (torch.cuda.device_count() if kind == "cuda" else 1)):
         raise HsdError(f"there is no device {device!r} on this machine: choose {kind}")
     return device if kind == "cuda" else kind
-
-
-def _dtype(dtype: str | None, device: str) -> torch.dtype:
-    if dtype is None:
-        return torch.float32 if device == "cpu" else torch.bfloat16
-    if dtype not in DTYPES:
-        raise HsdError(f"unknown dtype {dtype!r}: choose {', '.join(DTYPES)}")
-    return DTYPES[dtype]
 
 
 def _base(source: str) -> str:

@@ -36,9 +36,7 @@ class TokenizerCodec:
         self.tokenizer, self.chat = tokenizer, chat
         self.end_ids = end_ids
         self.vocab_size = max(tokenizer.get_vocab().values()) + 1
-        self._known: dict[
-            int, tuple[str, bytes]
-        ] = {}  # of tokens: their pieces, and their bytes as `bytes_of` has them
+        self._known: dict[int, tuple[str, bytes]] = {}  # of tokens: their pieces, and their bytes as of `bytes_of`
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a prompt. Raises HsdError when the chat template cannot take it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +25,7 @@ from hsd.models.loading.memory import Need, numbers_in_folder, sizes_of
 from hsd.models.loading.model import Loading, load_config, load_model
 from hsd.models.loading.registry import PAIRS
 from hsd.models.loading.sizes import SIZES, TOKENS
+from hsd.paths import ASSETS
 
 GB = 1e9
 
@@ -287,6 +290,36 @@ def test_spreading_on_a_cpu_changes_nothing(byte_folders: tuple[str, str]):
     both = [place(byte_folders, device="cpu", device_map=how) for how in (None, "auto")]
     texts = [hsd.run(pair, "Once", max_new_tokens=12, seed=1).tokens for pair in both]
     assert texts[0] == texts[1]
+
+
+@pytest.mark.parametrize(
+    ("processes", "more", "words"),
+    [
+        (None, {}, "several processes: start them by torchrun"),
+        ("4", {}, "4 processes cannot share 6 groups of keys"),
+        ("2", {"quantize": "4bit"}, "does not go with device map sharded"),
+    ],
+)
+def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch, processes, more, words):
+    monkeypatch.delenv("WORLD_SIZE", raising=False)
+    if processes:
+        monkeypatch.setenv("WORLD_SIZE", processes)
+    toys = tuple(str(ASSETS / "tiny" / name) for name in ("target", "draft"))
+    with pytest.raises(HsdError, match=words):
+        place(toys, device="cpu", device_map="sharded", **more)
+
+
+@pytest.mark.slow
+def test_two_processes_share_a_target_and_one_of_them_speaks(tmp_path: Path):
+    """The same text as by one process; `torchrun` starts both on the toys' folder, and gloo connects them."""
+    files = [*("--target", ASSETS / "tiny" / "target", "--draft", ASSETS / "tiny" / "middle"), "--json"]
+    given = ["-m", "hsd", "run", "Once upon a time", *files, "--max-new-tokens", "24", "--seed", "3"]
+    started = ["-m", "torch.distributed.run", "--nproc-per-node", "2", *given, "--device-map", "sharded"]
+    shared, alone = (
+        subprocess.run([sys.executable, *map(str, how)], capture_output=True, text=True, check=True).stdout
+        for how in (started, given)
+    )
+    assert json.loads(shared)["tokens"] == json.loads(alone)["tokens"]
 
 
 def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
