@@ -32,18 +32,16 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _text(reader: Reader, most: int, folder: str | None) -> int:
     """Print each request as it ends, and in the end what they say together. most: 0 for no end."""
-    told: list[Request] = []
-    try:
-        while not most or len(told) < most:
-            for one in [one for one in reader.requests.values() if one.done and one not in told]:
-                told.append(one)
+    ended: list[Request] = []
+    with suppress(KeyboardInterrupt):
+        while not most or len(ended) < most:
+            for one in [one for one in reader.requests.values() if one.done and one not in ended]:
+                ended.append(one)
                 print(f"{one.name}: {len(one.steps)} steps, {one.result.finish}: {one.text[:60]!r}", flush=True)
                 if folder:
                     output(f"{folder}/{one.name}.json").write_text(one.trace.to_json(), encoding="utf-8")
             time.sleep(0 if reader.look() else BEAT)
-    except KeyboardInterrupt:
-        pass
-    print("\n".join(summary([step for one in told for step in one.steps])))
+    print("\n".join(summary([step for one in ended for step in one.steps])))
     return 0
 
 
@@ -53,10 +51,10 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
     from hsd.app.request import Request as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
-        one = shown_as.get(run.pair.name)
-        o = run.options
-        sampling = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k or -1, "seed": o.seed}
-        news = reader.follow(one) if one else reader.ask(run.prompt, {"max_tokens": o.max_new_tokens, **sampling})
+        one, o = shown_as.get(run.pair.name), run.options
+        body = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k or -1, "seed": o.seed}
+        body["max_tokens"] = o.max_new_tokens
+        news = reader.follow(one) if one else reader.ask(run.prompt, body, o.prompt_as or "")
         shown = 0
         for at, one in enumerate(news):
             if not at:

@@ -38,9 +38,10 @@ class Request:
 
     @property
     def title(self) -> str:
-        """What it is called in a list."""
-        words = " ".join((self.header["prompt"]["text"] or self.text).split())
-        return words[:40] or self.name
+        """What it is called in a list: the last line of several words in its prompt, as a chat template adds others."""
+        text = self.header["prompt"]["text"] or self.text
+        line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
+        return " ".join(line.split())[:40] or self.name
 
     @property
     def text(self) -> str:
@@ -78,24 +79,32 @@ class Reader:
                     one.result, one.done = Result.model_validate(data), True
             return len(answer["entries"])
 
-    def ask(self, prompt: str, options: dict[str, Any]) -> Iterator[Request]:
-        """Have the server go on with a prompt, and yield the request, again after every look, until it is done."""
+    def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Request]:
+        """Have the server answer a prompt, and yield the request, again after every look, until it is done.
+
+        prompt_as: "chat" puts it into the model's template, "text" has it continued, as "" does where there is none.
+        """
         label, failed = uuid4().hex, list[HsdError]()
         model = json_of(f"{self.url}/v1/models", WAIT)["data"][0]["id"]
-        body = {"model": model, "prompt": prompt, "vllm_xargs": {KEY: label}, **options}
+        body = {"model": model, "vllm_xargs": {KEY: label}, **options}
+        chat = "chat/completions", {"messages": [{"role": "user", "content": prompt}]}
+        text = "completions", {"prompt": prompt}
+        ways: Any = {"chat": [chat], "text": [text]}.get(prompt_as, [chat, text])
 
         def post() -> None:
-            try:
-                json_of(f"{self.url}/v1/completions", WAIT, body)
-            except HsdError as error:
-                failed.append(error)
+            for place, question in ways:
+                try:
+                    json_of(f"{self.url}/v1/{place}", WAIT, body | question)
+                    break
+                except HsdError as error:
+                    failed.append(error)
 
         threading.Thread(target=post, daemon=True).start()
         begun = time.monotonic()
         while not (found := next((one for one in self.requests.values() if one.label == label), None)):
             self.look()
-            if failed:
-                raise failed[0]
+            if len(failed) == len(ways):
+                raise failed[-1]
             if time.monotonic() - begun > PATIENCE:
                 raise HsdError(f"{self.url} has not begun within {PATIENCE:g} s: see that it runs and is not busy")
             time.sleep(BEAT)
