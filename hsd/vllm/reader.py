@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -160,9 +161,8 @@ def _drawing(step: Step) -> float:
 
 def _interval(gains: Iterable[float]) -> tuple[float, float, float]:
     """Return the mean gain of drafts and its 95 % interval."""
-    return ratio_interval(
-        [{"prompt": at, "gain": gain, "drafts": 1} for at, gain in enumerate(gains)], "gain", "drafts"
-    )
+    rows = [{"prompt": draft, "gain": gain, "drafts": 1} for draft, gain in enumerate(gains)]
+    return ratio_interval(rows, "gain", "drafts", -math.inf)
 
 
 def counts(url: str) -> str:

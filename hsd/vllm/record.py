@@ -142,20 +142,15 @@ def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
     models, drafter = [_model(config.model_config, runner.get_model())], getattr(runner, "drafter", None)
     if getattr(drafter, "model", None) is not None:
         models.insert(0, _model(plan.draft_model_config, drafter.model))  # type: ignore[union-attr]
-    options = RunOptions(
-        rule=rule,
-        shadow=USUAL if rule == VANILLA["single"] else VANILLA["single"],
-        max_new_tokens=asked.max_tokens or runner.max_model_len,
-        temperature=asked.temperature,
-        top_p=asked.top_p,
-        top_k=asked.top_k if 0 < asked.top_k < vocab else 0,
-        seed=asked.seed or 0,
-    )
-    proposer = "model" if len(models) > 1 else next(iter(COPIERS)) if plan and "ngram" in plan.method else "none"
-    drafting = {"proposer": proposer, "gamma": plan.num_speculative_tokens if plan else 0, "engine": "vllm"}
+    shadow = USUAL if rule == VANILLA["single"] else VANILLA["single"]
+    top_k = asked.top_k if 0 < asked.top_k < vocab else 0
+    options = RunOptions(rule=rule, shadow=shadow, temperature=asked.temperature, top_p=asked.top_p, top_k=top_k)
+    own = {"max_new_tokens": asked.max_tokens or runner.max_model_len, "seed": asked.seed or 0, "engine": "vllm"}
+    own["proposer"] = "model" if models[1:] else next(iter(COPIERS)) if plan and "ngram" in plan.method else "none"
+    own["gamma"] = plan.num_speculative_tokens if plan else 0
     noted = METHODS.get(plan.rejection_sample_method) if plan else None
     return Setup(
-        options=SetupOptions.of({**dict(options), **drafting}),
+        options=SetupOptions.of({**dict(options), **own}),
         pair=models[-1].name,
         models=models,
         device=str(runner.device),

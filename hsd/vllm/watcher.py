@@ -112,9 +112,9 @@ class Watcher:
         tokens, logits, q = self._given["draft_token_ids"][part].long(), logits[part], None if q is None else q[part]
         if metadata.all_random:
             return logits.softmax(-1, dtype=torch.float32), q, tokens
-        sizes = torch.tensor(self._given["num_draft_tokens"], device=logits.device)
-        cold = torch.ones_like(sizes) if metadata.all_greedy else metadata.temperature == 0
-        cold = cold.repeat_interleave(sizes)[part, None] > 0
+        sizes = torch.tensor(self._given["num_draft_tokens"])  # on the host, which need not wait for them
+        request = torch.arange(len(sizes)).repeat_interleave(sizes)[part].to(logits.device)
+        cold = (logits.new_zeros(len(sizes)) if metadata.all_greedy else metadata.temperature)[request, None] == 0
         p = torch.where(cold, likeliest(logits), logits.softmax(-1, dtype=torch.float32))
         certain = None if q is None else one_hot(tokens.clamp_min(0), p.shape[1]).to(q.dtype)
         return p, None if q is None else torch.where(cold, certain, q), tokens

@@ -86,6 +86,47 @@ def test_the_page_runs_and_offers_what_the_server_records(monkeypatch, served, r
     assert finished(asked, Kept(1), 60, app["decode"])[0] == recorded
 
 
+@pytest.mark.parametrize(("template", "prompt_as"), [(True, ""), (False, ""), (True, "text")])
+def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(monkeypatch, recorded, template, prompt_as):
+    posted: dict[str, dict] = {}
+
+    def answer(url: str, _: object, body: dict | None = None, key: str = "") -> dict:
+        if body and "chat" in url and not template:
+            raise HsdError("there is no chat template")
+        if body:
+            posted[url.rpartition("/v1/")[2]] = body
+        label = next((body["vllm_xargs"]["hsd"] for body in posted.values()), "")
+        news = entries(recorded, label=label) if label and url.endswith("after=0") else []
+        return {"data": [{"id": "served"}], "next": len(news), "entries": news}
+
+    monkeypatch.setattr(module, "json_of", answer)
+    monkeypatch.setattr(module, "BEAT", 0.001)
+    *_, last = Reader("http://localhost:8000", "secret").ask("Why?", {"max_tokens": 9}, prompt_as)
+    assert last.trace == recorded
+    chat = {"messages": [{"role": "user", "content": "Why?"}]}
+    wanted = {"chat/completions": chat} if template and not prompt_as else {"completions": {"prompt": "Why?"}}
+    ((place, body),) = posted.items()
+    assert {place: {name: value for name, value in body.items() if name in ("messages", "prompt")}} == wanted
+
+
+def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
+    def answer(url: str, _: object, body: dict | None = None, key: str = "") -> dict:
+        if body:
+            raise HsdError("the server has no room")
+        return {"data": [{"id": "served"}], "next": 0, "entries": []}
+
+    monkeypatch.setattr(module, "json_of", answer)
+    monkeypatch.setattr(module, "BEAT", 0.001)
+    with pytest.raises(HsdError, match="no room"):
+        next(Reader("http://localhost:8000", "secret").ask("Why?", {}))
+
+
+def test_a_request_is_called_by_the_words_of_its_prompt(recorded):
+    header = entries(recorded)[0]["data"]["trace"]
+    header["prompt"]["text"] = "system\nYou are kind.\nuser\nWhy is  the sky blue?\nassistant\n"
+    assert module.Request("cmpl-1", "", header).title == "Why is the sky blue?"
+
+
 def test_advice_follows_from_the_two_gains(recorded):
     lines = summary(recorded.steps)
     assert "blockwise" in lines[1]
