@@ -59,13 +59,8 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "weights": {"name": name, "bytes": model.gguf_bytes, "pieces": pieces},
         "head": {"name": "the draft", "bytes": HEAD_FILE.stat().st_size, "pieces": _pieces(HEAD_FILE, HEAD_PATH)},
     }
-    chip = {
-        "name": NAME,
-        "title": pair.title,
-        "device": "in this browser",
-        "target": target.parameters,
-        "draft": _drafting(),
-    }
+    sizes = {"target": target.parameters, "draft": _drafting()}
+    chip = {"name": NAME, "title": pair.title, "device": "in this browser", **sizes}
     run = {
         "name": NAME,
         "version": __version__,
@@ -74,16 +69,9 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "target": {"name": model.title, "revision": model.revision, "dtype": DTYPE},
         "draft": {"name": f"{NAME} draft", "revision": None, "dtype": SmallHead.dtype},
     }
-    return {
-        "name": NAME,
-        "title": model.title,
-        "gamma": draft_length(NAME),
-        "engine": "portable",
-        "licence": f"Licence {model.licence}; {model.credit}.",
-        "chip": chip,
-        "pair": run,
-        "files": files,
-    }
+    known = {"name": NAME, "title": model.title, "gamma": draft_length(NAME), "engine": "portable"}
+    licence = f"Licence {model.licence}; {model.credit}."
+    return {**known, "licence": licence, "chip": chip, "pair": run, "files": files}
 
 
 def files(folder: str, weights: bool) -> dict[str, Any]:

@@ -74,7 +74,7 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
     """
     questions, folder, presets = recorded_questions(space), folder_of_modules(), presets_of(space)
     alone = answers == "browser"
-    more = {"own": False, "browser": browser.about(space, folder, weights)} if alone else {}
+    more = {"own": False, "browser": browser.about(space, folder, weights), "offline": weights} if alone else {}
     files: Site = {
         "index.html": lambda: page.index(answers, space, list(presets.values()), folder, not opened, address).encode(),
         page.CARD.name: page.CARD.read_bytes,
@@ -90,7 +90,13 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
     for name, question in questions.items():
         for key, answer in question.answers().items():
             files[f"data/{name}/{key}.json"] = _json(answer)
-    return files
+    kept = ["./", *(path for path in files if not path.startswith(browser.FOLDER))]  # the model's pieces by themselves
+    return files | ({"offline.js": partial(_offline, {"folder": folder, "first": kept})} if alone else {})
+
+
+def _offline(files: Values) -> bytes:
+    """Return the service worker. files: the folder of the modules, and what is kept at once."""
+    return f"self.FILES = {json.dumps(files)};\n{modules.read('offline.js')}".encode()
 
 
 def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
@@ -152,12 +158,8 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
 
 def _pair(space: Space, pair: PairSpec) -> Values:
     """Return a pair as plain data. gamma: its usual draft length; chats: whether it answers questions."""
-    return {
-        "name": pair.name,
-        "title": pair.title,
-        "gamma": draft_length(pair.name),
-        "chats": pairs.chats(space, pair.name),
-    }
+    about = {"gamma": draft_length(pair.name), "chats": pairs.chats(space, pair.name)}
+    return {"name": pair.name, "title": pair.title, **about}
 
 
 def recorded_questions(space: Space) -> dict[str, Question]:

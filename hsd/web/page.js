@@ -132,8 +132,9 @@ find("#hsd-skip").addEventListener("click", skip);
 find(".hf-close").addEventListener("click", () => page.alert(""));
 
 async function titled() {
-  const { heading } = await ask("page");
+  const { heading, offline } = await ask("page");
   if (heading) find(".hf-title").textContent = document.title = heading;
+  if (offline) navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {}); // then it needs a network
 }
 
 titled().catch(() => {}); // Watch will say so

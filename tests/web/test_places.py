@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import http.client
+import json
+import os
+import shutil
 import sys
 import threading
 from collections.abc import Iterator
@@ -16,6 +19,7 @@ from running_app import Files, Server, free_port
 from test_browser_page import FILE, PROMPT, Page, real
 from web_page import Browser, Guest
 
+from hsd.app.site import folder_of_modules
 from hsd.models.loading import fetch
 
 PREFIX = "/demo"
@@ -26,6 +30,11 @@ WATCHED = """() => {
     return Document.prototype.execCommand.call(document, name);
   };
 }"""
+# Resolves once the service worker answers the page.
+CONTROLLED = """new Promise((done) => {
+  const look = () => navigator.serviceWorker.controller?.state === "activated" ? done() : setTimeout(look, 20);
+  look();
+})"""
 LAN = "some-machine.test"  # conftest.py leads it here; a browser trusts no such address over http
 
 
@@ -167,3 +176,31 @@ def test_at_an_address_that_is_not_secure_a_prompt_is_decoded(lan: Page):
     lan.page.locator(".hf-source", has_text="● live").wait_for()
     lan.page.locator("#hsd-run:enabled").wait_for()
     assert "here a check of" in lan.page.inner_text(".hf-outcome")  # it came to its end
+
+
+def test_a_page_with_its_model_beside_it_works_without_a_network_after_the_first_visit(chromium, folder, tmp_path):
+    shutil.copytree(folder, tmp_path / "page", copy_function=os.link)
+    told = tmp_path / "page" / "data" / "page.json"
+    page = json.loads(told.read_text())
+    assert page["offline"] is False, "this page has no weights"
+    told.unlink()
+    told.write_text(json.dumps(page | {"offline": True}))
+    files = Files(tmp_path, "page/")
+    guest = Guest(chromium, files.url)
+    try:
+        guest.page.goto(files.url)
+        guest.page.evaluate("caches.open('hsd-page of an earlier version')")
+        guest.page.evaluate(CONTROLLED)
+        names = guest.page.evaluate("caches.keys()")
+        assert [name for name in names if name.startswith("hsd-page ")] == [f"hsd-page {folder_of_modules()}"]
+        files.stop()
+        guest.page.goto(f"{files.url}?preset=whole-draft&at_step=2")
+        guest.page.locator(".hp-place", has_text="step 2/").wait_for()
+        guest.page.click("#hsd-tab-learn-button")
+        guest.page.locator(".hf-page h2").wait_for()
+        guest.page.evaluate("navigator.serviceWorker.ready.then((one) => one.unregister())")
+        for name in names:
+            guest.page.evaluate("(name) => caches.delete(name)", name)
+    finally:
+        files.stop()
+        guest.close()

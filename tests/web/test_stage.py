@@ -126,6 +126,23 @@ def test_back_and_forward_lead_through_presets_and_files(visitors):
     visitor.until("location.search.startsWith('?preset=story&at_step=3')")
 
 
+@pytest.mark.recorded
+def test_back_undoes_a_jump_to_another_step_and_single_steps_are_no_places_to_come_back_to(visitors):
+    visitor = visitors().open("?preset=story&at_step=2")
+    before = visitor.page.evaluate("history.length")
+    visitor.page.locator('.hp-group[data-step="7"] .hp-token').first.click()
+    visitor.until("location.search.includes('at_step=8')")
+    visitor.page.locator(".hf-player").focus()
+    for step in (9, 10):
+        visitor.page.keyboard.press("Shift+ArrowRight")
+        visitor.until(f"location.search.includes('at_step={step}')")
+    assert visitor.page.evaluate("history.length") == before + 1
+    visitor.page.go_back()
+    visitor.until("window.__hsd.step === 1 && location.search.includes('at_step=2')")
+    visitor.page.go_forward()
+    visitor.until("window.__hsd.step === 9 && location.search.includes('at_step=10')")
+
+
 def test_back_and_forward_lead_to_runs_that_are_not_made_again(visitors):
     visitor = visitors().open("?preset=story")
     visitor.set("prompt", "Once upon a time, there was a fox")

@@ -24,10 +24,7 @@ const LIMITS = /** @type {Record<string, (value: any, limit: any) => boolean>} *
   maxItems: (value, most) => value.length <= most,
 });
 
-/**
- * Throws where `value` is not as the schema says; parts that are left out get their defaults. known: named schemas.
- * @type {(value: any, schema: JsonSchema, known: JsonSchema, where: string) => void}
- */
+/** Throws where `value` is not as the schema says; parts that are left out get their defaults. known: named schemas. @type {(value: any, schema: JsonSchema, known: JsonSchema, where: string) => void} */
 function fits(value, schema, known, where) {
   if (schema.$ref) return fits(value, known[schema.$ref.split("/").pop()], known, where);
   if (schema.anyOf) return either(value, schema.anyOf, known, where);

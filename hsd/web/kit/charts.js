@@ -18,10 +18,7 @@ function plotly() {
   return loading;
 }
 
-/**
- * A chart that may come from anybody's file: none of its texts is markup, and it asks for nothing but lines and bars.
- * @param {Chart} chart
- */
+/** A chart that may come from anybody's file: none of its texts is markup, and it asks for nothing but lines and bars. @param {Chart} chart */
 function harmless({ data, layout }) {
   const text = JSON.stringify({ data, layout }, (_, value) =>
     typeof value === "string" ? value.replaceAll("<", "‹") : value,

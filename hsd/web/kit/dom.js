@@ -55,10 +55,7 @@ function label(x, y, text, css, attributes = {}) {
   return s("text", { x, y, class: css, ...attributes }, text);
 }
 
-/**
- * A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale.
- * @type {(piece: string, look?: {cells?: number, origin?: Origin | null}) => HTMLElement}
- */
+/** A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale. @type {(piece: string, look?: {cells?: number, origin?: Origin | null}) => HTMLElement} */
 function token(piece, { cells = 24, origin = null } = {}) {
   const full = visible(piece);
   const short = shorten(piece, cells);
@@ -70,10 +67,7 @@ function token(piece, { cells = 24, origin = null } = {}) {
   return h("bdi", { class: "hp-token", dir: "auto", translate: "no", title: full }, sign, body);
 }
 
-/**
- * Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry.
- * @type {(key: string, words: Child) => HTMLButtonElement}
- */
+/** Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry. @type {(key: string, words: Child) => HTMLButtonElement} */
 const explained = (key, words) => h("button.hp-term", { "type": "button", "data-term": key }, words);
 
 /** @param {Part} part @returns {part is Special} */

@@ -12,10 +12,7 @@ const layouts = index(facts.layouts);
 const divergences = index(facts.divergences);
 const systems = index(facts.systems);
 
-/**
- * The facts of a name; of one that a later version may have written only the name itself, in its place of each.
- * @type {<T extends {name: string}>(known: Map<string, T>) => (name: string) => T}
- */
+/** The facts of a name; of one that a later version may have written only the name itself, in its place of each. @type {<T extends {name: string}>(known: Map<string, T>) => (name: string) => T} */
 const find = (known) => (name) =>
   known.get(name) ?? /** @type {any} */ ({ name, title: name, short: name, head: name, lossless: true });
 

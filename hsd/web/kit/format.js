@@ -75,10 +75,7 @@ function adding(shares) {
   return found.map((n) => String(Number((n / 10 ** places).toFixed(places))).replace(/^0\./, "."));
 }
 
-/**
- * How many digits, of small numbers too, it takes to see which of both is larger; at least `start`.
- * @type {(a: Maybe, b: Maybe, start?: number, tiny?: number) => [number, number]}
- */
+/** How many digits, of small numbers too, it takes to see which of both is larger; at least `start`. @type {(a: Maybe, b: Maybe, start?: number, tiny?: number) => [number, number]} */
 function apart(a, b, start = 2, tiny = 2) {
   for (let digits = start; digits < 19; digits += 1) {
     const found = /** @type {[number, number]} */ ([digits, Math.max(digits - 2, tiny)]);
@@ -143,7 +140,6 @@ const plural = (n, noun) => `${count(n)} ${noun}${n === 1 ? "" : "s"}`;
 const subscript = (n) => [...String(n)].map((digit) => SUBSCRIPTS[Number(digit)]).join("");
 
 /** @type {Record<string, string>} */
-
 const MARKS = { " ": "␣", "\n": "⏎", "\t": "⇥", "\r": "␍", "\u00a0": "⍽", "\u3000": "⍽" };
 // Characters that show nothing, or that reorder what stands around them.
 const HIDDEN = new RegExp(
@@ -213,10 +209,7 @@ function size(n) {
   return n >= 1e9 ? `${(n / 1e9).toPrecision(3)} B` : `${(n / 1e6).toPrecision(n < 1e7 ? 2 : 3)} M`;
 }
 
-/**
- * A date as a reader sees it, such as 25 Nov 2026; of one that cannot be read its first letters.
- * @param {string} created
- */
+/** A date as a reader sees it, such as 25 Nov 2026; of one that cannot be read its first letters. @param {string} created */
 function day(created) {
   const date = new Date(created);
   const format = /** @type {const} */ ({ dateStyle: "medium", timeZone: "UTC" });

@@ -15,10 +15,7 @@ let timer;
 const stay = { onpointerenter: () => clearTimeout(timer), onpointerleave: () => leave() };
 const tip = h("div.hsd-kit.hp-tip", { id: "hp-tip", role: "tooltip", popover: "manual", ...stay });
 
-/**
- * A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label.
- * @type {(key: string, words?: string) => HTMLElement}
- */
+/** A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label. @type {(key: string, words?: string) => HTMLElement} */
 function term(key, words) {
   const { sign, label } = facts.glossary[key];
   return explained(key, words ?? (key === sign ? key : label));

@@ -32,10 +32,7 @@ function tell(what) {
   for (const listener of listeners) listener(what);
 }
 
-/**
- * Go where a link to another place of this page leads, without loading the page anew.
- * @param {string} href
- */
+/** Go where a link to another place of this page leads, without loading the page anew. @param {string} href */
 function follow(href) {
   window.history.pushState(null, "", href);
   window.dispatchEvent(new PopStateEvent("popstate"));

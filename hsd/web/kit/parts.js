@@ -25,10 +25,7 @@ function folded(css, title, hint, ...children) {
 const scroller = (label, ...children) =>
   h("div.hp-scroll", { "tabindex": 0, "role": "group", "aria-label": label }, children);
 
-/**
- * A button with words is named by them, one with a sign by its title.
- * @type {(label: Child, title: string | null, onclick: (event: MouseEvent) => unknown, attributes?: Attributes) => HTMLButtonElement}
- */
+/** A button with words is named by them, one with a sign by its title. @type {(label: Child, title: string | null, onclick: (event: MouseEvent) => unknown, attributes?: Attributes) => HTMLButtonElement} */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
   return h("button.hp-button", { "type": "button", title, "aria-label": name, onclick, ...attributes }, label);
@@ -88,10 +85,7 @@ function segments(legend, onchange) {
   return { element, set };
 }
 
-/**
- * A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, …
- * @type {(label: string, attributes: Attributes & {css?: string}) => HTMLInputElement}
- */
+/** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, … @type {(label: string, attributes: Attributes & {css?: string}) => HTMLInputElement} */
 const slider = (label, { css = "", ...attributes }) =>
   h("input.hp-slider", { "type": "range", "class": css, "aria-label": label, ...UNIT, ...attributes });
 

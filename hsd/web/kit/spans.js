@@ -7,10 +7,7 @@ const CHARACTERS = new RegExp(`[0-7].|(?:C[2-9A-F]|D.)${NEXT}|(?:${THREE}|${FOUR
 const NEAR = 32; // tokens back to where new ones may change what stands
 const signs = new Intl.Segmenter("und");
 
-/**
- * What each token adds to their text: [{text, bytes: they make no character}]. What is whole stands with its last token.
- * @param {Token[]} tokens @returns {Span[][]}
- */
+/** What each token adds to their text: [{text, bytes: they make no character}]. What is whole stands with its last token. @param {Token[]} tokens @returns {Span[][]} */
 function written(tokens) {
   /** @type {Span[][]} */
   const parts = tokens.map(() => []);
@@ -75,10 +72,7 @@ class Running {
   /** @type {string[]} what each token adds, as JSON */
   shown = [];
 
-  /**
-   * More tokens: [place, what it adds] of each of them, and of those before them that now add something else.
-   * @param {Token[]} more
-   */
+  /** More tokens: [place, what it adds] of each of them, and of those before them that now add something else. @param {Token[]} more */
   add(more) {
     const [known, from] = [this.tokens.length, begin(this.tokens, 2 * NEAR)];
     for (const token of more) this.tokens.push(token);

@@ -17,10 +17,7 @@ function joints(rows) {
   return out;
 }
 
-/**
- * max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left.
- * @type {(jointP: number, jointQ: number, p: Row, q: Row) => Row}
- */
+/** max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left. @type {(jointP: number, jointQ: number, p: Row, q: Row) => Row} */
 function openResidual(jointP, jointQ, p, q) {
   const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));
   const mass = sum(residual);
@@ -92,20 +89,10 @@ function audit(model, name, targets, drafts) {
     : 0;
   const committed = rule.resamples ? model.gamma + stop[model.gamma] : kept + 1;
   const distance = totalVariation(output, targets[model.gamma + 1]);
-  return {
-    name,
-    output,
-    stop,
-    kept,
-    extra,
-    committed,
-    distance,
-    divergence: relativeEntropy(output, targets[model.gamma + 1]),
-    calls: 1 + extra,
-    exact: distance < ROUNDING,
-    strict: exactWith(name, { ...SETTINGS, ...model.settings }),
-    thresholds: found.thresholds,
-  };
+  const divergence = relativeEntropy(output, targets[model.gamma + 1]);
+  const [exact, strict] = [distance < ROUNDING, exactWith(name, { ...SETTINGS, ...model.settings })];
+  const lengths = { stop, kept, extra, committed, calls: 1 + extra };
+  return { name, output, ...lengths, distance, divergence, exact, strict, thresholds: found.thresholds };
 }
 
 /** The largest difference between the thresholds of two rules over all drafts. @type {(first: Audit, second: Audit) => number} */

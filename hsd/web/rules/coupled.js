@@ -4,10 +4,7 @@ import { leftOver, sum } from "./divergence.js";
 /** How far the other tokens are ahead of x with the target: Σ max(q(x) p − p(x) q, 0). @type {(p: Row, q: Row, x: number) => number} */
 const lead = (p, q, x) => leftOver(q[x], p[x], p, q);
 
-/**
- * How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted.
- * @type {(p: Row, q: Row, x: number) => Row}
- */
+/** How likely each other token wins with p where x won with q, a row that sums to 1 − h; tokens with q = 0 are not sorted. @type {(p: Row, q: Row, x: number) => Row} */
 function coupledLeft(p, q, x) {
   const [found, whole] = [p.slice(), sum(p)];
   const order = /** @type {number[]} */ ([]);

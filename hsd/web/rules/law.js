@@ -119,10 +119,7 @@ function likeliest(row) {
   return best;
 }
 
-/**
- * The law of a rule. raw: for a rule that wants them at temperature 0.
- * @type {(name: string, p: Row[], q: Row[], tokens: number[], settings?: Partial<Settings>, raw?: RawRows | null) => Law}
- */
+/** The law of a rule. raw: for a rule that wants them at temperature 0. @type {(name: string, p: Row[], q: Row[], tokens: number[], settings?: Partial<Settings>, raw?: RawRows | null) => Law} */
 function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
   const recipe = chainRecipe(name, { ...SETTINGS, ...settings });
   const along = new Along(recipe, p, q, tokens, { ...SETTINGS, ...settings }, raw);

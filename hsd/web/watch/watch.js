@@ -27,13 +27,16 @@ class Watch {
   placed = false; // a link has said where to look
   pair = ""; // the name of the one whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
+  step = 0; // that is shown, or is about to be
+  jump = 0; // the one that led here, to go back before it; 0: none
+  jumps = 0; // all that there were
   turn = 0; // how often something else was asked for: an answer that comes late is not shown
 
   constructor(/** @type {HTMLElement} */ root, /** @type {PageContents} */ contents) {
     this.contents = contents;
     this.bar = addressBar("watch", () => this.address(), {
       packed: () => this.source?.packed,
-      shown: () => this.source?.key,
+      shown: () => this.source && `${this.source.key} ${this.jump}`,
       stays: () => Boolean(this.source?.wished),
     });
     this.caption = h("p.hf-caption", { hidden: true });
@@ -88,11 +91,13 @@ class Watch {
     if (first() && !asked && page.tab() === "watch") this.player.playAlone();
   }
 
-  /** Show what the address asks for. key: of what was shown at this place of the browser's history, if it was. @param {string} [key] */
-  async read(key) {
+  /** Show what the address asks for. shown: of what was shown at this place of the browser's history its key, and the jump that led there. @param {string} [shown] */
+  async read(shown = "") {
     const query = asked("watch");
+    const [key, jump] = shown.split(" ");
     const source = this.sources.get(key);
-    if (source && source === this.source) return;
+    this.jump = Number(jump) || 0;
+    if (source && source === this.source) return this.go(links.read(query).where);
     if (page.tab() === "watch") page.alert(""); // else the line is another screen's
     this.leave();
     const { preset, file, where, options, ...beside } = links.read(query);
@@ -169,6 +174,7 @@ class Watch {
   display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
     const { trace, kind } = source;
     this.source = source;
+    this.step = step;
     source.key ??= String(Math.random());
     this.sources.set(source.key, source);
     this.place.hidden = false;
@@ -261,7 +267,7 @@ class Watch {
     if (this.source?.run !== run) return void (this.source || this.openPreset(this.contents.first, {}, options));
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
-    if (telling !== null && !this.placed && step === steps - 1 && !playing) this.player.select({ step: telling });
+    if (telling !== null && !this.placed && step === steps - 1 && !playing) this.go({ step: telling });
     this.bar.remember();
     if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source?.set)]);
     else if (trace && different < 0) status(alike(trace));
@@ -273,7 +279,13 @@ class Watch {
     if (step === undefined || count <= step) return;
     this.wanted = {};
     this.placed = true;
-    this.player.select({ step, ...where });
+    this.go({ step, ...where });
+  }
+
+  /** Go to a place of the run that is shown, which is no new place of the browser's history. @param {Place} place */
+  go(place) {
+    this.step = place.step ?? this.step;
+    this.player.select(place);
   }
 
   // ---- chips
@@ -330,6 +342,8 @@ class Watch {
 
   moved(/** @type {number} */ step) {
     if (!this.source) return;
+    if (Math.abs(step - this.step) > 1 && !this.run) this.jump = this.jumps += 1;
+    this.step = step;
     this.beside.moveTo(step);
     this.setup.mark();
     this.bar.remember();

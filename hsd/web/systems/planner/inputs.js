@@ -62,10 +62,7 @@ function inputs(presets, most, actions) {
   return { element, update };
 }
 
-/**
- * One line per model: name, slider, cost, cost per further token, remove.
- * @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown
- */
+/** One line per model: name, slider, cost, cost per further token, remove. @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown */
 function costs(count, actions, shown) {
   const rows = Array.from({ length: count }, (_, i) => {
     const name = modelName(i, count);
@@ -92,10 +89,7 @@ function costs(count, actions, shown) {
   return h("div.hf-costs", { "role": "group", "aria-label": "Costs" }, rows);
 }
 
-/**
- * The upper triangle: row i, column j: a token of M_i is kept by M_j.
- * @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown
- */
+/** The upper triangle: row i, column j: a token of M_i is kept by M_j. @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown */
 function acceptances(count, actions, shown) {
   const range = { min: 0, max: 1, step: 0.01 };
   const cell = (/** @type {number} */ i, /** @type {number} */ j) => {

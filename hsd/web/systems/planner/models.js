@@ -68,10 +68,7 @@ function encode({ costs, acceptance, perToken, picked, tried }) {
   return ["1", costs.join("_"), rows, ...lists].join("*");
 }
 
-/**
- * The inputs that a link asks for; null where it is not one that this page makes.
- * @type {(text: string, most: number) => PlannerInputs | null} most: models
- */
+/** The inputs that a link asks for; null where it is not one that this page makes. @type {(text: string, most: number) => PlannerInputs | null} most: models */
 function decode(text, most) {
   const parts = text.slice(0, 2000).split("*");
   if (parts.length !== 6 || parts[0] !== "1") return null;

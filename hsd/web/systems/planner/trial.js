@@ -3,10 +3,7 @@ import { h } from "../../kit/dom.js";
 import { button, say, setSlider, slider } from "../../kit/parts.js";
 import { four, modelName } from "../parts.js";
 
-/**
- * longest: the highest threshold; choose: thresholds to try, null for the best ones.
- * @type {(longest: number, choose: (thresholds: number[] | null) => void) => PlannerPart}
- */
+/** longest: the highest threshold; choose: thresholds to try, null for the best ones. @type {(longest: number, choose: (thresholds: number[] | null) => void) => PlannerPart} */
 function trial(longest, choose) {
   const [lead, rows] = [h("p.hf-lead.hf-trial-said", { role: "status" }), h("div.hf-trials")];
   const back = button("Best thresholds", "back to the best thresholds of these models", () => choose(null));
