@@ -23,7 +23,7 @@ import torch
 from measuring import interval, options, save
 from pages import table
 from torch import Tensor
-from trade_off import Point, counts, point
+from trade_off import Point, counts, point, rounded
 
 import hsd
 from hsd.bench import Record, machine
@@ -236,15 +236,6 @@ def tolerance_of(calibration: Calibration, share: float) -> float:
     exact = calibration.tolerance(share)
     nearest = float(f"{exact:.4g}")
     return nearest if nearest >= exact else float(f"{exact * (1 + 5e-4):.4g}")
-
-
-def rounded(value: Any) -> Any:
-    """Round all numbers in nested data to four significant digits."""
-    if isinstance(value, float):
-        return float(f"{value:.4g}")
-    if isinstance(value, dict):
-        return {name: rounded(one) for name, one in value.items()}
-    return [rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def markdown(result: dict[str, Any]) -> str:

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import trade_off
 from measuring import interval
 from pages import DOCS, prose, table, write
 from torch import Tensor
@@ -66,6 +67,7 @@ def made() -> dict[str, str]:
         toy(),
         same_law(),
         fuzzy(),
+        equal(),
         relaxed(),
         coupled(),
         certain(),
@@ -215,10 +217,18 @@ def fuzzy() -> dict[str, str]:
     }
 
 
+def equal() -> dict[str, str]:
+    """What each rule that gives up exactness makes at equal cost, as `trade_off.py` measured it."""
+    found = json.loads((RESULTS / "fuzzy.json").read_text(encoding="utf-8"))["equal"]
+    parts = [trade_off.markdown(name, one) for name, pair in found.items() for one in pair["measured"]]
+    return {"equal": "\n\n".join(parts)}
+
+
 # Rules that servers run
 
 
 RELAXED = {"ensemble": (0.0, 0.1, 0.25, 0.5, 1.0), "typical": (0.0, 0.09, 0.3, 0.6, 1.0)}
+RELAXED |= dict.fromkeys(("clipped", "clipped-hsd"), (0.0, 0.01, 0.05, 0.3, 1.0))
 
 
 def relaxed() -> dict[str, str]:

@@ -157,6 +157,50 @@ def _trade_offs() -> Iterator[Values]:
             if metric in measured["exact"]:
                 drawn, told = _trade_off(measured, metric), _against_random(measured, metric, title)
                 yield _named(f"{text} {metric}", f"{text.capitalize()}: {title}", f"{told} {words} {PUBLISHED}", drawn)
+    for pair, about in found.get("equal", {}).items():
+        for measured in about["measured"]:
+            yield _beside(pair, about, measured)
+
+
+EQUAL, AROUND = "0.05", "clipped-hsd"  # nats a token at which the rules are compared in words, and with which
+
+
+def _beside(pair: str, about: Values, measured: Values) -> Values:
+    """Every rule that gives up exactness on the same drafts: what it makes of a pass, and what that costs."""
+    rules, lines = {rule["name"]: rule for rule in facts()["rules"]}, []
+    colours = {AROUND: "#d55e00", "clipped": "#e69f00", "fuzzy": DRAFT, "ensemble": "#009e73", "typical": "#cc79a7"}
+    for name, points in measured["rules"].items():
+        exact = rules[name]["lossless"]
+        at = [{**one, "tolerance": one["number"]} for one in points]
+        line = _points(rules[name]["head"], at, "drift", colours.get(name, TARGET), "diamond" if exact else "circle")
+        sign = (rules[name]["knob"] or {}).get("sign", "")
+        numbers = ["exact" if exact else f"{sign} = {one['number']:g}" for one in points]
+        perplexity = [f"perplexity {one['perplexity']:.2f}" for one in points]
+        line["text"] = [f"{number}, {words}" for number, words in zip(numbers, perplexity, strict=True)]
+        lines.append(line)
+    heat = f"T = {measured['temperature']:g}"
+    words = (
+        f"{measured['drafts']} drafts of {measured['gamma']} tokens from exact runs on {measured['prompts']} prompts, "
+        "every rule on the same ones, on average over all coins. The drift is KL(law‖target) of a token, and the "
+        f"perplexity that of what is written, under the target. {_at_equal_cost(measured, rules)} "
+        f"{_machine(about['machine'])}."
+    )
+    title = "Embedded pair" if pair == "tiny" else "SmolLM2"
+    y = {"title": "drift, nats a token", "rangemode": "tozero"}
+    drawn = chart(lines, 470, {"title": "tokens per target call"}, y)
+    return _named(f"{pair} {heat}", f"{title}, {heat}: rules beside each other", words, drawn)
+
+
+def _at_equal_cost(measured: Values, rules: Values) -> str:
+    """Say what `clipped-hsd` makes more than the others at one cost, with the intervals."""
+    made = measured["at"][EQUAL]
+    parts = [
+        "{:+.1f} % ({:+.1f} to {:+.1f}) on {}".format(*(100 * x for x in one["clipped_more"]), rules[name]["short"])
+        for name, one in made.items()
+        if name != AROUND
+    ]
+    makes = f"{rules[AROUND]['head']} at {EQUAL} nats a token makes {made[AROUND]['tokens_per_call']:.2f} tokens a pass"
+    return f"{makes}: {', '.join(parts)} (95 % over prompts)."
 
 
 def _trade_off(measured: Values, metric: str) -> Values:

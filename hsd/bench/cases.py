@@ -116,7 +116,8 @@ def _rule_name(rule: str, o: Mapping[str, Any]) -> str:
     knob = _knob(rule)
     if not knob or knob.option not in o:
         return rule
-    return f"{rule} {o['divergence']}≤{o['tolerance']:g}" if knob.open else f"{rule} {knob.sign}={o[knob.option]:g}"
+    near = RULES[rule].recipe.by_divergence
+    return f"{rule} {o['divergence']}≤{o['tolerance']:g}" if near else f"{rule} {knob.sign}={o[knob.option]:g}"
 
 
 def _knob(rule: str) -> Knob | None:

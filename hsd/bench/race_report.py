@@ -30,8 +30,7 @@ MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a diffe
 def lossless(case: Case) -> bool:
     """Return whether a lane's text follows the target's distribution exactly."""
     options = RunOptions(**case.options)
-    fuzzy = options.rule in RunOptions.menus()["rules with tolerance"]
-    exact = fuzzy and options.tolerance < 0  # lets nothing pass that the exact test would not
+    exact = options.rule in RunOptions.menus()["rules with tolerance"] and options.tolerance < 0
     return bool(options.system == "plain" or exact or options.find(options.rule).lossless)
 
 

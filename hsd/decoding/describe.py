@@ -103,8 +103,7 @@ class Describer:
 
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
     """Return the explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
-    masses = branch_masses(p, q, tokens)
-    values = {name: getattr(masses, name)[: len(tokens)].tolist() for name in SCALARS}
+    values = {name: values[: len(tokens)].tolist() for name, values in branch_masses(p, q, tokens).items()}
     return {**values, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 
 

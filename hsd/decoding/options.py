@@ -25,7 +25,9 @@ from hsd.rules import (
     fuzzy_rule,
     fuzzy_tree,
 )
+from hsd.rules.clipped import clipped_tree
 from hsd.rules.fuzzy import MODES, ROWS
+from hsd.rules.fuzzy import NAME as FSD
 from hsd.rules.relaxed import AFTER, typical_rule
 from hsd.sampling import Sampling
 
@@ -71,6 +73,7 @@ class RunOptions(Tuned):
             "trees": tuple(LAYOUTS),
             "trees that grow": tuple(name for name, layout in LAYOUTS.items() if layout.grown),
             "divergences": tuple(DIVERGENCES),
+            "rules by divergence": tuple(name for name, rule in RULES.items() if rule.recipe.by_divergence),
             "modes": tuple(MODES),
             "grounds": ROWS,
             "afters": tuple(AFTER),
@@ -133,6 +136,8 @@ class RunOptions(Tuned):
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
             check_fit(tree_rule, self.tree, self.layout.siblings)
+            if tree_rule.knob and not tree_rule.divergence:
+                return clipped_tree(RULES[tree_rule.name], self.tolerance)
             return fuzzy_tree(self.fuzzy) if tree_rule.knob else tree_rule
         if name in TREE_RULES and name not in RULES:
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
@@ -190,10 +195,6 @@ def _rule_has(o: RunOptions, name: str) -> bool:
     return o.drafts == 1 and o.rule in RULES and getattr(o.find(o.rule), name, False)
 
 
-def _by_divergence(*names: str) -> bool:
-    return any(name in RULES and RULES[name].recipe.by_divergence for name in names)
-
-
 def _worded(o: RunOptions) -> bool:
     return isinstance(o.gamma, str) and o.system != "plain"
 
@@ -215,7 +216,7 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         "or fewer drafts",
     ),
     (
-        lambda o: o.drafts > 1 and o.divergence_on == "raw" and _by_divergence(o.rule, o.shadow),
+        lambda o: o.drafts > 1 and o.divergence_on == "raw" and FSD in (o.rule, o.shadow),
         "divergences of raw rows are for one draft: choose those of warped rows, or drafts 1",
     ),
     (

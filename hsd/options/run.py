@@ -17,7 +17,7 @@ MAX_LAYERS = 1_000
 DRAFTING = {"system": "systems that draft"}
 LEVELLED = {"system": "systems with levels"}
 TREES = {"system": "systems with trees", "proposer": "proposers of trees"}
-FUZZY = {"rule|shadow": "rules with tolerance"}
+FUZZY = {"rule|shadow": "rules by divergence"}
 
 
 class Options(Model):
@@ -53,8 +53,8 @@ class Options(Model):
     seed: int = option(0, "Seed", "Same seed, same run; any whole number.", "main", scope="shared", always=True)
     divergence: str = option("kl", "Divergence", "How far apart the two rows are.", "rule", menu="divergences",
         when=FUZZY, place="fuzzy")
-    tolerance: float = option(0.3, "Tolerance", "Up to this divergence a token passes; below 0: exact.", "rule",
-        step=0.05, shown=(-0.1, 3), when=FUZZY, place="fuzzy")
+    tolerance: float = option(0.3, "Tolerance", "How far from the target a token's law may be; below 0: exact.", "rule",
+        step=0.05, shown=(-0.1, 3), when={"rule|shadow": "rules with tolerance"}, place="fuzzy")
     fuzzy_mode: str = option("exact-first", "Mode", "Above the tolerance: an exact test, or the draft ends.", "rule",
         menu="modes", when=FUZZY, place="fuzzy.mode")
     divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",

@@ -1,9 +1,9 @@
 """Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
 
 from hsd.rules.chain import RULES, USUAL, find_rule
-from hsd.rules.explain import BranchMasses, branch_masses
+from hsd.rules.explain import branch_masses
 from hsd.rules.forms import LETTERS, Form, Grounds
-from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, drift, fuzzy_rule, fuzzy_tree
+from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, fuzzy_rule, fuzzy_tree
 from hsd.rules.law import Law, PrefixRatios
 from hsd.rules.recipe import Recipe
 from hsd.rules.rule import Knob, Look, Rule
@@ -11,8 +11,7 @@ from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, deci
 from hsd.rules.trees import COMPARED, TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
-    "COMPARED", "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "BranchMasses", "Change",
-    "DraftTree", "Ending", "Form", "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule",
-    "Test", "TreeRule", "branch_masses", "check_fit", "decide", "drift", "endings", "find_rule", "find_tree_rule",
-    "fuzzy_rule", "fuzzy_tree",
+    "COMPARED", "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "Change", "DraftTree", "Ending",
+    "Form", "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule", "Test", "TreeRule",
+    "branch_masses", "check_fit", "decide", "endings", "find_rule", "find_tree_rule", "fuzzy_rule", "fuzzy_tree",
 ]  # fmt: skip

@@ -7,15 +7,16 @@ Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.rules.clipped import clipped_rule
 from hsd.rules.forms import CAPPED, CHOSEN, COUPLED, NAIVE, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
-from hsd.rules.law import Law, PrefixRatios, both_masses, deficient_mass, token_tests
+from hsd.rules.law import Law, PrefixRatios, both_masses, token_tests
 from hsd.rules.recipe import Recipe
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 from hsd.rules.rule import Look, Rule
@@ -31,58 +32,45 @@ def agreement_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """Accept token t where the target's own draw is that token: with p(x_t); a failure leaves p without x_t.
 
     Several inference engines sample from the target and compare. It is token-wise verification of a proposal that
-    counts as certain, q(x_t) = 1, and so lossless whatever drafted; how likely q really found the token is not asked.
-    Keeps Σ p·q of a position on average, never more than the Σ min(p, q) of token-wise.
+    counts as certain, q(x_t) = 1, and so lossless whatever drafted. Keeps Σ p·q of a position on average, never more
+    than the Σ min(p, q) of token-wise.
     """
-    certain = torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0)
-    return tokenwise_law(p, certain, tokens)
+    return tokenwise_law(p, torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0), tokens)
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """Keep the longest prefix whose test S_t / (S_t + 1 - c_t) succeeds (Sun et al., algorithm 2)."""
     log_capped = PrefixRatios.of(p, q, tokens).log_capped
     c = log_capped.exp()
-    deficient = deficient_mass(p[:-1], q, c[:-1]).double()  # S_t, t = 0 … γ-1
-    inner = _share(deficient, deficient - torch.expm1(log_capped[:-1]))[1:]
-    numbers = {"capped": c, "deficient": deficient}
-    return Law(p, q, _thresholds(inner, c, tokens), forward=False, a=c[:-1], numbers=numbers)
+    deficient, _ = both_masses(p[:-1], q, c[:-1])  # S_t, t = 0 … γ-1
+    return _backward(p, q, deficient, deficient - torch.expm1(log_capped[:-1]), c, c)
 
 
-def hsd_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
+def hsd_law(p: Tensor, q: Tensor, tokens: Tensor, released: bool = False) -> Law:
     """Keep the longest prefix whose test D*(p,q) / D*(q,p) succeeds, the whole draft with min(1, r*_γ) (Zhou et al.).
 
     r*_t = r_t / max(1, r_1, …, r_{t-1}) (Definitions 4 and 5). D*(p,q) and D*(q,p) sum over a branch what the capped
     target r* q has above the draft, and the draft above it (Eqs. 17 and 18), here relative to q(X_{1:t}).
     Algorithm 2 in its own terms: that it equals block verification, draft by draft, is found and not assumed.
+    released: with the uncapped min(1, r_γ) as the whole draft's test, as the published code has it. That accepts more
+    than it may, and is not lossless.
     """
     log = PrefixRatios.of(p, q, tokens).log  # log r_t, t = 0 … γ
     peak = log.cummax(0).values  # log max(1, r_1, …, r_t): what caps every longer prefix
     branch = log - peak
     missing, excess = both_masses(p[:-1], q, branch[:-1].exp())  # of r*(X_{1:t}, x) q(x) and q(x) over every x
-    starred = torch.cat([log[:1], log[1:] - peak[:-1]])
-    numbers = {"capped": branch.exp(), "deficient": missing}
-    threshold = _thresholds(_share(missing, excess)[1:], starred.clamp_max(0).exp(), tokens)
-    return Law(p, q, threshold, forward=False, a=branch[:-1].exp(), numbers=numbers)
+    whole = log if released else torch.cat([log[:1], log[1:] - peak[:-1]])
+    return _backward(p, q, missing, excess, whole.clamp_max(0).exp(), branch.exp())
 
 
-def hsd_released_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Return the law of `hsd_law` with the uncapped min(1, r_γ) as the whole draft's test, as the published code does.
+def _backward(p: Tensor, q: Tensor, deficient: Tensor, of: Tensor, whole: Tensor, capped: Tensor) -> Law:
+    """Return the law that tests the whole draft with the last of `whole`, then t = γ-1 … 1 with deficient / of.
 
-    Not lossless: it accepts more than it may.
+    Where both are 0 there is nothing to correct, and the prefix is kept for certain.
     """
-    capped, log = hsd_law(p, q, tokens), PrefixRatios.of(p, q, tokens).log
-    threshold = _thresholds(capped.threshold[:-1], log.clamp_max(0).exp(), tokens)
-    return replace(capped, threshold=threshold)
-
-
-def _thresholds(inner: Tensor, whole: Tensor, tokens: Tensor) -> Tensor:
-    """Return (γ,): the tests of the prefixes 1 … γ-1, and that of the whole draft, the last of `whole`."""
-    return torch.cat([inner, whole[-1:]])[: len(tokens)]
-
-
-def _share(part: Tensor, whole: Tensor) -> Tensor:
-    """Return part / whole in [0, 1], and 1 where both are 0: nothing to correct, so the prefix is kept for certain."""
-    return torch.where(whole > 0, part / whole, 1.0).clamp(0, 1)
+    inner = torch.where(of > 0, deficient / of, 1.0).clamp(0, 1)
+    threshold = torch.cat([inner[1:], whole[-1:]])[: len(q)]
+    return Law(p, q, threshold, False, capped[:-1], numbers={"capped": capped, "deficient": deficient})
 
 
 RULES: dict[str, Rule] = {
@@ -129,7 +117,7 @@ RULES: dict[str, Rule] = {
             "Zhou et al. 2026, arXiv 2601.05724, listing 2",
             False,
             Recipe((SHARE,), RATIO, a="min(1, starred)", inner="per(deficient, excess, 1)"),
-            hsd_released_law,
+            partial(hsd_law, released=True),
             greedy=True,
             loses="the whole draft is tested without the cap, so it accepts more than it may.",
             look=Look("#d55e00", "x", "."),
@@ -172,6 +160,8 @@ RULES: dict[str, Rule] = {
         TYPICAL,
     ]
 }
+RULES["clipped"] = clipped_rule(RULES["tokenwise"], "clipped", "clipped")
+RULES["clipped-hsd"] = clipped_rule(RULES["hsd"], "clipped-hsd", "clipped HSD")
 
 
 USUAL = "hsd"  # where nobody says which

@@ -5,53 +5,36 @@ Shapes as in `hsd.rules.law`. Source: 2601.05724, Definitions 4-5, Theorems 2 an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import torch
 from torch import Tensor
 
-from hsd.rules.law import PrefixRatios, deficient_mass, of_tokens
+from hsd.rules.law import PrefixRatios, both_masses, of_tokens
 
 
-@dataclass(frozen=True)
-class BranchMasses:
-    """One value per branch t = 0 … γ-1, float64; `ratio`, `capped` and `pivot` also have t = γ.
+def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, Tensor]:
+    """Return all explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,).
 
-    Masses are relative to `joint_q`, the draft's probability of the prefix; multiply to get joint masses.
+    One value per branch t = 0 … γ-1, float64; `ratio`, `capped` and `pivot` also have t = γ. Masses are relative to
+    `joint_q`, the draft's probability of the prefix; multiply to get joint masses.
     ratio r, capped c; pivot m: after how many tokens r was largest before this position (0: never above 1);
     deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q;
     asymmetry: p(prefix) - q(prefix), uncapped and joint; entropy of the target's row, in nats.
     """
-
-    ratio: Tensor
-    capped: Tensor
-    pivot: Tensor
-    deficient: Tensor
-    excess: Tensor
-    distance: Tensor
-    joint_q: Tensor
-    asymmetry: Tensor
-    entropy: Tensor
-
-
-def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> BranchMasses:
-    """Return all explanation quantities of one draft: p (γ+1, V), q (γ, V), tokens (γ,)."""
     ratios = PrefixRatios.of(p, q, tokens)
-    deficient = deficient_mass(p[:-1], q, ratios.log_capped[:-1].exp()).double()
+    deficient, _ = both_masses(p[:-1], q, ratios.log_capped[:-1].exp())
     kept = (of_tokens(rows, tokens) for rows in (p, q))
     joint_p, joint_q = (torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)] for row in kept)  # of 0 … γ-1 tokens
-    ratio = ratios.log.clamp_max(690).exp()  # e^690 ≈ 1e300: finite in every format
-    return BranchMasses(
-        ratio=ratio,
-        capped=ratios.log_capped.exp(),
-        pivot=_pivots(ratios.log),
-        deficient=deficient,
-        excess=deficient - torch.expm1(ratios.log_capped[:-1]),
-        distance=deficient_mass(p[:-1], q, torch.ones_like(joint_q)).double(),
-        joint_q=joint_q,
-        asymmetry=joint_p - joint_q,
-        entropy=torch.special.entr(p[:-1]).sum(-1).double(),
-    )
+    return {
+        "ratio": ratios.log.clamp_max(690).exp(),  # e^690 ≈ 1e300: finite in every format
+        "capped": ratios.log_capped.exp(),
+        "pivot": _pivots(ratios.log),
+        "deficient": deficient,
+        "excess": deficient - torch.expm1(ratios.log_capped[:-1]),
+        "distance": both_masses(p[:-1], q, torch.ones_like(joint_q))[0],
+        "joint_q": joint_q,
+        "asymmetry": joint_p - joint_q,
+        "entropy": torch.special.entr(p[:-1]).sum(-1).double(),
+    }
 
 
 def _pivots(log: Tensor) -> Tensor:

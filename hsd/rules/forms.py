@@ -42,6 +42,7 @@ LETTERS = {
     "entropy": Letter("H", "entropy of the target's row"),
     "mixed": Letter("v", "what the mixture of target and draft gives the token, at temperature 1"),
     "rival": Letter("v′", "the most that the mixture gives another token"),
+    "clipped": Letter("L", "what the target's row, clipped to the draft's, gives the token", of="p"),
     "tolerance": Letter("T", "tolerance"),
     "draft_weight": Letter("w", "the draft's share in the mixture that stands in for the target"),
     "epsilon": Letter("ε", "the rule's number"),

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import torch
@@ -110,29 +110,15 @@ class Fuzzy:
         return "A tolerance below 0 lets nothing pass: this is exact speculative decoding, token by token."
 
 
-TOLERANCE = Knob(
-    "tolerance",
-    "T",
-    "Tolerance",
-    "Up to this a token passes; below 0: exact.",
-    Fuzzy.tolerance,
-    -0.05,
-    exact=0,
-    open=True,
-)
+_USE = "Up to this a token passes; below 0: exact."
+TOLERANCE = Knob("tolerance", "T", "Tolerance", _USE, Fuzzy.tolerance, -0.05, exact=0, open=True)
 
 
 def fuzzy_law(
-    config: Fuzzy,
-    p: Tensor,
-    q: Tensor,
-    tokens: Tensor,
-    raw: tuple[Tensor, Tensor] | None = None,
-    tolerance: float | None = None,
+    config: Fuzzy, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None, *, tolerance: float
 ) -> Law:
     """Return the law of one draft, see `Fuzzy`. raw: rows for D in place of p, q. tolerance: in place of config's."""
     judged_p, judged_q = raw or (p, q)
-    tolerance = config.tolerance if tolerance is None else tolerance
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
     near = divergence <= tolerance
     first, ones = config.mode == "exact-first", torch.ones_like(divergence)
@@ -181,7 +167,7 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         "Holsman et al. 2025, arXiv 2502.20704",
         False,
         MODES[config.mode],
-        partial(fuzzy_law, config),
+        partial(fuzzy_law, config, tolerance=config.tolerance),
         knob=TOLERANCE,
         raw=config.on == "raw",
         loses="a token passes wherever the rows are near, {divergence} ≤ T = {value}, whatever it is. "
@@ -191,12 +177,10 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
     )
 
 
-NEARBY = Form(
-    "nearby",
-    "a",
-    "min(1, p / q)",
-    _FAR,
-    " = min(1, p/q) with the draft’s own row as p, {p} by now, and q = {q}, as the rows are near: divergence "
+NEARBY = replace(
+    BEYOND,
+    name="nearby",
+    words=" = min(1, p/q) with the draft’s own row as p, {p} by now, and q = {q}, as the rows are near: divergence "
     "{divergence}",
     when=_NEAR,
 )
@@ -220,11 +204,3 @@ def fuzzy_tree(config: Fuzzy) -> TreeRule:
         return *(near if divergence <= config.tolerance else far), {"divergence": divergence}
 
     return TreeRule(**rule.named, process=partial(descend, read), siblings=SIBLINGS, forms=(NEARBY,), divergence=apart)
-
-
-def drift(law: Law, kept: int, tolerance: float) -> float:
-    """Σ D over the kept positions of a step with D ≤ tolerance: what a fuzzy step spends. 0 for any other rule."""
-    if law.divergence is None:
-        return 0.0
-    spent = law.divergence[:kept]
-    return float(spent[spent <= tolerance].sum())

@@ -61,22 +61,15 @@ def likeliest(rows: Tensor) -> Tensor:
     return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
 
 
-def deficient_mass(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> Tensor:
-    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) for each row t: p, q (n, V), a, b (n,) → (n,), float64 or as p.
+def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) and Σ_x max(b_t q_t(x) - a_t p_t(x), 0) for each row t.
 
-    With b left out it is 1. This is what the draft gives too little of under that prefix.
+    p, q (n, V), a, b (n,) → (n,) float64 both; b is 1 where it is left out. The first is what the draft gives too
+    little of under that prefix, the second what it gives too much of.
     """
     if (found := sums.surplus(p, q, a, b)) is not None:
-        return found[0]
-    scaled_q = q if b is None else q * b.unsqueeze(-1).to(q.dtype)
-    return torch.sub(p * a.unsqueeze(-1).to(p.dtype), scaled_q).clamp_min_(0).sum(-1)
-
-
-def both_masses(p: Tensor, q: Tensor, a: Tensor) -> tuple[Tensor, Tensor]:
-    """Return Σ_x max(a_t p_t(x) - q_t(x), 0) and Σ_x max(q_t(x) - a_t p_t(x), 0) of each row t, (n,) float64 both."""
-    if (found := sums.surplus(p, q, a)) is not None:
         return found
-    gap = p * a.unsqueeze(-1).to(p.dtype) - q
+    gap = p * a.unsqueeze(-1).to(p.dtype) - (q if b is None else q * b.unsqueeze(-1).to(q.dtype))
     return gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
 
 
@@ -157,13 +150,9 @@ class Law:
         """Return the residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
         return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
 
-    def accepted(self, coins: Tensor) -> Tensor:
-        """(γ,) bool: which tests succeed. Strict <: a coin of 0 must not accept a token of target probability 0."""
-        return coins < self.threshold
-
     def kept(self, coins: Tensor) -> Tensor:
         """Return () int64: how many drafted tokens are kept with coins (γ,) in [0, 1); position t has coins[t-1]."""
-        success = self.accepted(coins)
+        success = coins < self.threshold  # strict <: a coin of 0 must not accept a token of target probability 0
         if self.forward:
             return success.long().cumprod(0).sum()
         return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()

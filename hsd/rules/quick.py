@@ -22,29 +22,8 @@ def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
     return next(failed, len(p)), 1.0
 
 
-def blockwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
-    """Keep the longest prefix whose test S/(S + 1 - c) succeeds, the whole draft with c."""
-
-    def share(t: int, capped: float) -> float:
-        deficient, _ = masses(t, capped)
-        return _share(deficient, deficient + (1 - capped))
-
-    return _longest(p, q, coins, share)
-
-
 def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> tuple[int, float]:
     """Keep the longest prefix whose test D*(p,q)/D*(q,p) succeeds, the whole draft with r* (r if released) up to 1."""
-    return _longest(p, q, coins, lambda t, capped: _share(*masses(t, capped)), released)
-
-
-QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "blockwise": blockwise, "hsd": hsd}
-QUICK["hsd-released"] = partial(hsd, released=True)
-
-
-def _longest(
-    p: Row, q: Row, coins: Row, share: Callable[[int, float], float], released: bool = False
-) -> tuple[int, float]:
-    """Test the whole draft, then ever shorter prefixes by share(t, c), with the capped ratio c of the prefix."""
     log, peak, capped = 0.0, 0.0, [1.0]
     whole = 1.0
     for x, y in zip(p, q, strict=True):
@@ -55,10 +34,11 @@ def _longest(
     if p and coins[len(p) - 1] < whole:
         return len(p), 1.0
     for t in range(len(p) - 1, 0, -1):
-        if coins[t - 1] < share(t, capped[t]):
+        deficient, excess = masses(t, capped[t])
+        if coins[t - 1] < (min(deficient / excess, 1.0) if excess > 0 else 1.0):
             return t, capped[t]
     return 0, 1.0
 
 
-def _share(part: float, whole: float) -> float:
-    return min(part / whole, 1.0) if whole > 0 else 1.0
+QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "hsd": hsd, "blockwise": hsd}  # one law, by either name
+QUICK["hsd-released"] = partial(hsd, released=True)

@@ -18,7 +18,7 @@ from torch import Tensor
 from hsd.expression import Numbers, evaluate, parse
 from hsd.rules.coupled import CoupledLaw, leads
 from hsd.rules.forms import Form, Grounds
-from hsd.rules.law import Law, PrefixRatios, deficient_mass, of_tokens
+from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,8 @@ class Recipe:
     residual is max(a p - b q, 0). inner: the threshold before the whole draft as the rule's source states it, where
     that is not the form's own expression. residual: what is said of that residual, where it needs words of its own.
     follow: the row whose likeliest token follows the kept ones, with no draw from a residual: "target", or "mixture" of
-    both rows (the target's where all are kept); "" for the residual.
+    both rows (the target's where all are kept); "" for the residual. clipped: p stands for the target's rows clipped to
+    the draft's (see `hsd.rules.clipped`), which a law has in its own place of p.
     """
 
     each: tuple[Form, ...]
@@ -40,6 +41,7 @@ class Recipe:
     inner: str = ""
     residual: str = ""
     follow: str = ""
+    clipped: bool = False
 
     @property
     def forward(self) -> bool:
@@ -74,6 +76,7 @@ class Recipe:
             "whole": self.whole.name if self.whole else None,
             "certain": self.certain,
             "coupled": self.coupled,
+            "clipped": self.clipped,
             "residual": self.residual,
             "follow": self.follow,
             **{name: parse(text) if text else None for name, text in texts.items()},
@@ -141,8 +144,8 @@ class Along:
         if of and not above:
             return [1.0, *self.column(of)[:-1]]
         match name:
-            case "p" | "q":
-                return [1.0, *of_tokens(self.p if name == "p" else self.q, self.tokens).tolist()]
+            case "p" | "q" | "clipped":
+                return [1.0, *of_tokens(self.q if name == "q" else self.p, self.tokens).tolist()]
             case "ratio":
                 return self._ratios.log.exp().tolist()
             case "capped":
@@ -151,9 +154,8 @@ class Along:
                 log = self._ratios.log
                 return (log - torch.cat([log[:1], log[:-1].cummax(0).values])).exp().tolist()
             case "deficient" | "excess":
-                a, b = (self.p.new_tensor(x, dtype=torch.float64) for x in self.factors)
-                rows = (self.p[:-1], self.q, a, b) if name == "deficient" else (self.q, self.p[:-1], b, a)
-                return [*deficient_mass(*rows).tolist(), 0.0]
+                factors = (self.p.new_tensor(x, dtype=torch.float64) for x in self.factors)
+                return [*both_masses(self.p[:-1], self.q, *factors)[name == "excess"].tolist(), 0.0]
             case "lead":
                 return [0.0, *leads(self.p[:-1], self.q, self.tokens).tolist()]
             case "entropy":

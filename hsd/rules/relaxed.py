@@ -93,15 +93,12 @@ LEADS = Form(
     coin=False,
     whose="mixture",
 )
-TRAILS = Form(
-    "trails",
-    "a",
-    "0",
-    _MIXTURE,
-    ", as another token is the likeliest of (1 − w)·p + w·q, which gives that {rival} and this one {mixed}",
+TRAILS = replace(
+    LEADS,
+    name="trails",
+    threshold="0",
+    words=", as another token is the likeliest of (1 − w)·p + w·q, which gives that {rival} and this one {mixed}",
     when="mixed <= rival",
-    coin=False,
-    whose="mixture",
 )
 _BAR = "min(epsilon, sqrt(epsilon) * exp(-entropy))"
 _LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
@@ -110,24 +107,6 @@ LIKELY = Form(
 )
 UNLIKELY = replace(
     LIKELY, name="unlikely", threshold="0", words=LIKELY.words.replace("is above", "is not above"), when=f"p <= {_BAR}"
-)
-COLD_ENSEMBLE = Rule(
-    "ensemble",
-    "Ensemble",
-    "ensemble",
-    "assistant_ensemble_weight of transformers, greedy",
-    False,
-    Recipe(
-        (LEADS, TRAILS),
-        b="0",
-        residual="At temperature 0 the test asks for the likeliest token of the mixture, and where it is another one, "
-        "that is what follows. No coin, and nothing is drawn.",
-        follow="mixture",
-    ),
-    cold_ensemble_law,
-    knob=WEIGHT,
-    raw=True,
-    loses="the likeliest token of (1 − w)·p + w·q stands in for the target’s, w = {value}, at every drafted place.",
 )
 ENSEMBLE = Rule(
     "ensemble",
@@ -143,8 +122,21 @@ ENSEMBLE = Rule(
     ensemble_law,
     knob=WEIGHT,
     loses="the test takes (1 − w)·p + w·q for the target, w = {value}, and at drafted places the text follows that.",
-    cold=COLD_ENSEMBLE,
 )
+COLD = replace(
+    ENSEMBLE,
+    recipe=Recipe(
+        (LEADS, TRAILS),
+        b="0",
+        residual="At temperature 0 the test asks for the likeliest token of the mixture, and where it is another one, "
+        "that is what follows. No coin, and nothing is drawn.",
+        follow="mixture",
+    ),
+    build=cold_ensemble_law,
+    raw=True,
+    loses="the likeliest token of (1 − w)·p + w·q stands in for the target’s, w = {value}, at every drafted place.",
+)
+ENSEMBLE = replace(ENSEMBLE, cold=COLD)
 AFTER = {
     "drawn": Recipe(
         (LIKELY, UNLIKELY),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -53,23 +53,13 @@ OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")  # of rules that give up exactness,
 
 
 @dataclass(frozen=True)
-class Rule:
-    """A verification rule.
+class Named:
+    """What is said of a rule, for one draft or for trees.
 
     title: in menus and heads of tables, without what these must warn of, see `mark`. short: inside a sentence.
-    citation: where it comes from. drafts: that of verifying several drafts one after another by it; empty where that
-    is not offered.
-    lossless: the output follows the target exactly; proved by enumeration in `hsd.audit`.
-    recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
-    without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
-    cold: the rule that it is at temperature 0, where that is another one.
-    resamples: after a rejection every further position of the block is drawn anew, one target call each.
-    knob: the number that changes its law, so that its name alone does not say what it keeps; see `tuned`.
-    raw: it needs the raw distributions as well. look: how it is drawn in every figure.
-    equals: another rule with the same law derived otherwise. greedy: exact at temperature 0, though it is not lossless.
-    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
-    value, {divergence} the measure, {drift} how much of it a step used up. exactly: what is said where its knob makes
-    it exact, if that is more than the fact.
+    citation: where it comes from. lossless: the output follows the target exactly; proved in `hsd.audit`. look: how it
+    is drawn in every figure. knob: the number that changes its law, so that its name alone does not say what it keeps.
+    greedy: exact at temperature 0, though it is not lossless. exactly: said where its knob makes it exact.
     """
 
     name: str
@@ -77,37 +67,51 @@ class Rule:
     short: str
     citation: str
     lossless: bool
-    recipe: Recipe
-    build: Callable[..., Law] | None = None
-    drafts: str = ""
-    resamples: bool = False
-    knob: Knob | None = None
-    raw: bool = False
-    equals: str = ""
-    greedy: bool = False
-    loses: str = ""
-    exactly: str = ""
-    modes: Mapping[str, Recipe] = field(default_factory=dict)
-    cold: Rule | None = None
-    look: Look = OTHER_LOOK
+    look: Look = field(default=OTHER_LOOK, kw_only=True)
+    knob: Knob | None = field(default=None, kw_only=True)
+    greedy: bool = field(default=False, kw_only=True)
+    exactly: str = field(default="", kw_only=True)
 
     @property
     def named(self) -> dict[str, Any]:
         """What it shares with a rule for trees that is made from it."""
-        own = vars(self)
-        return {
-            name: own[name] for name in ("name", "title", "short", "citation", "lossless", "look", "knob", "exactly")
-        }
+        return {one.name: getattr(self, one.name) for one in fields(Named)}
+
+    @property
+    def mark(self) -> str:
+        """What a menu or a table must warn of."""
+        costs = "extra target calls" if getattr(self, "resamples", False) else ""
+        return costs if self.lossless else "not lossless"
+
+
+@dataclass(frozen=True)
+class Rule(Named):
+    """A verification rule for one draft.
+
+    drafts: the citation of verifying several drafts one after another by it; empty where that is not offered.
+    recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
+    without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
+    cold: the rule that it is at temperature 0, where that is another one.
+    resamples: after a rejection every further position of the block is drawn anew, one target call each.
+    raw: it needs the raw distributions as well. equals: another rule with the same law derived otherwise.
+    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
+    value, {divergence} the measure, {drift} how much of it a step used up.
+    """
+
+    recipe: Recipe
+    build: Callable[..., Law] | None = None
+    drafts: str = ""
+    resamples: bool = False
+    raw: bool = False
+    equals: str = ""
+    loses: str = ""
+    modes: Mapping[str, Recipe] = field(default_factory=dict)
+    cold: Rule | None = None
 
     @property
     def forward(self) -> bool:
         """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
         return self.recipe.forward
-
-    @property
-    def mark(self) -> str:
-        """What a menu or a table must warn of."""
-        return "not lossless" if not self.lossless else "extra target calls" if self.resamples else ""
 
     def tuned(self, value: float) -> Rule:
         """Return this rule with its knob at `value`, which `build` takes by the option's name."""
@@ -129,9 +133,8 @@ class Rule:
         if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
             shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
             raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
-        if not self.raw or raw is None:
-            return replace(self._law(p, q, tokens), explain=self.recipe.grounds)
-        if raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape:
+        if self.raw and raw and (raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape):
             shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
             raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
-        return replace(self._law(p, q, tokens, raw), explain=self.recipe.grounds)
+        given = (p, q, tokens, raw) if self.raw and raw else (p, q, tokens)
+        return replace(self._law(*given), explain=self.recipe.grounds)

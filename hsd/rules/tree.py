@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from hsd.rules.forms import Form, Grounds
-from hsd.rules.rule import OTHER_LOOK, Knob, Look
+from hsd.rules.rule import Named
 
 Kind = Literal["token", "draft", "prefix"]
 
@@ -170,8 +170,8 @@ Process = Generator[Test, bool, Ending]
 
 
 @dataclass(frozen=True)
-class TreeRule:
-    """A rule for trees; `process(tree)` starts its decisions. Fields as in `hsd.rules.chain.Rule`.
+class TreeRule(Named):
+    """A rule for trees; `process(tree)` starts its decisions.
 
     siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
     "independent" draws, as "distinct" draws without replacement, "chosen" and not drawn at all, or "mixed", which is
@@ -179,24 +179,11 @@ class TreeRule:
     which it judges.
     """
 
-    name: str
-    title: str
-    short: str
-    citation: str
-    lossless: bool
     process: Callable[[Tree], Process]
     siblings: frozenset[str]
     forward: bool = True
-    look: Look = OTHER_LOOK
-    knob: Knob | None = None
-    exactly: str = ""
     forms: tuple[Form, ...] = ()
     divergence: Callable[[Tensor, Tensor], Tensor] | None = None
-
-    @property
-    def mark(self) -> str:
-        """What a menu or a table must warn of."""
-        return "" if self.lossless else "not lossless"
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES, USUAL
+from hsd.rules.clipped import clipped_tree
 from hsd.rules.fuzzy import Fuzzy, fuzzy_tree
 from hsd.rules.rejection import one_hot, recursive, top_down
 from hsd.rules.rule import Look, Rule
@@ -57,12 +58,13 @@ TREE_RULES: dict[str, TreeRule] = {
             look=Look("#8c7a00", "cross", "\\"),
         ),
         fuzzy_tree(Fuzzy()),
+        clipped_tree(RULES["clipped"]),
     ]
 }
 
 
-VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "distinct": "top-down", "chosen": "one-hot"}
-VANILLA["mixed"] = VANILLA["distinct"]
+VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "chosen": "one-hot"}
+VANILLA |= dict.fromkeys(("distinct", "mixed"), "top-down")
 COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
 NEEDS = {
     "independent": "draws its siblings independently",
@@ -85,8 +87,7 @@ def find_tree_rule(name: str) -> TreeRule:
     Raises HsdError with the list of names.
     """
     known = {**{rule.removeprefix("recursive-"): rule for rule in TREE_RULES}, **{rule: rule for rule in TREE_RULES}}
-    if name in RULES and name not in known:
-        raise HsdError(f"rule {name} does not fit several drafts: choose one of {', '.join(known)}")
     if name not in known:
-        raise HsdError(f"unknown rule {name!r} for several drafts: choose one of {', '.join(known)}")
+        why = f"rule {name} does not fit" if name in RULES else f"unknown rule {name!r} for"
+        raise HsdError(f"{why} several drafts: choose one of {', '.join(known)}")
     return TREE_RULES[known[name]]

@@ -358,6 +358,7 @@ interface Recipe {
   whole: null | string;
   certain: boolean;
   coupled: boolean;
+  clipped: boolean;
   residual: string;
   follow: string;
   a: Expression;

@@ -8,14 +8,16 @@ import math
 
 import pytest
 import torch
+import trade_off
 from trade_off import counts, drift, overruled, point
 
 import hsd
+from hsd.audit import output_law, random_models
 from hsd.bench.fuzzy import EXACT, Calibration, calibrate, exact_tests
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS
 from hsd.rules import DIVERGENCES, Fuzzy, fuzzy_rule
-from hsd.rules.fuzzy import MODES
+from hsd.rules.fuzzy import MODES, relative_entropy
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
 PROMPT = "Tom had a toy boat. One day, the boat floated far away down the river."
@@ -190,3 +192,48 @@ def test_the_recorded_curve_says_what_it_was_made_of():
                     bound = one["tolerance"] * (1 + 1e-3)
                     assert 0 <= one["drift"][0] <= bound
                     assert one["tokens_per_call"][1] <= one["tokens_per_call"][0] <= one["tokens_per_call"][2]
+
+
+# ---- rules beside each other, at equal cost
+
+
+@pytest.mark.parametrize("name", trade_off.NUMBERS)
+def test_the_cost_of_a_rule_is_how_far_its_token_is_from_the_target(name: str):
+    """By enumeration of every draft of one token: KL of the first token's law from the target's."""
+    models = random_models(4, 1, 2)
+    for number in trade_off.NUMBERS[name][::3]:
+        spent = kept = 0.0
+        for x, chance in enumerate(models.draft[()].tolist()):
+            rows = models.rows(models.target, (x,), 2), models.draft[()][None], torch.tensor([x])
+            found = trade_off.judged((name, number), *rows, {})
+            spent, kept = spent + chance * found["drift"], kept + chance * (found["tokens"] - 1)
+        output, wanted = output_law(models, trade_off.ruled(name, number).law)
+        assert kept == pytest.approx(wanted, abs=1e-12)
+        assert spent == pytest.approx(float(relative_entropy(output.sum(-1), models.target[()])), abs=1e-12)
+
+
+def test_at_one_cost_rules_are_read_off_between_their_numbers():
+    def grid(*points: tuple[float, float]) -> list[list[dict[str, float]]]:
+        return [[{"tokens": 10 * y, "passes": 10.0, "drift": 10 * y * x} for _ in range(3)] for x, y in points]
+
+    rules = {
+        "exact": grid((0.0, 2.0)),
+        "near": grid((0.01, 2.2), (0.03, 2.6)),
+        "clipped-hsd": grid((0.02, 3.0), (0.0, 2)),
+    }
+    found = trade_off.compared(rules, 0.015)
+    made = {name: one["tokens_per_call"] for name, one in found.items()}
+    assert made == pytest.approx({"exact": 2.0, "near": 2.3, "clipped-hsd": 2.75})
+    assert found["near"]["clipped_more"] == pytest.approx([2.75 / 2.3 - 1] * 3)
+    assert set(trade_off.compared(rules, 0.005)) == {"exact", "clipped-hsd"}
+
+
+def test_no_recorded_point_spends_more_than_its_tolerance():
+    result = json.loads((RESULTS / "fuzzy.json").read_text(encoding="utf-8"))
+    for pair in result["equal"].values():
+        for measured in pair["measured"]:
+            assert set(measured["rules"]) == set(trade_off.NUMBERS)
+            for name in trade_off.CLIPPED:
+                for one in measured["rules"][name]:
+                    assert 0 < one["drift"][0] <= one["number"] * (1 + 1e-3)
+            assert measured["rules"]["hsd"][0]["drift"][0] == 0

@@ -14,6 +14,7 @@ import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 Row = list[float]
 NEGLIGIBLE = 1e-13  # a residual lighter than this is rounding noise: its direction says nothing
@@ -271,6 +272,39 @@ def typical(problem: Problem, epsilon: float = 0.09) -> Answer:
     return _answer(problem, forward_stop(accept), [(1.0, 0.0)] * problem.gamma)
 
 
+def clip(p: Row, q: Row, tolerance: float) -> Row:
+    """The law L = clip(q, α p, β p) with Σ L = 1 and KL(L‖p) ≤ T, as near to T as can be: both numbers by halving."""
+
+    def row(alpha: float, beta: float) -> Row:
+        return [min(max(b, alpha * a), beta * a) for a, b in zip(p, q, strict=True)]
+
+    def best(beta: float) -> Row:
+        return row(_largest(lambda alpha: sum(row(alpha, beta)) <= 1, 0.0, 1.0), beta)
+
+    def near(beta: float) -> bool:
+        found = best(beta)
+        spent = sum(x * math.log(x / a) for x, a in zip(found, p, strict=True) if x > 0)
+        return spent <= tolerance and sum(row(0.0, beta)) <= 1 + NEGLIGIBLE
+
+    return best(_largest(near, 1.0, max([1.0, *(b / a for a, b in zip(p, q, strict=True) if a > 0)])))
+
+
+def _largest(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The largest number between both for which it holds, as it does up to there."""
+    if holds(high):
+        return high
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def clipped(problem: Problem, rule: Callable[[Problem], Answer], tolerance: float = 0.3) -> Answer:
+    """Judge by a lossless rule with L in place of p wherever a token is drafted."""
+    rows = [clip(p, q, tolerance) for p, q in zip(problem.p[:-1], problem.q, strict=True)]
+    return rule(Problem([*rows, problem.p[-1]], problem.q, problem.tokens))
+
+
 RULES: dict[str, Callable[[Problem], Answer]] = {
     "tokenwise": tokenwise,
     "blockwise": blockwise,
@@ -282,6 +316,8 @@ RULES: dict[str, Callable[[Problem], Answer]] = {
     "fuzzy": fuzzy,
     "ensemble": ensemble,
     "typical": typical,
+    "clipped": partial(clipped, rule=tokenwise),
+    "clipped-hsd": partial(clipped, rule=hsd),
 }
 
 

@@ -21,7 +21,7 @@ from hsd.audit.trees import OpenTree, comb_shape, regular_shape, tree_output_law
 from hsd.models.table import TableModel
 from hsd.rng import Streams
 from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
-from hsd.rules.law import deficient_mass
+from hsd.rules.law import both_masses
 from hsd.sampling import draw
 
 pytestmark = pytest.mark.long
@@ -51,7 +51,7 @@ def uncapped_end(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 def uncapped_throughout(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """min(1, r_t) is used wherever c_t belongs: a surplus is paid back later although it is gone."""
     weight = PrefixRatios.of(p, q, tokens).log.exp().clamp_max(1)
-    missing = deficient_mass(p[:-1], q, weight[:-1])
+    missing, _ = both_masses(p[:-1], q, weight[:-1])
     inner = (missing / (missing + 1 - weight[:-1]))[1:]
     return Law(p, q, torch.cat([inner, weight[-1:]]), forward=False, a=weight[:-1])
 
@@ -75,7 +75,7 @@ def forward_instead_of_backward(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 def missing_one_minus_c(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
     """The inner test divides by 1 - c_t alone."""
     right = hsd_law(p, q, tokens)
-    missing = deficient_mass(p[:-1], q, right.a)
+    missing, _ = both_masses(p[:-1], q, right.a)
     inner = (missing / (1 - right.a).clamp_min(1e-12)).clamp_max(1)[1:]
     return replace(right, threshold=torch.cat([inner, right.threshold[-1:]]))
 
@@ -194,8 +194,8 @@ def test_at_one_drafted_token_the_uncapped_end_makes_no_difference():
 class AcceptsTies(Law):
     """Compares with <= where < belongs."""
 
-    def accepted(self, coins: Tensor) -> Tensor:
-        return coins <= self.threshold
+    def kept(self, coins: Tensor) -> Tensor:
+        return super().kept(coins.nextafter(torch.full_like(coins, -1.0)))
 
 
 def keeps_an_impossible_token(kind: type[Law]) -> bool:

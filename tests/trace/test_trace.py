@@ -311,7 +311,7 @@ def test_branch_scalars_are_those_of_the_whole_vocabulary():
             assert sum(c.q for c in branch.top) + branch.rest_q == pytest.approx(1, abs=1e-5)
             assert branch.excess == pytest.approx(branch.deficient + 1 - branch.capped, abs=1e-6)
             for name in ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry"):
-                assert getattr(branch, name) == pytest.approx(float(getattr(masses, name)[t]), abs=1e-4, rel=1e-4)
+                assert getattr(branch, name) == pytest.approx(float(masses[name][t]), abs=1e-4, rel=1e-4)
 
 
 @pytest.mark.parametrize("rule", RULES)

@@ -23,7 +23,7 @@ FILE = Path(__file__).with_suffix(".json")
 END = 60  # of a text, in the random pair
 SHARED: dict[str, Any] = {"prompt": "a text of some length", "gamma": 3, "max_new_tokens": 24}
 RUNS: list[dict[str, Any]] = [
-    *({"rule": rule.name} for rule in RULES.values()),
+    *({"rule": rule.name} for rule in RULES.values() if not rule.recipe.clipped),
     {"rule": "hsd", "temperature": 0},
     {"rule": "hsd", "temperature": 0.7, "gamma": 1, "shadow": "agreement"},
     {"rule": "hsd", "top_k": 9, "top_p": 0.8, "seed": 2**40 + 1},
@@ -56,6 +56,8 @@ LEFT: list[tuple[dict[str, Any], str]] = [
     ({"drafts": 2, "rule": "hsd", "tree": "comb"}, "choose drafts 1"),
     ({"drafts": 2, "rule": "one-hot", "tree": "grown", "nodes": 6}, "choose drafts 1"),
     ({"rule": "fuzzy", "divergence_on": "raw"}, "divergences of raw rows"),
+    ({"rule": "clipped"}, "rule clipped needs the app"),
+    ({"rule": "hsd", "shadow": "clipped-hsd"}, "rule clipped-hsd needs the app"),
 ]
 
 

@@ -226,7 +226,10 @@ def test_the_file_of_cases_is_the_one_that_its_script_writes_and_has_every_rule_
     met = {name for case in (*SUBSET["runs"], *SUBSET["left"]) for name in case["options"]} | {*SHARED}
     others = {"prompt_as", "engine", "trace"}  # how a prompt is read, and what a browser has no choice of
     assert {*RunOptions.options()} - others <= met
-    assert {*RULES} <= {case["options"].get("rule") for case in SUBSET["runs"]}
+    decoded, left = ({case["options"].get("rule") for case in SUBSET[of]} for of in ("runs", "left"))
+    assert {name for name, rule in RULES.items() if not rule.recipe.clipped} <= decoded
+    assert not decoded & {name for name, rule in RULES.items() if rule.recipe.clipped}
+    assert left & {name for name, rule in RULES.items() if rule.recipe.clipped}
     copiers = {name for name, one in COPIERS.items() if one.longest}
     assert copiers <= {case["options"].get("proposer") for case in SUBSET["runs"]}
 

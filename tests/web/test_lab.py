@@ -451,7 +451,7 @@ def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: st
     masses = branch_masses(p, q, tokens)
     for t, branch in enumerate(here.hook["step"]["branches"]):
         found = [branch[name] for name in ("ratio", "capped", "deficient", "excess")]
-        wanted = [float(row[t]) for row in (masses.ratio, masses.capped, masses.deficient, masses.excess)]
+        wanted = [float(row[t]) for row in (masses["ratio"], masses["capped"], masses["deficient"], masses["excess"])]
         assert found == pytest.approx(wanted, abs=EXACT)
 
 

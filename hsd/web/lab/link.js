@@ -12,7 +12,7 @@ const KINDS = /** @type {LabKind[]} */ (["same", "own", "step"]);
 const CARD_GONE = /\*keys$/;
 const [DIVERGENCES, MODES] = [facts.divergences, facts.modes].map((list) => list.map(({ name }) => name));
 const AFTERS = (facts.options.properties.after_kept.oneOf ?? []).map((one) => one.const);
-const KNOBS = [...CHAINS.values()].flatMap(({ knob }) => knob ?? []);
+const KNOBS = [...new Map([...CHAINS.values()].flatMap(({ knob }) => (knob ? [[knob.option, knob]] : []))).values()];
 const [TOLERANCE, ...MORE] = KNOBS; // a link has them in this order, the first before the mode
 const rowsText = (/** @type {string[][]} */ rows) =>
   rows.map((cells) => cells.map((x) => x.trim()).join("_")).join("--");

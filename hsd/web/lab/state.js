@@ -3,7 +3,7 @@
 // ("1/3"), settings those of the rules that have some.
 // kind: "same" (one row for every position), "own" (rows per position), "step" (the paper's one draft).
 import { count, subscript } from "../kit/format.js";
-import { MAX_OUTCOMES, outcomes } from "../rules/audit.js";
+import { MAX_OUTCOMES } from "../rules/audit.js";
 import { range, SETTINGS, sum, USUAL } from "../rules/law.js";
 
 const LETTERS = "abcdefgh";
@@ -115,9 +115,9 @@ function problems(state) {
 
 /** The line about V and γ, if there are too many outcomes to list; null otherwise. @param {LabShape} state */
 function tooLarge({ kind, vocab, gamma }) {
-  const total = outcomes(vocab, gamma);
+  const total = vocab ** (gamma + 1);
   if (kind === "step" || total <= MAX_OUTCOMES) return null;
-  const fits = range(12).findLast((g) => g >= 1 && outcomes(vocab, g) <= MAX_OUTCOMES);
+  const fits = range(12).findLast((g) => g >= 1 && vocab ** (g + 1) <= MAX_OUTCOMES);
   const what = `${vocab} tokens and γ = ${gamma} make ${count(total)} outcomes, over the limit of ${count(MAX_OUTCOMES)}`;
   return `${what}: reduce γ to ${fits} or take fewer tokens`;
 }

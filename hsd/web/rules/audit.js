@@ -127,8 +127,4 @@ function shownLength(vocab, gamma, bars = 32) {
   return range(gamma + 1).reduce((n, i) => (vocab ** (i + 1) <= bars ? i + 1 : n), 1);
 }
 
-/** How many sequences of γ+1 tokens there are. @type {(vocab: number, gamma: number) => number} */
-const outcomes = (vocab, gamma) => vocab ** (gamma + 1);
-
-export { audit, MAX_OUTCOMES, ROUNDING, digits, enumerate, apart, marginal, shownLength, outcomes, openResidual };
-export { joints, totalVariation };
+export { audit, MAX_OUTCOMES, ROUNDING, digits, enumerate, apart, marginal, shownLength, openResidual, joints };

@@ -3,9 +3,7 @@
 /** Σ over the entries of a row, or of what `of` makes of them. @type {(row: Row, of?: ((x: number, i: number) => number) | null) => number} */
 function sum(row, of = null) {
   let total = 0;
-  if (!of) for (let i = 0; i < row.length; i += 1) total += row[i];
-  if (!of) return total;
-  for (let i = 0; i < row.length; i += 1) total += of(row[i], i);
+  for (let i = 0; i < row.length; i += 1) total += of ? of(row[i], i) : row[i];
   return total;
 }
 
@@ -21,6 +19,33 @@ const relativeEntropy = (of, to) =>
     sum(of, (a, i) => (a > 0 ? to[i] - a - a * logRatio(a, to[i]) : to[i])),
     0,
   );
+
+/** The largest number between both for which it holds, as it does up to there. @type {(low: number, high: number, holds: (x: number) => boolean) => number} */
+function largest(low, high, holds) {
+  if (holds(high)) return high;
+  for (let i = 0; i < 60; i += 1) {
+    const middle = (low + high) / 2;
+    [low, high] = holds(middle) ? [middle, high] : [low, middle];
+  }
+  return low;
+}
+
+/** @type {WeakMap<Row, {q: Row, T: number, row: Row}>} what a row of p was last clipped to, as many drafts ask for it */
+const known = new WeakMap();
+
+/** The row L = clip(q, α p, β p) that is nearest to q within KL(L‖p) ≤ T, as hsd/rules/clipped.py has it. @type {(p: Row, q: Row, T: number) => Row} */
+function clip(p, q, T) {
+  const last = known.get(p);
+  if (!(T > 0) || relativeEntropy(q, p) <= T) return T > 0 ? q : p;
+  if (last?.q === q && last.T === T) return last.row;
+  /** @type {(a: number, b: number) => Row} */
+  const between = (a, b) => p.map((x, i) => Math.min(Math.max(q[i], a * x), b * x));
+  const floor = (/** @type {number} */ b) => largest(0, 1, (a) => sum(between(a, b)) <= 1);
+  const widest = p.reduce((most, x, i) => (x > 0 ? Math.max(most, q[i] / x) : most), 1);
+  const b = largest(1, widest, (b) => relativeEntropy(between(floor(b), b), p) <= T);
+  known.set(p, { q, T, row: between(floor(b), b) });
+  return clip(p, q, T);
+}
 
 /** x·log(2x/total), where lean is x's share of the difference. @type {(x: number, total: number, lean: number) => number} */
 const half = (x, total, lean) => (x > 0 ? x * (lean > -0.5 ? Math.log1p(lean) : Math.log(2 * x) - Math.log(total)) : 0);
@@ -47,4 +72,4 @@ const DIVERGENCES = /** @type {Record<string, (p: Row, q: Row) => number>} */ ({
 /** −Σ x·log x over the entries of a row. @param {Row} row */
 const entropy = (row) => sum(row, (x) => (x > 0 ? -x * Math.log(x) : 0));
 
-export { DIVERGENCES, entropy, leftOver, relativeEntropy, sum, totalVariation };
+export { clip, DIVERGENCES, entropy, leftOver, relativeEntropy, sum, totalVariation };

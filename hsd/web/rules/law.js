@@ -1,23 +1,22 @@
-// The laws of all rules for a single draft, made from their records: probabilities in, probabilities out. p has γ+1 rows,
-// q has γ, arrays of any kind (Float64Array too) with one probability per token; tokens are the γ drafted ids. No random
-// number. hsd/rules/chain.py states the same laws as functions, and tests hold both together.
+// The laws of all rules for a single draft, made from their records; hsd/rules/chain.py has them as functions, and tests hold
+// both together. p has γ+1 rows, q has γ, arrays of any kind with one probability per token; tokens are the γ drafted ids.
 //
 //   const law = lawOf("hsd", p, q, tokens)   // {forward, threshold: [γ], a: [γ], b: [γ], q, …}
 //   stops(law.threshold, law.forward)        // the chances of keeping 0 … γ tokens
 //   kept(law, coins)                         // how many are kept with these coins
 //   next(law, t)                             // the row of the token after t kept ones
-import { DIVERGENCES, entropy, leftOver, sum } from "./divergence.js";
+import { clip, DIVERGENCES, entropy, leftOver, sum } from "./divergence.js";
 import { lead, coupledLeft } from "./coupled.js";
 import { CHAINS, chain, chainRecipe, factorsAt, forms, groundsOf } from "./tests.js";
 import { SETTINGS, stops, thresholdAt, USUAL, VANILLA } from "./tests.js";
 
-const TINY = 1e-300; // keeps a draft that q cannot produce from dividing by zero
 /** The whole numbers from 0 on, n of them. @param {number} n */
 const range = (n) => Array.from({ length: n }, (_, i) => i);
 
 /** The numbers after t tokens of a draft, by names of facts.letters. */
 const LETTERS = /** @satisfies {Record<string, (draft: Along) => number>} */ ({
   p: ({ rows, t, token }) => rows.p[t - 1][token],
+  clipped: ({ rows, t, token }) => rows.p[t - 1][token],
   q: ({ rows, t, token }) => rows.q[t - 1][token],
   ratio: ({ logs, t }) => Math.exp(logs.log[t]),
   above_ratio: ({ logs, t }) => Math.exp(logs.log[t - 1]),
@@ -44,16 +43,16 @@ class Along {
   t = 0;
 
   /**
-   * @param {Tests & {certain?: boolean}} recipe @param {Row[]} p @param {Row[]} q @param {number[]} tokens
+   * @param {Tests & {certain?: boolean, clipped?: boolean}} recipe @param {Row[]} p @param {Row[]} q @param {number[]} tokens
    * @param {Settings} settings @param {RawRows | null} [raw]
    */
   constructor(recipe, p, q, tokens, { divergence, mode, ...settings }, raw) {
-    /** @type {(row: Row, t: number) => Row} */
-    const certain = (row, t) => row.map((_, x) => Number(x === tokens[t]));
     Object.assign(this, settings); // the numbers of rules, which their expressions name
     this.recipe = recipe;
     this.tokens = tokens;
-    this.rows = { p, q: recipe.certain ? q.map(certain) : q };
+    const judged = recipe.clipped ? q.map((row, t) => clip(p[t], row, settings.tolerance)) : [];
+    const drafted = recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q;
+    this.rows = { p: [...judged, ...p.slice(judged.length)], q: drafted };
     this.apart = DIVERGENCES[divergence];
     this.weight = settings.draft_weight;
     this.raw = raw ?? { p, q };
@@ -76,7 +75,7 @@ class Along {
     const found = { log: [0], peak: [0] };
     this.tokens.forEach((x, t) => {
       const { p, q } = this.rows;
-      const log = found.log[t] + Math.log(p[t][x]) - Math.log(Math.max(q[t][x], TINY));
+      const log = found.log[t] + Math.log(p[t][x]) - Math.log(Math.max(q[t][x], 1e-300)); // of what q cannot draft too
       found.log.push(Math.abs(log - found.peak[t]) < 1e-14 ? found.peak[t] : log); // equal, but for rounding
       found.peak.push(Math.max(found.peak[t], found.log[t + 1]));
     });
@@ -105,12 +104,8 @@ for (const [name, number] of Object.entries(LETTERS))
     },
   });
 
-/** The row with everything on its likeliest token, the first of equals. @param {Row} row */
-function surest(row) {
-  const found = row.slice().fill(0);
-  found[likeliest(row)] = 1;
-  return found;
-}
+/** A row like this one with everything on the token x. @type {(row: Row, x: number) => Row} */
+const oneHot = (row, x) => row.map((_, i) => Number(i === x));
 
 /** The token with the most, the first of equals. @param {Row} row */
 function likeliest(row) {
@@ -128,40 +123,23 @@ function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
   const within = (/** @type {number | null} */ h) => Math.min(Math.max(Number(h), 0), 1); // masses of rounded rows
   const threshold = range(gamma).map((i) => within(thresholdAt(recipe, along.at(i + 1), i + 1 === gamma)));
   const [a, b] = [0, 1].map((i) => factors.map((both) => both[i]));
-  return { name, recipe, along, forward: !recipe.whole, threshold, a, b, p, q: along.rows.q, tokens };
+  return { name, recipe, along, forward: !recipe.whole, threshold, a, b, ...along.rows, tokens };
 }
 
 /**
- * What explains a draft, for t = 0 … γ: rho of the token (from t = 1), r, m (after how many earlier tokens r was largest,
- * if above 1), r* and c; for each branch t = 0 … γ-1 the factor a and the masses under it; D for a rule that judges by it.
- * @param {{along: Along, a: number[]}} law
+ * What explains each branch t = 0 … γ-1 of a draft, as a trace has it: r, m (after how many earlier tokens r was largest, if
+ * above 1), c, and the masses under it.
+ * @type {(p: Row[], q: Row[], tokens: number[]) => Record<"ratio" | "pivot" | "capped" | "deficient" | "excess", number>[]}
  */
-function explain({ along, a }) {
-  const { log } = along.logs;
-  const gamma = a.length;
-  let best = 0;
-  return range(gamma + 1).map((t) => {
-    if (t > 1 && log[t - 1] >= log[best]) best = t - 1;
-    const numbers = along.at(t);
-    const branch = t < gamma;
-    return {
-      rho: t ? numbers.p / numbers.q : null,
-      ratio: numbers.ratio,
-      pivot: log[best] > 0 ? best : 0,
-      star: numbers.starred,
-      capped: numbers.capped,
-      weight: branch ? a[t] : null,
-      deficient: branch ? numbers.deficient : null,
-      excess: branch ? numbers.excess : null,
-      divergence: t && usesDivergence(along.recipe) ? numbers.divergence : null,
-    };
-  });
-}
-
-/** The same of every branch under its capped ratio, which no rule decides, as a trace has it. @type {(p: Row[], q: Row[], tokens: number[]) => ReturnType<typeof explain>} */
-function explainCapped(p, q, tokens) {
+function explain(p, q, tokens) {
   const along = new Along({ a: "capped", b: 1, each: [], whole: null, inner: null }, p, q, tokens, SETTINGS);
-  return explain({ along, a: tokens.map((_, t) => along.at(t).capped) });
+  const { log } = along.logs;
+  let best = 0;
+  return tokens.map((_, t) => {
+    if (t > 1 && log[t - 1] >= log[best]) best = t - 1;
+    const { ratio, capped, deficient, excess } = along.at(t);
+    return { ratio, pivot: log[best] > 0 ? best : 0, capped, deficient, excess };
+  });
 }
 
 /** Whether a rule's tests compare such a number, by its name in `Grounds`. @type {(recipe: Pick<Recipe, "each">, name: string) => boolean} */
@@ -178,7 +156,8 @@ const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.a
  */
 function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (/** @type {Row} */ row) => row.slice()) {
   const all = t === threshold.length;
-  if (recipe.follow) return surest(recipe.follow === "mixture" && !all ? along.mixture(t) : p[t]);
+  const followed = recipe.follow === "mixture" && !all ? along.mixture(t) : p[t];
+  if (recipe.follow) return oneHot(followed, likeliest(followed));
   if (all) return p[t];
   const residual = recipe.coupled ? coupledLeft(p[t], q[t], tokens[t]) : copy(p[t]);
   const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
@@ -229,5 +208,5 @@ function exactWith(name, settings) {
   return knob !== null && knob.exact !== null && settings[knob.option] <= knob.exact;
 }
 
-export { Along, CHAINS, chain, exactWith, explain, explainCapped, groundsAt, kept, lawOf, leftOver, likeliest };
+export { Along, CHAINS, chain, exactWith, explain, groundsAt, kept, lawOf, leftOver, likeliest };
 export { mean, next, order, pick, place, range, SETTINGS, stops, sum, USUAL, uses, usesDivergence, VANILLA };

@@ -10,8 +10,8 @@ import { capped, coinOf, judge, ratio, ruleInfo, settingsOf } from "./model.js";
 /** @type {(a: number | null, b: number) => boolean} */
 const same = (a, b) => a !== null && Math.abs(a - b) <= 1e-6 * Math.max(Math.abs(a), Math.abs(b));
 
-/** The record by which a rule judges a step; none of a tree. @type {(view: StepView, rule: string) => Recipe | undefined} */
-const recipeAt = (view, rule) => (view.isTrie ? undefined : recipeOf(rule, settingsOf(view.options)));
+/** The record by which a rule judges a step; none of a tree, nor by clipped rows, which no trace has. @type {(view: StepView, rule: string) => Recipe | undefined} */
+const recipeAt = (view, rule) => [recipeOf(rule, settingsOf(view.options))].find((r) => !view.isTrie && !r?.clipped);
 
 /** The numbers of the first t tokens as the step recorded them, by names of facts.letters; null for those it lacks. @type {(view: StepView, recipe: Recipe, t: number) => Numbers} */
 function recorded(view, recipe, t) {
@@ -148,7 +148,7 @@ function chances(view, rule) {
 /** The tokens that would likely follow, where a rule kept other tokens than in the run: of the branch's listed ones those with most of the rule's residual, the largest first. Empty after the whole draft, and where no trace has what it takes: a mixture, or the whole branch of a coupled rule. @type {(view: StepView, judged: Judged) => {piece: string, origin: Origin}[]} */
 function likely(view, judged) {
   const branch = view.branches.get(judged.last);
-  const recipe = recipeOf(judged.rule, settingsOf(view.options));
+  const recipe = recipeAt(view, judged.rule);
   if (!branch || !recipe || recipe.coupled || recipe.follow === "mixture" || judged.kept === view.step.drafted)
     return [];
   const [a, b] = factorsAt(recipe, recorded(view, recipe, judged.last)).map((x) => x ?? 0);

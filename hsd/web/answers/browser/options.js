@@ -25,6 +25,8 @@ function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, 
   if (FOREIGN.has(by)) return `proposer ${by} needs the app: choose another`;
   if (drafts > 1) return `this page judges one draft at a time: choose drafts 1, or ${APP}`;
   if (!CHAINS.has(rule)) return `rule ${rule} is for several drafts, which need the app: choose another`;
+  const clipped = [rule, shadow].find((name) => name && recipeOf(name)?.clipped);
+  if (clipped) return `rule ${clipped} needs the app: choose another, or ${APP}`;
   if (shadow && !CHAINS.has(shadow)) return `rule ${shadow} is for several drafts: compare another`;
   if (rows === "raw" && compared.some((recipe) => recipe && usesDivergence(recipe)))
     return `divergences of raw rows need the app: choose those as sampled from, or ${APP}`;

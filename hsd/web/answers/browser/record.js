@@ -1,6 +1,6 @@
 // A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py tell it.
 import { entropy, totalVariation } from "../../rules/divergence.js";
-import { CHAINS, explainCapped, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
+import { CHAINS, explain, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
 import { order, pick, range, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
 import { lawOver } from "./merged.js";
 import { lead } from "../../rules/coupled.js";
@@ -101,27 +101,23 @@ class Recorder {
 
   /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. @param {MergedDraft} played @param {Verdict[]} verdicts */
   branches({ tokens, p, q, small }, verdicts) {
-    const along = explainCapped(small.p, small.q, small.tokens);
+    const along = explain(small.p, small.q, small.tokens);
     let [jointP, jointQ] = [1, 1];
     return tokens.map((token, i) => {
       const drawn = verdicts.flatMap(({ residual }) =>
         residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
       );
       const top = ranked(larger(p[i], q[i]), [token, ...drawn]);
-      const { ratio, capped, deficient, excess, pivot } = along[i];
       const branch = {
         node: i,
         top: top.map((one) => ({ ...this.codec.described(one), p: p[i][one], q: q[i][one] })),
         rest_p: rest(p[i], top),
         rest_q: rest(q[i], top),
-        ratio: Math.min(ratio, HIGHEST),
-        capped,
-        deficient: Number(deficient),
-        excess: Number(excess),
+        ...along[i],
+        ratio: Math.min(along[i].ratio, HIGHEST),
         distance: totalVariation(small.p[i], small.q[i]),
         asymmetry: jointP - jointQ,
         joint_q: jointQ,
-        pivot,
         entropy: entropy(p[i]),
         lead: lead(small.p[i], small.q[i], small.tokens[i]),
       };

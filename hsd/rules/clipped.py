@@ -1,0 +1,98 @@
+"""The target's row clipped to the draft's, L: what a tolerance buys if nothing of it is wasted. Not lossless.
+
+Among all laws L with KL(L‖p) ≤ T nats, the one that shares most with q, Σ min(L, q), is L = clip(q, α p, β p) with
+α ≤ 1 ≤ β from Σ L = 1 and KL(L‖p) = T; where that much is never reached, L is q on what p can write. For in the sum
+Σ min(L, q) a token's L is worth nothing above q: so L/p is one number α wherever L > q, another, β, wherever L < q, and
+L = q between them. Any lossless rule with L in place of p writes L, so that KL(output‖target) is at most T a token.
+A token with p = 0 never passes. At temperature 0 p is one token, and so is L: every tolerance is exact there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from hsd.rules.forms import TOKEN, Form
+from hsd.rules.fuzzy import TOLERANCE
+from hsd.rules.law import TINY, Law
+from hsd.rules.rejection import Reading, descend
+from hsd.rules.rule import Rule
+from hsd.rules.tree import Tree, TreeRule
+
+LIMIT = replace(TOLERANCE, words="How far, in nats, a token's law may be from the target's; 0: exact.")
+SIBLINGS = frozenset({"independent", "mixed", "chosen"})  # of distinct ones every draw changes the row of the next
+
+
+def clip(p: Tensor, q: Tensor, tolerance: float) -> Tensor:
+    """Return L of each row, (n, V) as p: p, q (n, V), the tolerance T in nats. O(V log V), never waits."""
+    if tolerance <= 0:
+        return p
+    ratio, order = torch.where(p > 0, q.double() / p.double(), 0.0).sort(-1)
+    mass = p.double().gather(-1, order)
+    sums = torch.stack([mass, mass * ratio, mass * torch.xlogy(ratio, ratio)]).cumsum(-1)
+    sums = torch.nn.functional.pad(sums, (1, 0))  # of p, q and q log(q/p), over the lowest 0 … V ratios
+    total, lifted = sums[0, :, -1:], ratio * sums[0, :, :-1] - sums[1, :, :-1]  # what α p adds to q, each ratio as α
+
+    def below(count: Tensor) -> Tensor:
+        return sums.gather(-1, count.expand(3, *count.shape))
+
+    def solved(beta: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the α that goes with β, and whether both are within the tolerance."""
+        mass, covered, cost = below(torch.searchsorted(ratio, beta, right=True))
+        missing, above = total - covered - beta * (total - mass), torch.xlogy(beta, beta) * (total - mass)
+        missing = torch.where(missing.abs() < 1e-14, 0.0, missing)  # none, as L is q: what is left is rounding
+        mass, covered, spared = below(torch.searchsorted(lifted, missing).clamp_min(1))
+        alpha = ((missing + covered) / mass.clamp_min(TINY)).clamp(0, 1)
+        alpha = alpha * (1 - 2**-50 * (missing <= 0).double())
+        spent = torch.xlogy(alpha, alpha) * mass + cost - spared + above
+        return alpha, (missing >= 0) & (spent <= tolerance)
+
+    low, high = torch.ones_like(total), ratio[:, -1:].clamp_min(1)
+    low = torch.where(solved(high)[1], high, low)
+    for _ in range(60):  # halvings, down to rounding
+        middle = (low + high) / 2
+        fits = solved(middle)[1]
+        low, high = torch.where(fits, middle, low), torch.where(fits, high, middle)
+    return torch.minimum(torch.maximum(q.double(), solved(low)[0] * p), low * (1 + 2**-50) * p).to(p.dtype)
+
+
+def clipped_law(rule: Rule, p: Tensor, q: Tensor, tokens: Tensor, tolerance: float = LIMIT.default) -> Law:
+    """Return the law of a lossless rule that takes L for the target's rows."""
+    return rule.law(torch.cat([clip(p[:-1], q, tolerance), p[-1:]]), q, tokens)
+
+
+def _by_clipped(form: Form) -> Form:
+    """Return a form with L in place of p."""
+    words = form.words.replace("p/q", "L/q").replace("p = ", "L = ") + ", L being the target’s row as clipped to q"
+    along = {**form.along, "p": "clipped"} if "p" in form.along else form.along
+    return replace(form, name=f"clipped-{form.name}", words=words, along=along, also=())
+
+
+def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
+    """Return the rule that judges by L as the lossless `rule` judges by p."""
+    recipe = replace(rule.recipe, each=tuple(map(_by_clipped, rule.recipe.each)), clipped=True)
+    whole = recipe.whole and _by_clipped(recipe.whole)
+    return Rule(
+        *(name, short[:1].upper() + short[1:], short, "this project", False),
+        replace(recipe, whole=whole, residual="What the clipped target L has more of, in place of p."),
+        partial(clipped_law, rule),
+        knob=LIMIT,
+        greedy=True,
+        loses="at drafted places the text follows the target’s row clipped to the draft’s, up to T = {value} nats off.",
+        exactly="At a tolerance of 0 or below nothing is clipped: this is exact.",
+    )
+
+
+def clipped_tree(rule: Rule, tolerance: float = LIMIT.default) -> TreeRule:
+    """Return the rule for trees: top-down rejection by L, for which a token that was chosen counts as q = 1."""
+    form = _by_clipped(TOKEN)
+
+    def read(tree: Tree, node: int) -> Reading:
+        p, proposals = tree.target(node), [tree.proposal(child) for child in tree.children(node)]
+        row = clip(p[None], torch.stack(proposals).amax(0)[None], tolerance)[0] if proposals else p
+        return row, form, {}
+
+    return TreeRule(**rule.named, process=partial(descend, read), siblings=SIBLINGS, forms=(form,))
