@@ -11,8 +11,9 @@ from typing import Any
 
 from measuring import RESULTS, interval
 from pages import table
+from science_page import which_head
 
-SHOWN = ("hsd 2", "grown 3 × 3, 7 nodes", "sampled 2 × 2, traversal", "hispec")
+SHOWN = ("hsd 2", "grown 3 × 3, 7 nodes", "sampled 2 × 2, traversal")
 Row = dict[str, Any]
 
 
@@ -25,20 +26,21 @@ def made() -> dict[str, str]:
     """Return the blocks of the page."""
     found = results()
     return {
-        "law": law(found["law"]),
+        "law": law(found["law"], found["machine"]["law"]),
         "head_trees": f"{setting(found['trees'][0], found['machine']['trees'])}.\n\n{speed(found['trees'])}",
         "head_trees_words": f"{speed_words(found['trees'])} {chance(found['trees'])} {shares(found['trees'])}",
     }
 
 
-def law(rows: list[Row]) -> str:
+def law(rows: list[Row], machine: Row) -> str:
     """Return the table of what both rules keep of the same drafts, over all coins."""
     gammas = list(dict.fromkeys(row["gamma"] for row in rows))
     lines = [
         [domain, *(kept_by_both(row) for row in rows if row["domain"] == domain)]
         for domain in dict.fromkeys(row["domain"] for row in rows)
     ]
-    return table(["text", *(f"γ = {gamma}" for gamma in gammas)], lines)
+    where = f"{machine['dtype']}{which_head(machine)}"
+    return f"T = {rows[0]['T']:g}, {where}:\n\n" + table(["text", *(f"γ = {gamma}" for gamma in gammas)], lines)
 
 
 def kept_by_both(row: Row) -> str:

@@ -30,7 +30,7 @@ from pages import DOCS, ROOT, prose, table, write
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 import hsd
-from hsd.audit import audit, audit_rules, context_free_models, random_models
+from hsd.audit import audit, random_models
 from hsd.cli import main as command
 from hsd.conform import Adapter, conform, load_adapter
 from hsd.conform.keying import KEYINGS, audit_keyings
@@ -116,24 +116,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
         "race": f"Here that makes, over one step, a total variation of {first}; over the text {text}.",
         "wary": f"Over two tokens that makes a total variation of {distance(short)}, over {EXAMPLE['tokens']} "
         f"{distance(long)}; with fresh numbers none.",
-        **coupled(),
     }
     return {name: prose(text) for name, text in blocks.items()}
-
-
-def coupled() -> dict[str, str]:
-    """One race for draft and target, by how its numbers are keyed: what a step commits, and whose text it is."""
-    p, q, gamma, tokens = (EXAMPLE[name] for name in ("p", "q", "gamma", "tokens"))
-    found = audit_rules(context_free_models(p, q, gamma))
-    kept, off = ({name: one[key] for name, one in found.items()} for key in ("expected_accepted", "total_variation"))
-    alike = sum(x * x for x in p) ** tokens  # two picks of the target on races that know nothing of each other
-    rows = [
-        ["by place", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", "1"],
-        ["by step", distance(off["coupled"]), f"{1 + kept['coupled']:.4f}", distance(alike)],
-        ["draft apart", distance(off["agreement"]), f"{1 + kept['agreement']:.4f}", "1"],
-    ]
-    head = ("race", "total variation", "tokens per step", "same text")
-    return {"coupled": table(head, rows)}
 
 
 def keying_table(found: dict[str, dict[str, Any]]) -> str:
