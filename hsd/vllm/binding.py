@@ -121,7 +121,9 @@ def take_hold(settings: Settings, config: Any) -> str:
     COINS.wrap(watcher.coins)
     watcher.uniform = COINS.find()[2]
     VERIFY.wrap(watcher.verify)
-    SAMPLE.wrap(watcher.sample)
+    ranks = config.parallel_config
+    if not ranks.rank % ranks.tensor_parallel_size:  # one of the workers that share a model's layers records
+        SAMPLE.wrap(watcher.sample)
     Watcher.here = watcher
     first = f", and the first {settings.next}" * bool(settings.next)
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"

@@ -23,6 +23,7 @@ from hsd.rules import RULES, USUAL, VANILLA, find_rule
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
 
+Finish = Literal["length", "end", "context"]
 UNUSED = 0.5  # stands for a coin that was not thrown, and for a number that draws nothing of what is recorded
 TIMES = "Times are of whole steps, other requests in them: vLLM does not tell the parts apart."
 PRIVATE = "The prompt is not recorded; lengths count from its end."
@@ -43,14 +44,14 @@ class Recording:
         self._codec, self._describe, self._setup = codec, Describer(codec), setup
         self._prompt = [] if private else prompt
         self._notes = [*setup.notes, *[PRIVATE] * private]
-        limits = {context - len(prompt): "context", setup.options.max_new_tokens: "length"}
+        limits: dict[int, Finish] = {context - len(prompt): "context", setup.options.max_new_tokens: "length"}
         self._room, self._limit = min(limits.items())
         self._rule = find_rule(setup.options.rule)
         others = [one for one in RULES.values() if one.lossless and not one.resamples and not one.recipe.coupled]
         self._recorder = Recorder(codec, self._rule, find_rule(setup.options.shadow), others)
         self.tokens: list[int] = []
         self.steps = 0
-        self.finish: Literal["length", "end", "context", "cancelled"] | None = None
+        self.finish: Finish | None = None
         self._begin = self._last = time.perf_counter()
 
     @property

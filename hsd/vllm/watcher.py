@@ -116,8 +116,8 @@ class Watcher:
         request = torch.arange(len(sizes)).repeat_interleave(sizes)[part].to(logits.device)
         cold = (logits.new_zeros(len(sizes)) if metadata.all_greedy else metadata.temperature)[request, None] == 0
         p = torch.where(cold, likeliest(logits), logits.softmax(-1, dtype=torch.float32))
-        certain = None if q is None else one_hot(tokens.clamp_min(0), p.shape[1]).to(q.dtype)
-        return p, None if q is None else torch.where(cold, certain, q), tokens
+        q = None if q is None else torch.where(cold, one_hot(tokens.clamp_min(0), p.shape[1]).to(q.dtype), q)
+        return p, q, tokens
 
     # ---- recording
 
@@ -141,7 +141,7 @@ class Watcher:
         own = (asked.extra_args or {}).get(KEY) if asked else None
         wanted = asked is not None and self.settings.wants(name, own, self._begun)
         self._begun += 1
-        if not wanted or self._follows:
+        if not wanted:
             return None
         setup = setup_of(self._config, runner, asked, self.settings.rule or VANILLA["single"])
         codec = copy(self._codec)
@@ -150,12 +150,6 @@ class Watcher:
         record = Recording(codec, setup, prompt, not self.settings.prompts, runner.max_model_len)
         header = {"label": own if isinstance(own, str) else "", "trace": record.header}
         return record if self.buffer.add(name, "header", json.dumps(header)) else None
-
-    @property
-    def _follows(self) -> bool:
-        """Whether this worker does what the first of those that share a model's layers does, which records it."""
-        ranks = self._config.parallel_config
-        return bool(ranks.rank % ranks.tensor_parallel_size)
 
     @cached_property
     def _codec(self) -> Any:

@@ -55,8 +55,9 @@ def worker_of(engine) -> type:
     return engine["vllm.v1.worker.worker_base"].WorkerBase
 
 
-def config(given=None, v2: bool = False):
-    return SimpleNamespace(additional_config=given, use_v2_model_runner=v2)
+def config(given=None, v2: bool = False, rank: int = 0):
+    ranks = SimpleNamespace(rank=rank, tensor_parallel_size=2)
+    return SimpleNamespace(additional_config=given, use_v2_model_runner=v2, parallel_config=ranks)
 
 
 def test_every_hook_is_found(engine):
@@ -98,6 +99,15 @@ def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
     assert spread(values, ends, 5, replace_from=0, replace_to=1).tolist() == [1, 1, 3, 3, 3]
     assert len(engine[SAMPLER].apply_sampling_constraints(torch.empty(0, 4))) == 0
     assert binding.steps_of_worker(None)["entries"] == []
+
+
+@pytest.mark.parametrize(("rank", "records"), [(0, True), (1, False), (2, True)])
+def test_one_of_the_workers_that_share_layers_records(engine, rank, records):
+    runner = engine["vllm.v1.worker.gpu_model_runner"].GPUModelRunner
+    before = runner._sample
+    binding.register()
+    worker_of(engine)(vllm_config=config({"hsd": {"record": 1}}, rank=rank))
+    assert (runner._sample is not before) == records
 
 
 @pytest.mark.parametrize(

@@ -18,11 +18,12 @@ pytestmark = pytest.mark.skipif(SPEC is None or SPEC.origin is None, reason="vLL
 PROMPTS = ["Once upon a time there was a", "The little dog was", "Tom and Sue went to the", "One day, a bird"]
 
 
-def engine(given: dict, drafting: dict):
+def engine(given: dict, drafting: dict, **more: object):
     for name, value in {
         "VLLM_CPU_KVCACHE_SPACE": "1",
         "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
         "HF_HUB_OFFLINE": "1",
+        "VLLM_CPU_OMP_THREADS_BIND": "nobind",
     }.items():
         os.environ.setdefault(name, value)
     from vllm import LLM
@@ -30,13 +31,13 @@ def engine(given: dict, drafting: dict):
     draft = {"model": str(ASSETS / "tiny" / "draft"), "method": "draft_model", "num_speculative_tokens": 4}
     return LLM(
         model=str(ASSETS / "tiny" / "target"), max_model_len=256, max_num_seqs=8, enforce_eager=True, dtype="float32",
-        disable_log_stats=True, speculative_config=draft | drafting, additional_config=given,
+        disable_log_stats=True, speculative_config=draft | drafting, additional_config=given, **more,
     )  # fmt: skip
 
 
 def traces(llm) -> dict[str, Trace]:
     after, found = 0, {}
-    while (answer := llm.collective_rpc("hsd_steps", args=(after,))[0])["entries"]:
+    while (answer := max(llm.collective_rpc("hsd_steps", args=(after,)), key=lambda one: one["next"]))["entries"]:
         after = answer["next"]
         for entry in answer["entries"]:
             if entry["kind"] == "header":
@@ -70,3 +71,18 @@ def test_recorded_steps_keep_what_the_engine_committed_and_greedy_texts_are_the_
     }
     plain = llm.generate([*greedy], SamplingParams(max_tokens=60, temperature=0, n=1), use_tqdm=False)
     assert {one.prompt: one.outputs[0].text for one in plain} == greedy
+
+
+def test_two_workers_that_share_the_layers_commit_what_one_of_them_records():
+    from vllm import SamplingParams
+
+    given = {"hsd": {"record": 1, "rule": "hsd", "prompts": True}}
+    llm = engine(given, {"draft_sample_method": "probabilistic"}, tensor_parallel_size=2)
+    asked = SamplingParams(max_tokens=24, temperature=0.8, seed=9)
+    outputs = llm.generate(PROMPTS, asked, use_tqdm=False)
+    recorded = {name.partition("-")[0]: trace for name, trace in traces(llm).items()}
+    assert {name: trace.tokens for name, trace in recorded.items()} == {
+        one.request_id: list(one.outputs[0].token_ids) for one in outputs
+    }
+    assert all(trace.replay() == trace.tokens for trace in recorded.values())
+    assert sum(step.drafted for trace in recorded.values() for step in trace.steps) > 20
