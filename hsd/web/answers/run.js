@@ -19,6 +19,7 @@ class Run {
   link = /** @type {Values | null} */ (null); // the parameters for making it again, null before its first message
   telling = /** @type {number | null} */ (null); // the step to look at, once it has ended without being stopped
   begun = Date.now();
+  started = 0; // when its first steps came
   stop = new AbortController();
 
   /**
@@ -40,6 +41,13 @@ class Run {
     return this.header && { ...this.header, steps: this.steps, result: this.result };
   }
 
+  /** Seconds until it has as many tokens as it may have, at the pace so far; 0 while that is not known. */
+  get left() {
+    const tokens = this.steps.reduce((sum, { committed }) => sum + committed.length, 0);
+    const rest = (this.header?.setup.options.max_new_tokens ?? 0) / tokens - 1;
+    return this.started && rest > 0 ? (rest * (Date.now() - this.started)) / 1000 : 0;
+  }
+
   async follow() {
     const { signal } = this.stop;
     try {
@@ -55,6 +63,7 @@ class Run {
   /** Take in news. steps: those that are new; message: why the server ended it early. @param {Values} news */
   take({ steps = [], message, ...news }) {
     Object.assign(this, message ? { ...news, problem: message } : news);
+    this.started ||= steps.length ? Date.now() : 0;
     this.steps.push(...steps);
     this.heard(this, steps);
   }

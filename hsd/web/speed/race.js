@@ -11,11 +11,7 @@ import { asCsv, numbers } from "./numbers.js";
 import { Replay } from "./replay.js";
 import { Setup } from "./setup.js";
 
-const LEGEND = [
-  ["draft", "● kept from the draft"],
-  ["correction", "▲ correction"],
-  ["bonus", "◆ bonus, or the target alone"],
-];
+const LEGEND = { draft: "● kept from the draft", correction: "▲ correction", bonus: "◆ bonus, or the target alone" };
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 const RUN = "run all lanes on this machine, one after another";
@@ -54,7 +50,7 @@ class Race {
     const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
     const csv = file("CSV", "the table", ({ report }) => (report ? asCsv(report) : ""));
     this.numbers.element.append(h("div.hp-row", csv, file("JSON", "every run's times, and the numbers", whole)));
-    const keys = LEGEND.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
+    const keys = Object.entries(LEGEND).map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
     const here = why("race")
       ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
       : h("details.hf-other", h("summary", "Another prompt, other lanes"), this.setup.element);

@@ -106,12 +106,9 @@ function source(given, threshold, digits) {
 /** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. @type {(coin: number | null, threshold: number | null, attributes?: {drag?: string | null} & Attributes) => HTMLElement} */
 function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
   const at = (/** @type {number} */ x) => `--hp-at:${(100 * Math.min(x, 1)).toFixed(2)}%`;
-  return h(
-    "span.hp-gauge",
-    attributes,
-    threshold !== null && h("span.hp-gauge-zone", { style: at(threshold) }),
-    coin !== null && h("span.hp-gauge-coin", { style: at(coin), title: drag }),
-  );
+  const zone = threshold !== null && h("span.hp-gauge-zone", { style: at(threshold) });
+  const mark = coin !== null && h("span.hp-gauge-coin", { style: at(coin), title: drag });
+  return h("span.hp-gauge", attributes, zone, mark);
 }
 
 /** Scroll a drawing, not the page, so that a part of it is in sight. beyond: pixels in sight to the right of it; covered: pixels at its left that names cover. @type {(scroller: Element, part: Element | null, beyond?: number, covered?: number) => void} */

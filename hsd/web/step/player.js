@@ -27,6 +27,7 @@ class Player {
   supposed = NO_CHANGE;
   once = false; // it plays to the end of this step only
   live = false;
+  passed = 0; // steps without a draft that came in since, and would move the page
   stale = false; // the step is not drawn yet
   announced = "";
 
@@ -201,6 +202,7 @@ class Player {
     const { view, plan } = this.judge(read);
     const node = [0, ...view.spine].find((id) => view.depth.get(id) === depth);
     this.step = step;
+    this.passed = 0;
     this.state = { ...this.state, node: node ?? view.decided, item: null, beat: Math.min(beat, plan.total - 1) };
     this.stage.place(this.record, step, this.live);
     this.draw(true);
@@ -362,13 +364,15 @@ class Player {
   extend(steps, result) {
     if (!this.record) return;
     const known = this.steps.length;
-    const following = this.step === known - 1 && !this.stage.transport.playing();
+    const following = this.step + this.passed === known - 1 && !this.stage.transport.playing();
     this.record.steps.push(...steps);
-    if (result) this.record = { ...this.record, result };
-    if (result) this.live = false;
+    if (result) [this.record, this.live] = [{ ...this.record, result }, false];
     this.stage.extend(this.record, known);
     if (!this.steps.length) return this.showEmpty(this.record);
-    if (following && steps.length) return this.show(this.steps.length - 1);
+    const drafted = this.steps.findLastIndex((step) => step.drafted > 0); // of a run without drafts the last step
+    const newest = drafted < 0 ? this.steps.length - 1 : drafted;
+    if (following && newest !== this.step) this.show(newest);
+    if (following) this.passed = this.steps.length - 1 - newest;
     this.stage.place(this.record, this.step, this.live);
     this.changed();
   }

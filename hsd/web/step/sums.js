@@ -60,10 +60,8 @@ const sameText = (a, b) => a.steps.flatMap(ids).join() === b.steps.flatMap(ids).
 
 /** Why both rules kept the same in every step of a run; nothing for a run by one rule. @param {Trace} trace */
 function alike({ steps, setup }) {
-  const sums = compare({ steps }).map(({ rule, mean }) => ({
-    name: ruleInfo(rule).short,
-    mean: number((mean ?? 0) / steps.length),
-  }));
+  const average = (/** @type {number | null} */ total) => number((total ?? 0) / steps.length);
+  const sums = compare({ steps }).map(({ rule, mean }) => ({ name: ruleInfo(rule).short, mean: average(mean) }));
   return plain(say("equal", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
 }
 

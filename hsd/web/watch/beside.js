@@ -165,12 +165,8 @@ class Beside {
     this.switch.setAttribute("aria-checked", String(on));
     this.switch.hidden = Boolean(why("run"));
     this.cancel.hidden = !on || !second || second.ended;
-    const lines = [
-      row(own, "this run"),
-      row(other, "on the same drafts"),
-      third ? row(third, "with its own text") : null,
-    ];
-    this.rows.replaceChildren(...lines.filter((line) => line !== null));
+    const places = ["this run", "on the same drafts", "with its own text"];
+    this.rows.replaceChildren(...[own, other, third].flatMap((sums, i) => (sums ? row(sums, places[i]) : [])));
     this.note.textContent = note(own.rule, other.rule, { live, third });
     this.status.textContent = on ? progress(second, live, other.rule) : "";
     this.texts.element.hidden = !on;

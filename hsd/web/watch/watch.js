@@ -231,6 +231,7 @@ class Watch {
       this.player.extend(steps, ended ? run.result : null);
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null, run.cost);
+      this.sourceChip(!ended);
     } else if (trace && steps.length) {
       const words = trace.prompt.forced
         ? { title: "What if", reason: "A token was forced (✎); what follows was decoded from there." }
@@ -267,7 +268,9 @@ class Watch {
     if (this.source?.run !== run) return void (this.source || this.openPreset(this.contents.first, {}, options));
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
-    if (telling !== null && !this.placed && step === steps - 1 && !playing) this.go({ step: telling });
+    const [own, ...later] = trace?.steps.slice(step) ?? [];
+    const newest = step === steps - 1 || (own?.drafted && !later.some(({ drafted }) => drafted)); // which the player follows
+    if (telling !== null && !this.placed && newest && !playing) this.go({ step: telling });
     this.bar.remember();
     if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source?.set)]);
     else if (trace && different < 0) status(alike(trace));
@@ -295,7 +298,11 @@ class Watch {
     const { kind, trace, run } = this.source;
     const over = Boolean(this.run) && this.run !== run;
     const origin = `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`;
-    chip("source", sourceWords(trace, kind, live, over), origin).classList.toggle("is-live", kind === "run" && !over);
+    const left = live && (run?.left ?? 0) > 2 ? `, about ${Math.ceil(run?.left ?? 0)} s left` : "";
+    chip("source", sourceWords(trace, kind, live, over) + left, origin).classList.toggle(
+      "is-live",
+      kind === "run" && !over,
+    );
   }
 
   /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. @param {string} name */

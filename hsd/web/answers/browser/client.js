@@ -67,8 +67,11 @@ async function ready({ files: known, title, licence, pair }, { signal, status })
     if (signal?.aborted) return;
     if (picked === null) throw new Refusal(DECLINED);
   }
+  const begun = performance.now();
   const say = (/** @type {Values} */ { loaded, total }) => {
-    const coming = `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB …`;
+    const left = ((performance.now() - begun) * (total / loaded - 1)) / 1000; // seconds
+    const words = loaded > total / 50 && left > 2 ? `, about ${Math.ceil(left)} s left` : " …";
+    const coming = `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB${words}`;
     status({ place: 0, seconds: null, words: loaded < total ? coming : "Preparing the model …" });
   };
   const leave = () => stop("");

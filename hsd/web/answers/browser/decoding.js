@@ -226,10 +226,7 @@ class Decoding {
     return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support, raw };
   }
 
-  /**
-   * Naive HSD after a rejection: the block's other positions from residuals, one call of the target each.
-   * @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked
-   */
+  /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked */
   resample({ tokens, p, q, kept: count, extra, extraDraws }, token, asked) {
     const missing = asked - count - 1;
     if (count === tokens.length || missing <= 0) return;
@@ -277,10 +274,7 @@ class Decoding {
   }
 }
 
-/**
- * What equal numbers decide, recorded by numbers that would have led to the same, as hsd/decoding/coupled.py does.
- * @param {DraftedRows} draft @param {Law} law @param {Row[]} times @param {RoundNumbers} numbers
- */
+/** What equal numbers decide, recorded by numbers that would have led to the same, as hsd/decoding/coupled.py does. @param {DraftedRows} draft @param {Law} law @param {Row[]} times @param {RoundNumbers} numbers */
 function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   const picks = p.map((row, t) => winner(row, times[t]));
   const same = tokens.findIndex((token, t) => token !== picks[t]);

@@ -20,10 +20,7 @@ async function lacking({ pieces }) {
   return pieces.reduce((sum, { bytes }, i) => sum + (found[i] ? 0 : bytes), 0);
 }
 
-/**
- * Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer.
- * @type {(into: Bytes, response: Response, name: string, heard: (bytes: number) => void) => Promise<void>}
- */
+/** Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer. @type {(into: Bytes, response: Response, name: string, heard: (bytes: number) => void) => Promise<void>} */
 async function fill(into, response, name, heard) {
   let at = 0;
   for (const reader = response.body?.getReader(); ; ) {

@@ -166,10 +166,7 @@ class Recorder {
   }
 }
 
-/**
- * Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw.
- * @type {(law: Law, count: number) => Pick<Residual, "weight" | "mass">}
- */
+/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw. @type {(law: Law, count: number) => Pick<Residual, "weight" | "mass">} */
 function left({ recipe, threshold, a, b, p, q }, count) {
   if (recipe.follow || recipe.coupled || count === threshold.length) return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };
