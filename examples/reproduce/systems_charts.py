@@ -171,6 +171,7 @@ def _beside(pair: str, about: Values, measured: Values) -> Values:
     colours = {AROUND: "#d55e00", "clipped": "#e69f00", "fuzzy": DRAFT, "ensemble": "#009e73", "typical": "#cc79a7"}
     for name, points in measured["rules"].items():
         exact = rules[name]["lossless"]
+        points = [one for one in points if None not in one["drift"]]  # a token with p = 0 costs infinitely much
         at = [{**one, "tolerance": one["number"]} for one in points]
         line = _points(rules[name]["head"], at, "drift", colours.get(name, TARGET), "diamond" if exact else "circle")
         sign = (rules[name]["knob"] or {}).get("sign", "")

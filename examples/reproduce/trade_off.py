@@ -265,13 +265,23 @@ def main() -> None:
             print(markdown(name, found[-1]), flush=True)
 
 
-def markdown(name: str, found: dict[str, Any]) -> str:
-    """Tokens per pass at equal cost, a rule a row."""
+def markdown(name: str, found: dict[str, Any], cost: float = 0.05) -> str:
+    """Tokens per pass at equal cost, a rule a row; and at one cost the perplexity of what each rule writes."""
     costs = list(found["at"])
     rules = [rule for rule in NUMBERS if any(rule in at for at in found["at"].values())]
     rows = [[f"`{rule}`", *(cell(rule, found["at"][cost].get(rule)) for cost in costs)] for rule in rules]
     about = f"**{name}**, T = {found['temperature']:g}, γ = {found['gamma']}: {found['drafts']} drafts"
-    return f"{about}\n\n{table(('rule', *(f'{cost} nats' for cost in costs)), rows)}"
+    texts = [f"`{rule}` {value:.2f}" for rule in rules if (value := perplexity(found["rules"][rule], cost)) is not None]
+    told = f"Perplexity under the target of what is written at {cost} nats a token: {', '.join(texts)}."
+    return f"{about}\n\n{table(('rule', *(f'{cost} nats' for cost in costs)), rows)}\n\n{told}"
+
+
+def perplexity(points: Sequence[Point], cost: float) -> float | None:
+    """Perplexity of what a rule writes at a cost, between two of its numbers; an exact rule has one."""
+    known = sorted((one["drift"][0], one["perplexity"]) for one in points if None not in one["drift"])
+    if len(points) > 1 and not known[0][0] <= cost <= known[-1][0]:
+        return None
+    return float(np.interp(cost, *zip(*known, strict=True)))
 
 
 def cell(rule: str, made: dict[str, Any] | None) -> str:
@@ -284,9 +294,9 @@ def cell(rule: str, made: dict[str, Any] | None) -> str:
 
 
 def rounded(value: Any) -> Any:
-    """Round all numbers in nested data to four significant digits."""
+    """Round all numbers in nested data to four significant digits; None for what is not finite, which JSON lacks."""
     if isinstance(value, float):
-        return float(f"{value:.4g}")
+        return float(f"{value:.4g}") if math.isfinite(value) else None
     if isinstance(value, dict):
         return {name: rounded(one) for name, one in value.items()}
     return [rounded(one) for one in value] if isinstance(value, (list, tuple)) else value
