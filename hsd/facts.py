@@ -221,9 +221,3 @@ def menus() -> dict[str, list[tuple[str, str]]]:
         "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
         **{kind: [(named(kind, name)["title"], name) for name in names] for kind, names in kinds.items()},
     }
-
-
-def listed(names: Any) -> str:
-    """Join names for a help text or an error: "tokenwise, blockwise or hsd"."""
-    *most, last = names
-    return f"{', '.join(most)} or {last}" if most else str(last)

@@ -168,41 +168,34 @@ def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
 
 
 def _read_front_matter(readme: Path) -> dict[str, Any]:
+    from huggingface_hub import metadata_load
+
     if not readme.is_file():
         raise HsdError(f"no {readme}: run this in a checkout of the repository")
-    text = readme.read_text(encoding="utf-8")
-    head, dashes, _ = text.removeprefix("---\n").partition("\n---\n")
-    if not text.startswith("---\n") or not dashes:
-        return {}
     try:
-        data = yaml.load(head, _UniqueKeys)
-    except yaml.YAMLError as error:
+        return metadata_load(readme) or {}
+    except (ValueError, yaml.YAMLError) as error:
         raise HsdError(f"README.md's front matter is not valid YAML: {' '.join(str(error).split())[:200]}") from None
-    return data if isinstance(data, dict) else {}
 
 
-def space_files(root: Path = ROOT) -> list[str]:
-    """Paths, relative to `root`, of exactly the files that a Space gets. Raises HsdError if a part is missing."""
-    missing = [part for part in PARTS if not (root / part).exists()]
-    if missing:
+def space_files(root: Path = ROOT, sdk: str = "gradio") -> list[str]:
+    """Paths, relative to `root`, of exactly the files that a Space gets: of an exported folder, sdk "static", all.
+
+    Raises HsdError if a part of the repository is missing.
+    """
+    parts = PARTS if sdk == "gradio" else (".",)
+    if missing := [part for part in parts if not (root / part).exists()]:
         raise HsdError(f"a Space needs {', '.join(missing)}: run this in a complete checkout of the repository")
-    return sorted(path.relative_to(root).as_posix() for part in PARTS for path in _files(root / part))
+    return sorted(path.relative_to(root).as_posix() for part in parts for path in _files(root / part))
 
 
 def listing(sdk: str, root: Path = ROOT) -> list[str]:
     """What `publish` would send, a line each: every setting, and every file with its bytes. sdk: as for `publish`."""
-    names = _sent(sdk, root)
+    names = space_files(root, sdk)
     sizes = {name: (root / name).stat().st_size for name in names}
     settings = front_matter(load(), sdk).strip("-\n").splitlines()
     total = f"{len(names)} files, {sum(sizes.values()):,} bytes"
     return [*settings, "", *(f"{size:>11,}  {name}" for name, size in sizes.items()), "", total]
-
-
-def _sent(sdk: str, root: Path) -> list[str]:
-    """Return the files of the Space: of the repository those that it needs, of an exported folder all."""
-    if sdk == "gradio":
-        return space_files(root)
-    return sorted(path.relative_to(root).as_posix() for path in _files(root))
 
 
 def _files(path: Path) -> Iterator[Path]:
@@ -230,7 +223,7 @@ def publish(
     from huggingface_hub import HfApi, get_token
     from huggingface_hub.errors import HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled
 
-    files, differences = _sent(sdk, root), check(root / "README.md", sdk)
+    files, differences = space_files(root, sdk), check(root / "README.md", sdk)
     if differences:
         raise HsdError(f"README.md does not match the Spacefile ({differences[0]}): run `python -m hsd space check`")
     token = token or get_token()

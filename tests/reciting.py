@@ -12,8 +12,8 @@ from transformers import PreTrainedTokenizerFast
 
 import hsd
 from hsd.models.loading.text import TokenizerCodec
+from hsd.trace.fill import together
 from hsd.trace.run import Prompt
-from hsd.trace.spelling import together
 from hsd.trace.values import Token
 
 SCRIPTS = {

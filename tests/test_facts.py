@@ -86,7 +86,7 @@ def test_a_rule_with_a_new_form_runs_and_is_explained_by_its_record_alone(new_ru
 def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys):
     from hsd.app.endpoints import verify_step
     from hsd.app.race import read_plan
-    from hsd.app.request import read
+    from hsd.app.runs import read
     from hsd.cli.bench import sweep
     from hsd.space import load
 

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from typing import Any
 
+from hsd.errors import HsdError
 from hsd.space import Space
+from hsd.trace import MAX_BYTES, Trace
+
+THREADS = 40  # for all that is done at once
+SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
 
 
 def launch(
@@ -33,8 +40,33 @@ def launch(
 
     manifest = manifest or space.load()
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
-    from hsd.app.server import serve
-    from hsd.app.trust import started
+    from hsd.app import downloads, pairs, trust
+    from hsd.app.server import build, preload
+    from hsd.bench import server as outside
 
-    address = {"server_name": host, "server_port": port, "inbrowser": open_browser}
-    serve(manifest, started(host, allowed_hosts, servers), trace_file, download, address, decode, offers)
+    trust.current = trust.started(host, allowed_hosts, servers)
+    if not trust.current.local:
+        outside.OPENER = outside.GUARDED
+    server = build(manifest, Trace.from_file(trace_file) if trace_file else None, decode, offers)
+    threading.Thread(target=preload, args=[manifest], daemon=True).start()
+    if download:
+        downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
+    try:
+        app, url, _ = server.launch(
+            server_name=host,
+            server_port=port,
+            inbrowser=open_browser,
+            prevent_thread_lock=True,
+            quiet=True,
+            ssr_mode=False,
+            mcp_server=find_spec("mcp") is not None,  # the endpoints as tools of a language model
+            run_history=False,
+            max_file_size=MAX_BYTES,
+            max_threads=THREADS,
+            state_session_capacity=SESSIONS,
+        )
+    except OSError:
+        which = f"port {port} is taken" if port else "no free port was found"
+        raise HsdError(f"{which}: choose another with --port") from None
+    print(f"The app is ready: {url}", flush=True)
+    app.get_blocks().block_thread()

@@ -11,10 +11,9 @@ import torch
 from hsd import facts
 from hsd.app.presets import Preset, recorded
 from hsd.app.queue import MODEL, Endpoints
-from hsd.app.race import stream
+from hsd.app.race import pieces, read_plan
 from hsd.app.replies import compact
-from hsd.app.request import read
-from hsd.app.runs import Decoder, Kept, finished, messages
+from hsd.app.runs import Decoder, Kept, finished, messages, read
 from hsd.audit import audit as exact_audit
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
@@ -28,11 +27,11 @@ USUAL_GAMMA = {"gamma": (0, "0 for what suits the pair")}
 Finish = Callable[..., tuple[Trace, str]]
 
 
-def endpoints(space: Space, presets: Mapping[str, Preset], decoder: Decoder | None = None) -> Endpoints:
+def endpoints(space: Space, known: Mapping[str, Preset], decoder: Decoder | None = None) -> Endpoints:
     """Return `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and `/audit`.
 
     Each is a function and the keywords of `gradio.api` for it. Where the package `mcp` is installed they are tools of a
-    language model as well, which reads their docstrings. decoder: see `hsd.app.runs.messages`.
+    language model as well, which reads their docstrings. known: the recorded runs; decoder: see `messages` in `runs`.
     """
     kept = Kept(space.limits.stored_traces)
 
@@ -55,7 +54,13 @@ def endpoints(space: Space, presets: Mapping[str, Preset], decoder: Decoder | No
             options: The prompt and what the lanes share, as for the tool run; rounds, how often each is timed (1, 3 or
                 5); and lanes, a list of objects with options of their own, such as {"rule": "hsd", "gamma": 4}
         """
-        yield from stream(space, _object(options))
+        for piece in pieces(read_plan(space, _object(options)), space.limits.run_seconds):
+            yield compact(piece)
+
+    def presets() -> list[dict]:  # type: ignore[type-arg]
+        """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
+        parts = ("name", "title", "why", "prompt", "options")
+        return [{part: getattr(preset, part) for part in parts} for preset in known.values()]
 
     model = {"concurrency_id": MODEL, "concurrency_limit": 1}
     queues: dict[Callable[..., Any], dict[str, Any]] = {
@@ -64,8 +69,8 @@ def endpoints(space: Space, presets: Mapping[str, Preset], decoder: Decoder | No
         race: model,
         _compare(finish): model,
         verify_step: {"queue": False},
-        _explain_step(presets, kept): {"queue": False},
-        _presets(presets): {"queue": False},
+        _explain_step(known, kept): {"queue": False},
+        presets: {"queue": False},
         audit: {"concurrency_id": "audit", "concurrency_limit": 1},
     }
     return {function: {"api_name": function.__name__, **queue} for function, queue in queues.items()}
@@ -130,7 +135,9 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         trace, key = finish(**common, rule=rule, shadow=other)
         runs = [_whole(trace, key, with_trace)]
         if mode == "paired":
-            return {**_paired(trace), "runs": runs}
+            judged = [(step.index + 1, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
+            kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
+            return {"kept": kept, "differences": [i for i, own, other in judged if own != other], "runs": runs}
         runs.append(_whole(*finish(**common, rule=other, shadow=rule), with_trace))
         return {"kept": [run["summary"]["kept"] for run in runs], "differences": [], "runs": runs}
 
@@ -167,18 +174,6 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
     return explain_step
 
 
-def _presets(presets: Mapping[str, Preset]) -> Callable[..., Any]:
-    """Return the endpoint `/presets`."""
-
-    def list_presets() -> list[dict]:  # type: ignore[type-arg]
-        """The recorded runs of this app: name, title, why it is worth a look, prompt and options of each."""
-        parts = ("name", "title", "why", "prompt", "options")
-        return [{part: getattr(preset, part) for part in parts} for preset in presets.values()]
-
-    list_presets.__name__ = "presets"  # what a tool is called by
-    return list_presets
-
-
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0) -> dict:  # type: ignore[type-arg]
     """Exact law of every verification rule on a random small pair of models, by enumeration: no sampling, no luck.
 
@@ -205,7 +200,11 @@ def verify_step(p: list[list[float]], q: list[list[float]], tokens: list[int], r
         tokens: The drafted tokens, as places in these rows from 0 on
         rule: One of the rules for a single draft, such as tokenwise, blockwise or hsd
     """
-    law = find_rule(rule).law(rows(p, "p"), rows(q, "q"), _ids(tokens, len(p[0]) if p else 0))
+    p_rows, q_rows = rows(p, "p"), rows(q, "q")
+    vocab = p_rows.shape[1]
+    if not tokens or any(not isinstance(t, int) or not 0 <= t < vocab for t in tokens):
+        raise HsdError(f"tokens must be ids from 0 to {vocab - 1}, one for each row of q")
+    law = find_rule(rule).law(p_rows, q_rows, torch.tensor(tokens))
     return {
         "threshold": law.threshold.tolist(),
         "stop": law.stop.tolist(),
@@ -235,21 +234,8 @@ def rows(values: list[list[float]], name: str) -> torch.Tensor:
     return table
 
 
-def _ids(tokens: list[int], vocab: int) -> torch.Tensor:
-    if not tokens or any(not isinstance(t, int) or not 0 <= t < vocab for t in tokens):
-        raise HsdError(f"tokens must be ids from 0 to {vocab - 1}, one for each row of q")
-    return torch.tensor(tokens)
-
-
 def _whole(trace: Trace, key: str, with_trace: bool) -> dict[str, Any]:
     """Return a run as `/run` answers it."""
     summary = json.loads(json.dumps(trace.stats()))  # the histogram's keys become text, as JSON requires
     whole = {"trace": trace.model_dump(mode="json")} if with_trace else {}
     return {"text": trace.text, "summary": summary, "key": key, **whole}
-
-
-def _paired(trace: Trace) -> dict[str, Any]:
-    """Return how many tokens a run and its shadow rule kept, and the steps, from 1, in which they differ."""
-    judged = [(step.index + 1, step.kept, step.shadow.kept) for step in trace.steps if step.shadow]
-    kept = [sum(own for _, own, _ in judged), sum(other for _, _, other in judged)]
-    return {"kept": kept, "differences": [i for i, own, other in judged if own != other]}

@@ -15,7 +15,7 @@ from hsd.models.loading import fetch, hub, load_pair
 from hsd.models.loading.pair import PORTABLE, engine_for
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
-from hsd.space import PairSpec, Space
+from hsd.space import Space
 
 OWN = "own"
 
@@ -50,22 +50,15 @@ def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairCh
         known = any(pair.name == name for pair in space.pairs)
         why = f"the pair {name!r} needs a larger GPU than this machine has" if known else f"unknown pair {name!r}"
         raise HsdError(f"{why}: choose {', '.join(names)}")
-    _check_here(space, spec)
-    return PairChoice(spec.name, spec.target, spec.draft)
-
-
-def _check_here(space: Space, spec: PairSpec) -> None:
-    """Raise HsdError for a pair that has not come from the package index."""
-    news = downloads.news(spec)
+    news = downloads.news(spec)  # of a pair that comes from the package index
     if news is downloads.ABSENT:
         load_pair(spec.name)  # raises, and says what to do
     if news.coming:
-        raise HsdError(
-            f"{spec.short_title} is not here yet ({news.words}): try again when it is, or choose the pair "
-            f"{downloads.first(space).name}"
-        )
+        why = f"{spec.short_title} is not here yet ({news.words})"
+        raise HsdError(f"{why}: try again when it is, or choose the pair {downloads.first(space).name}")
     if news.problem:
         raise HsdError(news.problem)
+    return PairChoice(spec.name, spec.target, spec.draft)
 
 
 def chats(space: Space, name: str) -> bool:

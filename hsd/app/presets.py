@@ -1,24 +1,27 @@
-"""Recorded runs that the page shows at once: what they are, their traces, and the step each is opened at."""
+"""Recorded runs that the page shows at once, the step each is opened at, and prompts to start a run from."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
-from functools import lru_cache
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, field
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from hsd.decoding.options import PROMPTS
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS, TRACES
 from hsd.rules import VANILLA
 from hsd.trace import Step, Trace
 
-SYSTEMS = ASSETS / "presets" / "systems.yaml"
+SYSTEMS, STARTERS = ASSETS / "presets" / "systems.yaml", ASSETS / "presets" / "starters.yaml"
 CHARTS = RESULTS / "systems_charts.json"
 CLEAR = 0.05  # tokens that are a gain
 SURE = 1e-6  # tokens: rounding
+LABEL = 36  # characters that are shown of a long text
 ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 
 
@@ -45,28 +48,32 @@ class Preset:
         return TRACES / f"{self.name}.json"
 
 
-def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
-    """Return all presets by name. Raises HsdError, one line, for a file that cannot be read or has other keys."""
+def _from_yaml(path: Path, make: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return what `make` makes of a file's data. Raises HsdError, one line, where the file has other data or none."""
     try:
-        entries = yaml.safe_load(path.read_text(encoding="utf-8")).items()
-        return {name: Preset(name, **entry) for name, entry in entries}
+        return make(yaml.safe_load(path.read_text(encoding="utf-8")))
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
         raise HsdError(f"cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
 
 
-@lru_cache(maxsize=1)
+def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
+    """Return all presets by name. Raises HsdError, one line, for a file that cannot be read or has other keys."""
+    return _from_yaml(path, lambda entries: {name: Preset(name, **entry) for name, entry in entries.items()})
+
+
+@cache
 def systems() -> dict[str, dict[str, Any]]:
     """Return title, words, source and shown presets of every system, by name, as systems.yaml has them."""
     return dict(yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8")))
 
 
-@lru_cache(maxsize=1)
+@cache
 def charts() -> dict[str, list[dict[str, Any]]]:
     """Return the charts of every system, by name, as examples/reproduce/systems_charts.py has made them."""
     return dict(json.loads(CHARTS.read_text(encoding="utf-8")))
 
 
-@lru_cache(maxsize=1)
+@cache
 def of_systems() -> dict[str, Preset]:
     """Return the presets of stacks, HiSpec, FSD and EAGLE-3 by name. Those that were not recorded are left out."""
     return {name: preset for name, preset in definitions(SYSTEMS).items() if preset.file.is_file()}
@@ -79,7 +86,7 @@ def recorded(preset: Preset) -> Trace:
     return _read(preset.file)
 
 
-@lru_cache(maxsize=1)
+@cache
 def timings() -> dict[str, dict[str, Any]]:
     """Return the speed of each recorded run beside plain decoding, by preset, as `time_presets.py` measured it."""
     file = RESULTS / "presets.json"
@@ -132,3 +139,50 @@ def gain(step: Step) -> float:
 def _side(step: Step) -> int:
     """Return the sign of a difference: -1 in a run that is vanilla itself."""
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1
+
+
+def shown(trace: Trace) -> dict[str, Any]:
+    """Return a trace and the step to open it at, from 0, as plain data."""
+    return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}
+
+
+# ---- prompts to start from
+
+
+@dataclass(frozen=True)
+class Starter:
+    """A prompt that the page offers. prompt_as: the option of that name, see `hsd.options.run`."""
+
+    prompt: str
+    prompt_as: str = ""
+
+    @property
+    def label(self) -> str:
+        """A question as it is; the end of a text to continue."""
+        text = " ".join(self.prompt.split())
+        if self.prompt_as == "chat":
+            return text
+        return f"{text} …" if len(text) <= LABEL else f"… {text[-LABEL:].partition(' ')[2]} …"
+
+    def shown(self) -> dict[str, str]:
+        """Return the starter as plain data for the page."""
+        return {**asdict(self), "label": self.label}
+
+
+@lru_cache(maxsize=4)
+def listed(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
+    """Return the prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
+
+    def read(data: Any) -> dict[str, Any]:
+        return {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}
+
+    prompts = _from_yaml(file, read)
+    if odd := {starter.prompt_as for of in prompts.values() for starter in of} - {*PROMPTS}:
+        raise HsdError(f"{file.name}: a prompt cannot be read as {min(odd)!r}: choose {' or '.join(PROMPTS)}")
+    return prompts
+
+
+def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:
+    """Return the prompts for a pair: what the file lists, else those of its recorded runs. May be none."""
+    own = dict.fromkeys(preset.prompt for preset in presets if recorded(preset).setup.pair == pair)
+    return listed().get(pair) or tuple(map(Starter, own))

@@ -24,6 +24,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from typing import Any, Self
 
 import gradio as gr
@@ -38,6 +39,7 @@ from hsd.errors import HsdError
 MODEL = "model"
 """The concurrency id of everything that needs the model."""
 
+_arrival = attrgetter("enqueue_time")
 VISITOR = "x-hsd-visitor"
 USUAL = 10.0  # seconds: the assumed length of a run until one has ended
 FETCH_SECONDS = 120.0  # seconds that a finished answer is kept for its client
@@ -168,10 +170,6 @@ class FairQueue(Queue):
         for session in [session for session, since in self.idle.items() if now - since > FETCH_SECONDS]:
             self.pending_event_ids_session.pop(session, None)
             self.pending_messages_per_session.pop(session, None)
-
-
-def _arrival(event: Event) -> float:
-    return event.enqueue_time
 
 
 def _visitor(event: Event) -> str:

@@ -17,13 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from hsd import facts
-from hsd.app import device, downloads, pairs, servers
-from hsd.app.request import BESIDE, Request, query, read
-from hsd.app.runs import LOAD_SECONDS, TOKEN_SECONDS
+from hsd.app import device, downloads, pairs, trust
+from hsd.app.runs import BESIDE, LOAD_SECONDS, TOKEN_SECONDS, Request, query, read
 from hsd.bench import Case
 from hsd.bench import race as timing
-from hsd.bench.cases import in_a_name
+from hsd.bench.measure import in_a_name
 from hsd.bench.race_report import lossless, report
+from hsd.bench.server import base_url, connect
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
@@ -40,6 +40,18 @@ FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = RESULTS / "race.json"
 Values = Mapping[str, Any]
+EXAMPLE = "http://localhost:8000"
+SECONDS = 30.0  # for an answer
+MOST = 200  # characters of a URL, and of a model's name
+NOT_HERE = "servers cannot be used from here: start the app on your own machine for that, or elsewhere with --servers"
+
+
+@dataclass(frozen=True)
+class Address:
+    """The address of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
+
+    url: str
+    model: str
 
 
 @dataclass(frozen=True)
@@ -52,7 +64,7 @@ class Plan:
     request: Request
     cases: tuple[Case, ...]
     rounds: int
-    addresses: Mapping[str, servers.Address]
+    addresses: Mapping[str, Address]
 
     def link(self) -> dict[str, str]:
         """Return the parameters of the link that runs it again. Servers are left out."""
@@ -73,7 +85,7 @@ class Plan:
 
 def limits(space: Space) -> dict[str, Any]:
     """Return how many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
-    return {"lanes": MOST_LANES, "rounds": ROUNDS, "server": servers.allowed(space)}
+    return {"lanes": MOST_LANES, "rounds": ROUNDS, "server": servers_allowed(space)}
 
 
 def own(options: Values) -> dict[str, Any]:
@@ -109,15 +121,15 @@ def read_plan(space: Space, values: Values) -> Plan:
     shared |= {name: options[name] for name in ("gamma",) if name in options}
     runners = [request.options, *(_lane(space, shared, lane, n) for n, lane in enumerate(lanes, start=2))]
     cases = _cases(runners, request.options)
-    addresses = {c.name: lane for c, lane in zip(cases, runners, strict=True) if isinstance(lane, servers.Address)}
+    addresses = {c.name: lane for c, lane in zip(cases, runners, strict=True) if isinstance(lane, Address)}
     return Plan(request, cases, int(rounds), addresses)
 
 
-def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | servers.Address:
+def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | Address:
     """Check one lane. number: by which an error names it."""
     try:
         if "url" in lane:
-            return servers.read(space, lane["url"], lane.get("model"))
+            return read_address(space, lane["url"], lane.get("model"))
         unknown = [name for name in lane if name not in LANE]
         if unknown:
             raise HsdError(f"unknown option {str(unknown[0])[:40]!r}: choose from {', '.join(LANE)}")
@@ -129,12 +141,12 @@ def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions
         raise HsdError(f"lane {number}: {error}") from None
 
 
-def _cases(lanes: Sequence[RunOptions | servers.Address], shared: RunOptions) -> tuple[Case, ...]:
+def _cases(lanes: Sequence[RunOptions | Address], shared: RunOptions) -> tuple[Case, ...]:
     """Return the lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
     names: Counter[str] = Counter()
     cases = []
     for lane in lanes:
-        if isinstance(lane, servers.Address):
+        if isinstance(lane, Address):
             name, options = f"Server, {lane.model[:60]}" if lane.model else "Server", _case_options(shared)
             del options["system"]  # it is not known what decodes there
         else:
@@ -186,6 +198,30 @@ def to_link(lanes: Sequence[Values]) -> str:
     return ",".join("~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items()) for lane in lanes)
 
 
+# ---- servers that a visitor names by URL, reached without a key: no link has a URL, and on a Space none can be typed
+
+
+def servers_allowed(space: Space) -> bool:
+    """Return whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own.
+
+    Where others than people at this machine can ask, it takes --servers, and then none but public ones are reached.
+    """
+    trusted = trust.current.local or trust.current.servers
+    return trusted and space.own_pair != "never" and not device.on_a_space()
+
+
+def read_address(space: Space, url: object, model: object) -> Address:
+    """Check an address; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
+    if not servers_allowed(space):
+        raise HsdError(NOT_HERE)
+    base, name = (str(value or "").strip() for value in (url, model))
+    if not base:
+        raise HsdError(f"no server is named: give its base URL, such as {EXAMPLE}")
+    if len(base) > MOST or len(name) > MOST:
+        raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
+    return Address(base_url(base), name)
+
+
 # ---- runs
 
 
@@ -203,12 +239,14 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
         yield {"events": events}
 
 
-def _reach(case: Case, address: servers.Address | None, number: int) -> Case:
+def _reach(case: Case, address: Address | None, number: int) -> Case:
     """Return the lane as it is run; a server is contacted. Raises HsdError, naming the lane, where there is none."""
     if address is None:
         return case
     try:
-        server = address.reach()
+        if device.on_a_space():
+            raise HsdError(NOT_HERE)
+        server = connect(address.url, address.model or None, SECONDS)
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
     return Case(case.name, {"model": server.model}, server.case(case.options).runner)
@@ -243,15 +281,6 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
                 return
 
 
-def stream(space: Space, values: Values) -> Iterator[str]:
-    """Run the race that is requested and yield the messages of `pieces`, each a JSON text; closing it ends the race.
-
-    Raises HsdError, one line, also in the middle; what came before counts.
-    """
-    for piece in pieces(read_plan(space, values), space.limits.run_seconds):
-        yield json.dumps(piece, ensure_ascii=False, allow_nan=False)
-
-
 # ---- recorded races: one, or several of the same lanes on prompts of other domains
 
 
@@ -269,33 +298,22 @@ def recorded(file: Path = FILE) -> dict[str, Any]:
     if data.get("format") != FORMAT:
         raise HsdError("there is no recorded race: run `python examples/reproduce/record_race.py`")
     races = data["races"]
-    for lane in (lane for one in races for lane in one["header"]["lanes"]):
-        lane["own"] = own(lane["options"])
     heats = dict.fromkeys(one["header"]["sampling"]["temperature"] for one in races)
     alike = [[one for one in races if one["header"]["sampling"]["temperature"] == heat] for heat in heats]
-    return {"races": [shown for group in alike for shown in [*map(_reported, group), *_together(group)]]}
+    groups = [group for every in alike for group in [*([one] for one in every), *([every] if every[1:] else [])]]
+    return {"races": [_reported(group) for group in groups]}
 
 
-def _reported(one: dict[str, Any]) -> dict[str, Any]:
-    """Return a recorded race with its report."""
+def _reported(races: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return a race with its report; several as one on all their prompts, without events."""
+    one, *more = races
     cases = [Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]]
-    records = [event["record"] for event in one["events"] if "record" in event]
-    return {**one, "report": report(cases, records, one.get("coins", ()))}
+    records = [_numbered(e["record"], n) for n, race in enumerate(races) for e in race["events"] if "record" in e]
+    coins = [_numbered(entry, n) for n, race in enumerate(races) for entry in race.get("coins", ())]
+    whole = {"domain": "All", "header": {**one["header"], "prompt": ""}, "events": [], "coins": []} if more else one
+    return {**whole, "report": report(cases, records, coins)}
 
 
-def _together(races: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return several races as one on all their prompts, without events; none for a single one."""
-    events, coins = list[dict[str, Any]](), list[dict[str, Any]]()
-    for number, one in enumerate(races):
-        apart = [
-            {**event, "record": _numbered(event["record"], number)} for event in one["events"] if "record" in event
-        ]
-        events, coins = [*events, *apart], [*coins, *(_numbered(entry, number) for entry in one.get("coins", ()))]
-    header = {**races[0]["header"], "prompt": ""}
-    whole = _reported({"domain": "All", "header": header, "events": events, "coins": coins})
-    return [{**whole, "events": [], "coins": []}] if len(races) > 1 else []
-
-
-def _numbered(record: dict[str, Any], number: int) -> dict[str, Any]:
+def _numbered(record: dict[str, Any], race: int) -> dict[str, Any]:
     """Return a record with a prompt's number that no other race has."""
-    return {**record, "prompt": 1_000 * number + record["prompt"]}
+    return {**record, "prompt": 1_000 * race + record["prompt"]}

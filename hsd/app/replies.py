@@ -56,5 +56,5 @@ def shortened(values: Answer) -> Answer:
 
 
 def compact(data: Any) -> str:
-    """Return JSON without spaces."""
-    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+    """Return JSON without spaces. Raises ValueError for NaN and infinite numbers, which JSON lacks."""
+    return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

@@ -1,4 +1,4 @@
-"""Runs for pages and programs: decoding as messages, one after another, and the last runs kept for a while."""
+"""Runs for pages and programs: requests read and checked, decoding as messages, the last runs kept for a while."""
 
 from __future__ import annotations
 
@@ -6,23 +6,69 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
+from dataclasses import dataclass
 from typing import Any
 
-from hsd.app import device, pairs
+from pydantic_core import to_jsonable_python
+
+from hsd.app import device, downloads, pairs
+from hsd.app.pairs import OWN, PairChoice, choose
 from hsd.app.presets import telling_step
 from hsd.app.replies import unexpected
-from hsd.app.request import Request, query
 from hsd.decoding.loop import Decoding
+from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
+from hsd.models.loading.registry import draft_length
+from hsd.space import Space
 from hsd.trace import Step, Trace
 
 Message = dict[str, Any]
-Decoder = Callable[[Request, float], Iterator[Any]]
 UPDATE_SECONDS = 0.05  # at most 20 messages a second
 LOAD_SECONDS = 40  # asked of ZeroGPU on top of the work itself: moving a pair to the GPU
 TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
+BESIDE = ("prompt", "pair", "target", "draft")
+"""Parts of a request beside options. target, draft: models of the visitor's own, in place of the pair."""
+
+
+@dataclass(frozen=True)
+class Request:
+    """A run that may be made: all of it is within the manifest's limits."""
+
+    pair: PairChoice
+    prompt: str
+    options: RunOptions
+
+
+def read(space: Space, values: Mapping[str, Any]) -> Request:
+    """Return the request in `values`: `BESIDE` and options by name, former names too.
+
+    Numbers may be text, lists "3, 5". What is missing or null takes the default; γ is then the pair's own. A run is
+    always recorded. Raises HsdError, one line, for the first thing that is wrong.
+    """
+    options = {RunOptions.old.get(name, name): value for name, value in values.items() if value is not None}
+    prompt, pair, target, draft = (str(options.pop(name, "")) for name in BESIDE)
+    most = space.limits.prompt_characters
+    if not prompt.strip():
+        raise HsdError("the prompt is empty: type some text to continue")
+    if len(prompt) > most:
+        raise HsdError(f"the prompt has {len(prompt):,} characters, at most {most:,} are allowed: shorten it")
+    pair = pair or downloads.first(space).name
+    options = {"gamma": draft_length(None if target or draft else pair)} | options | {"trace": True}
+    return Request(choose(space, pair, target, draft), prompt, RunOptions.read(options, space.limits.model_dump()))
+
+
+def query(request: Request) -> dict[str, str]:
+    """Return the parameters of the link that asks for this run again."""
+    pair = request.pair
+    models = {"target": str(pair.target), "draft": str(pair.draft)} if pair.name == OWN else {"pair": pair.name}
+    return {**models, "prompt": request.prompt, **request.options.query()}
+
+
+# ---- runs
+
+Decoder = Callable[[Request, float], Iterator[Any]]
 
 
 class Kept:
@@ -66,23 +112,15 @@ def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | No
         steps: list[Step] = []
         for piece in pieces:
             steps += piece["steps"]
-            trace = trace.model_copy(update={name: piece[name] for name in piece.keys() & {"result"}})
-            yield {name: _plain(value) for name, value in piece.items()}
+            trace = trace.model_copy(update={"result": piece.get("result", trace.result)})
+            yield to_jsonable_python(piece)
     trace = trace.model_copy(update={"steps": steps})
     yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
 
 
-def _plain(value: Any) -> Any:
-    """Return a part of a message as plain data."""
-    if isinstance(value, list):
-        return [step.model_dump(mode="json") for step in value]
-    return value if isinstance(value, str) else value.model_dump(mode="json")
-
-
 def finished(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
     """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
-    for message in messages(request, kept, seconds, decoder):
-        last = message
+    *_, last = messages(request, kept, seconds, decoder)
     trace = kept.get(last["key"])
     assert trace is not None, "it was kept a moment ago"
     return trace, last["key"]

@@ -1,68 +1,33 @@
-"""The app, put together and served: the site, the questions of its page, and endpoints on Gradio's queue."""
+"""The app, put together and served: the files of its site, questions of its page, and endpoints on Gradio's queue."""
 
 from __future__ import annotations
 
-import threading
+from collections.abc import Callable
 from contextlib import suppress
-from importlib.util import find_spec
+from functools import cache, partial
+from hashlib import sha256
+from mimetypes import guess_type
 from typing import Any
 
+import brotli  # Gradio brings it
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
-from starlette.responses import HTMLResponse
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from hsd.app import device, downloads, pairs, trust
+from hsd.app import device, downloads, pairs, race
 from hsd.app.endpoints import endpoints
-from hsd.app.files import Files
 from hsd.app.middleware import guarded
-from hsd.app.page import CARD
-from hsd.app.questions import Questions
+from hsd.app.page import CARD, reference
+from hsd.app.presets import shown
 from hsd.app.queue import Server
-from hsd.app.reference import reference
-from hsd.app.site import folder_of_modules, presets_of, site
-from hsd.bench import server as outside
+from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
+from hsd.app.site import Site, folder_of_modules, presets_of, site
+from hsd.app.systems import planner
 from hsd.errors import HsdError
 from hsd.space import Space
-from hsd.trace import MAX_BYTES, Trace
-
-THREADS = 40  # for all that is done at once
-SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
-
-
-def serve(
-    space: Space, whom: trust.Trust, trace_file: str | None, download: bool, address: dict[str, Any], *instead: Any
-) -> None:
-    """Build the app and serve it until interrupted.
-
-    whom: whom it answers; trace_file: a saved trace to show first; download: fetch missing models meanwhile; address:
-    server_name, server_port and inbrowser of Gradio's `launch`; instead: decode and offers, see `hsd.app.launch`.
-    Raises HsdError.
-    """
-    trust.current = whom
-    if not whom.local:
-        outside.OPENER = outside.GUARDED
-    server = build(space, Trace.from_file(trace_file) if trace_file else None, *instead)
-    threading.Thread(target=_preload, args=[space], daemon=True).start()
-    if download:
-        downloads.begin(space, lambda name: pairs.describe(space, name))
-    try:
-        app, url, _ = server.launch(
-            **address,
-            prevent_thread_lock=True,
-            quiet=True,
-            ssr_mode=False,
-            mcp_server=find_spec("mcp") is not None,  # the endpoints as tools of a language model
-            run_history=False,
-            max_file_size=MAX_BYTES,
-            max_threads=THREADS,
-            state_session_capacity=SESSIONS,
-        )
-    except OSError:
-        port = address["server_port"]
-        which = f"port {port} is taken" if port else "no free port was found"
-        raise HsdError(f"{which}: choose another with --port") from None
-    print(f"The app is ready: {url}", flush=True)
-    app.get_blocks().block_thread()
+from hsd.trace import Trace
 
 
 def build(space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None) -> Server:
@@ -85,9 +50,80 @@ def build(space: Space, opened: Trace | None = None, decode: Any = None, offers:
     return server
 
 
-def _preload(space: Space) -> None:
+def preload(space: Space) -> None:
     """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
     for pair in downloads.available(space):
         with suppress(HsdError):  # whoever runs it is told why
             if pair.preload and not pairs.needs_lent_gpu(pairs.choose(space, pair.name)):
                 pairs.describe(space, pair.name)
+
+
+# ---- what the page asks besides runs
+
+
+class Questions:
+    """Answers POST answers/NAME. An error is an answer too: {"error": one line}.
+
+    offers: in place of `hsd.app.downloads.offers`, for an app whose runs come from elsewhere.
+    """
+
+    def __init__(self, space: Space, opened: Trace | None, offers: Callable[[], Answer] | None = None) -> None:
+        offers = offers or partial(downloads.offers, space)
+        self.functions: dict[str, Callable[[Answer], Any]] = {
+            "pair": lambda given: pairs.describe(space, str(given.get("name") or downloads.first(space).name)),
+            "downloads": lambda _: offers(),
+            "opened": lambda _: shown(opened) if opened else None,
+            "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
+            "plan_stack": planner.plan_stack,
+            "race_plan": lambda given: race.read_plan(space, given).described(),
+        }
+
+    async def serve(self, request: Request) -> Response:
+        """Return the answer to a request."""
+        try:
+            values = await request.json()
+        except (ValueError, RecursionError):
+            values = None
+        function = self.functions.get(request.path_params["name"])
+        if function is None or not isinstance(values, dict):
+            return JSONResponse({"error": NOT_UNDERSTOOD}, 400)
+        return JSONResponse(await run_in_threadpool(answer, function, values))
+
+
+# ---- files
+
+FOREVER = "public, max-age=31536000, immutable"
+LARGE = 1_000_000  # bytes from which the strongest compression takes seconds
+TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/plain", ".html": "text/html"}
+"""Media types that operating systems disagree about; a browser refuses a module served under a wrong one."""
+
+
+class Files:
+    """The files of a site. lasting: the prefix of the paths whose contents never change."""
+
+    def __init__(self, site: Site, lasting: str) -> None:
+        self._site, self._lasting = site, lasting
+        self.read = cache(lambda path: site[path]())
+        self.packed = cache(self._packed)
+
+    def _packed(self, path: str) -> bytes:
+        """Return the contents of a file, compressed by brotli."""
+        content = self.read(path)
+        return bytes(brotli.compress(content, quality=11 if len(content) < LARGE else 9))
+
+    def serve(self, request: Request) -> Response:
+        """Return the file at a request's path, or status 304 if it has not changed."""
+        path = request.url.path.removeprefix(request.scope.get("root_path", "")).lstrip("/") or "index.html"
+        if path not in self._site:
+            return Response("no such file", 404, media_type="text/plain")
+        content = self.read(path)
+        kind = TYPES.get(path[path.rfind(".") :]) or guess_type(path)[0] or "application/octet-stream"
+        headers = {"Vary": "Accept-Encoding", "Cache-Control": FOREVER}
+        if not path.startswith(self._lasting):  # else nobody asks again
+            headers |= {"Cache-Control": "no-cache", "ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+            if request.headers.get("If-None-Match") == headers["ETag"]:
+                return Response(status_code=304, headers=headers)
+        if "br" in request.headers.get("Accept-Encoding", ""):
+            content, headers["Content-Encoding"] = self.packed(path), "br"
+        words = "" if kind.startswith("image/") else "; charset=utf-8"
+        return Response(content, media_type=f"{kind}{words}", headers=headers)

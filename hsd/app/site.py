@@ -17,10 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from hsd.app import browser, device, modules, page, pairs, race
-from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, systems, timings
-from hsd.app.questions import shown
+from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, shown, starters, systems, timings
 from hsd.app.replies import compact, shortened
-from hsd.app.starters import starters
 from hsd.app.systems import planner
 from hsd.bench.report import read
 from hsd.bench.view import view
@@ -28,7 +26,7 @@ from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
 from hsd.paths import ASSETS, RESULTS, WEB
-from hsd.space import PairSpec, Space
+from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 
 Values = dict[str, Any]
@@ -137,7 +135,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
     """Return what the page asks first: what it is made with, and which questions have an answer in a file.
 
     first: the preset to show; opened: whether there is a trace to show instead; own: whether a visitor may name models;
-    bytes: of a trace that may be opened, at most.
+    pairs: gamma is a pair's usual draft length, chats whether it answers questions; bytes: of a trace, at most.
     """
     presets = presets_of(space)
     offered = device.offered(space)
@@ -145,7 +143,10 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
         "first": next(iter(presets)),
         "opened": opened,
         "own": device.own_pairs_allowed(space),
-        "pairs": [_pair(space, pair) for pair in offered],
+        "pairs": [
+            {"name": p.name, "title": p.title, "gamma": draft_length(p.name), "chats": pairs.chats(space, p.name)}
+            for p in offered
+        ],
         "starters": {pair.name: [one.shown() for one in starters(pair.name, presets.values())] for pair in offered},
         "limits": space.limits.model_dump(),
         "race": race.limits(space),
@@ -154,12 +155,6 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
         "bytes": MAX_BYTES,
         "recorded": {name: question.known() for name, question in questions.items()},
     }
-
-
-def _pair(space: Space, pair: PairSpec) -> Values:
-    """Return a pair as plain data. gamma: its usual draft length; chats: whether it answers questions."""
-    about = {"gamma": draft_length(pair.name), "chats": pairs.chats(space, pair.name)}
-    return {"name": pair.name, "title": pair.title, **about}
 
 
 def recorded_questions(space: Space) -> dict[str, Question]:

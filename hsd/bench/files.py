@@ -173,24 +173,18 @@ def _parsed(text: str, ending: str) -> tuple[str, Rows]:
 
 def _json(text: str, lines: Rows) -> tuple[str, Rows]:
     """Read JSON lines, several JSON values, or one value with a list of rows. Raises json.JSONDecodeError."""
-    rows: Rows = []
-    for place, line in lines if len(lines) > 1 else ():
-        try:
-            rows.append((place, json.loads(line)))
-        except ValueError:
-            if not rows:  # it may go on in the next line
-                break
-            raise json.JSONDecodeError("", text, text.index(line)) from None
-    else:
-        if rows and isinstance(rows[0][1], dict | list | str):
-            return "JSON lines", rows
-    rows, end = [], 0
+    values, end = list[Any](), 0
     while begin := re.compile(r"[^ \t\r\n]").search(text, end):
-        value, end = json.JSONDecoder().raw_decode(text, begin.start())
-        rows.append((f"value {len(rows) + 1}", value))
-    if len(rows) > 1:
-        return "JSON, one value after the other", rows
-    return "JSON", [(f"entry {n}", row) for n, row in enumerate(_rows_in(rows[0][1]), start=1)]
+        try:
+            value, end = json.JSONDecoder().raw_decode(text, begin.start())
+        except json.JSONDecodeError as error:  # in a later one its own line, where the damage shows perhaps in the next
+            raise json.JSONDecodeError("", text, begin.start()) if values else error from None
+        values.append(value)
+    if len(values) == len(lines) > 1:
+        return "JSON lines", [(place, value) for (place, _), value in zip(lines, values, strict=True)]
+    if len(values) > 1:
+        return "JSON, one value after the other", [(f"value {n}", value) for n, value in enumerate(values, start=1)]
+    return "JSON", [(f"entry {n}", row) for n, row in enumerate(_rows_in(values[0]), start=1)]
 
 
 def _rows_in(whole: Any) -> list[Any]:

@@ -1,4 +1,4 @@
-"""Cases run in turn on the same prompts, timed inside and outside the models' forward passes.
+"""The cases of a benchmark, run in turn on the same prompts, timed inside and outside the models' forward passes.
 
 Machines drift: cases take turns on every prompt, so that a slow minute hits all of them, and what warms up is
 dropped. Every run gives one `Record`, plain data; everything that is reported is computed from records alone.
@@ -6,22 +6,32 @@ dropped. Every run gives one `Record`, plain data; everything that is reported i
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from hsd.decoding.loop import run
+from hsd.decoding.options import LEVELLED, RunOptions
+from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import call_summaries, timed
+from hsd.rules import COMPARED, RULES, TREE_RULES, VANILLA, Knob
 from hsd.trace import Trace
 
 Record = dict[str, Any]
+Values = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
 WARM = 4  # prompts that are run once before anything counts
 NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not report its forward passes
+SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
+RECORDING = (*RunOptions.scoped("record"), "seed")  # options that no case has: each repetition has a seed of its own
+SHARED = tuple(name for name in RunOptions.scoped("shared") if name not in RECORDING)
+ALWAYS = ("max_new_tokens", "temperature")  # shared options that every case states
+FIRST = ("system", "gamma", "drafts")  # the options that vary slowest from case to case
+ALONE = ("drafts", "tree", "nodes")  # options without meaning for a single draft
 
 
 @dataclass(frozen=True)
@@ -77,5 +87,138 @@ def sums(trace: Trace) -> Record:
     longest = max((step.depth for step in steps), default=0)
     positions = [[sum(s.kept >= i for s in steps), sum(s.depth >= i for s in steps)] for i in range(1, longest + 1)]
     names = ("new_tokens", "target_calls", "steps", "drafted", "kept", "calls_below", "seconds", "time")
-    histogram = {str(kept): count for kept, count in sorted(Counter(s.kept for s in steps).items())}
+    histogram = {str(kept): count for kept, count in stats["kept_histogram"].items()}
     return {**{name: stats[name] for name in names}, "positions": positions, "kept_histogram": histogram}
+
+
+# ---- plain decoding, and every combination of the given options
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Lists of options of which every combination is measured.
+
+    values: option → its values in turn; an option without meaning beside the others is left out of a combination.
+    A system may also be the name of a copier, see `SYSTEMS`. trees: further drafts, as `tree_of` reads them, each by
+    all of `rules_on`. peers(gammas, options): the cases of another library, measured too.
+    """
+
+    values: Mapping[str, Sequence[Any]]
+    trees: Sequence[str] = ()
+    peers: Callable[[Sequence[int], Values], list[Case]] | None = None
+
+    def cases(self) -> list[Case]:
+        """Return plain decoding and then every combination, at each temperature. Raises HsdError for an invalid one."""
+        systems = self.values.get("system", ("speculative",))
+        wrong = [system for system in systems if system not in SYSTEMS]
+        if wrong or not systems:
+            raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
+        cases = []
+        own = [*self._combinations(), *self._on_trees()]
+        for shared in self._product([name for name in SHARED if name in self.values]):
+            at = "".join(f", {_setting(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
+            common = {**{name: RunOptions.default(name) for name in ALWAYS}, "trace": False, **shared}
+            cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
+            cases += [Case(name + at, {**common, **options}) for name, options in own]
+            peers = self.peers(self.values.get("gamma", (RunOptions.default("gamma"),)), common) if self.peers else []
+            cases += [Case(case.name + at, case.options, case.runner) for case in peers]
+        for case in cases:
+            RunOptions(**case.options)
+        return cases
+
+    def _product(self, names: Sequence[str]) -> list[Values]:
+        """Return every combination of the values of these options."""
+        return [dict(zip(names, one, strict=True)) for one in itertools.product(*map(self.values.__getitem__, names))]
+
+    def _combinations(self) -> Iterator[tuple[str, Values]]:
+        """Name and options of every combination, each once."""
+        order = dict.fromkeys((*FIRST, *self.values))
+        met: list[Values] = []
+        for values in self._product([name for name in order if name in self.values and name not in SHARED]):
+            options = self._applicable(values)
+            sure = options.get("proposer") in COPIERS and len(self.values["gamma"]) > 1  # copies do not doubt
+            if options not in met and not (sure and options["gamma"] == "auto"):
+                met.append(options)
+                yield case_name(options), options
+
+    def _applicable(self, values: Values) -> Values:
+        """Return a combination without the options that do not apply to it."""
+        if values.get("system") in COPIERS:
+            values = {**values, "proposer": values["system"], "system": "speculative"}
+        if values.get("proposer") in COPIERS:  # drafts are certain, q = 1, and of such all lossless rules keep the same
+            lossless = (name for name in self.values["rule"] if name in RULES and RULES[name].lossless)
+            values = {**values, "rule": next(lossless, VANILLA["single"])}
+        knob = _knob(values["rule"])
+        if knob and knob.open:  # its case is called by them
+            values = {name: RunOptions.default(name) for name in (knob.option, "divergence")} | values
+        kept = {name: value for name, value in values.items() if RunOptions.applies(name, values)}
+        without: tuple[str, ...] = ALONE if kept.get("drafts", 1) == 1 else ()
+        without += ("gamma",) if kept.get("system") in LEVELLED and kept.get("thresholds") else ()
+        without += ("system",) if kept.get("system") == "speculative" else ()
+        return {name: value for name, value in kept.items() if name not in without and value != ()}
+
+    def _on_trees(self) -> Iterator[tuple[str, Values]]:
+        """Name and options of every tree, by each rule that fits."""
+        for words in self.trees:
+            tree = tree_of(words)
+            form = f"{tree['tree']} {tree['drafts']}×{tree['gamma']}"
+            form += f", {tree['nodes']} nodes" if "nodes" in tree else ""
+            for rule in rules_on(tree["tree"]):
+                yield f"{rule.removeprefix('recursive-')}, {form}", {"rule": rule, **tree}
+
+
+def case_name(o: Mapping[str, Any]) -> str:
+    """Return the name of a case, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
+    system, proposer, rule = o.get("system", ""), o.get("proposer", ""), o["rule"]
+    head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _rule_name(rule, o))))
+    words = {
+        "exits": f"exits {in_a_name(o.get('exits', ()))}",
+        "thresholds": f"T={in_a_name(o.get('thresholds', ()))}",
+        "gamma": f"{'T' if system in LEVELLED else 'γ'}={o.get('gamma')}",
+        "drafts": f"{o.get('tree', RunOptions.default('tree'))} K={o.get('drafts')}",
+    }
+    own = [words[name] for name in words if name in o]
+    settings = (knob.option, "divergence") if (knob := _knob(rule)) else ()
+    known = ("rule", "system", "tree", *words, *settings, *(("proposer",) if proposer in COPIERS else ()))
+    return ", ".join([head, *own, *(_setting(name, value) for name, value in o.items() if name not in known)])
+
+
+def _rule_name(rule: str, o: Mapping[str, Any]) -> str:
+    """Return a rule's name, followed by its parameter where the options have it."""
+    knob = _knob(rule)
+    if not knob or knob.option not in o:
+        return rule
+    near = RULES[rule].recipe.by_divergence
+    return f"{rule} {o['divergence']}≤{o['tolerance']:g}" if near else f"{rule} {knob.sign}={o[knob.option]:g}"
+
+
+def _knob(rule: str) -> Knob | None:
+    return RULES[rule].knob if rule in RULES else None
+
+
+def _setting(name: str, value: Any) -> str:
+    return f"T={value:g}" if name == "temperature" else f"{name.replace('_', '-')}={in_a_name(value)}"
+
+
+def in_a_name(value: Any) -> str:
+    """Format a value for the name of a case: lists as "3/5"."""
+    if isinstance(value, (list, tuple)):
+        return "/".join(map(str, value))
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def tree_of(words: str) -> dict[str, Any]:
+    """Parse a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
+    layout, *numbers = words.split(":")
+    if layout not in LAYOUTS or not 2 <= len(numbers) <= 3 or not all(n.isdecimal() for n in numbers):
+        raise HsdError(
+            f"tree {words[:40]!r}: give layout:drafts:gamma, such as comb:2:3, or grown:3:3:10 with its nodes"
+        )
+    return {"tree": layout, **dict(zip(("drafts", "gamma", "nodes"), map(int, numbers), strict=False))}
+
+
+def rules_on(layout: str) -> list[str]:
+    """Return the rules that a tree is measured with, if they fit: vanilla, HSD draft after draft, and traversal."""
+    siblings = LAYOUTS[layout].siblings
+    names = dict.fromkeys((VANILLA[siblings], *COMPARED))
+    return [name for name in names if siblings in TREE_RULES[name].siblings]

@@ -69,10 +69,18 @@ def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
     caches. Raises HsdError for a server that fails.
     """
     for repetition in range(repetitions + 1):
-        lengths: list[int] = []
-        for news in _round(pair, prompt, cases, seed, repetition):
-            lengths += [event["record"]["new_tokens"] for event in news if "record" in event]
-            yield news
+        lengths, held, sent = list[int](), list[Event](), time.monotonic()
+        for lane, case in enumerate(cases):
+            for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
+                lengths += [event["record"]["new_tokens"]] if "record" in event else []
+                held = _merged(held, event)
+                if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else NEWS_SECONDS):
+                    yield held
+                    held = []
+                    time.sleep(PAUSE_SECONDS if repetition else 0)
+                    sent = time.monotonic()
+        yield held
+        time.sleep(PAUSE_SECONDS)
         if not repetition:
             cases = alike(cases, lengths)
 
@@ -82,22 +90,6 @@ def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
     own = [length for case, length in zip(cases, lengths, strict=True) if not case.runner]
     most = {"max_new_tokens": max(min(own), 1)}
     return [case if case.runner else replace(case, options={**case.options, **most}) for case in cases]
-
-
-def _round(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition: int) -> Iterator[list[Event]]:
-    """Run every lane once; yield its events in groups, each when it is time for news, the last when the round ends."""
-    held: list[Event] = []
-    sent = time.monotonic()
-    for lane, case in enumerate(cases):
-        for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
-            held = _merged(held, event)
-            if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else NEWS_SECONDS):
-                yield held
-                held = []
-                time.sleep(PAUSE_SECONDS if repetition else 0)
-                sent = time.monotonic()
-    yield held
-    time.sleep(PAUSE_SECONDS)
 
 
 def _merged(held: list[Event], event: Event) -> list[Event]:

@@ -19,7 +19,7 @@ from hsd.bench.measure import Case, Record
 from hsd.bench.summary import Measurement, measurements, ratio, rows, student, total
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.rules import USUAL, VANILLA
-from hsd.trace.fill import say
+from hsd.trace.fill import listed, say
 
 Row = dict[str, Any]
 NOISE = 1.1  # the factor by which single runs differ by chance
@@ -50,16 +50,15 @@ def report(cases: Sequence[Case], records: Sequence[Record], coins: Sequence[Rec
     table = [{**row, **_lane_row(m, own[0], row)} for m, row in zip(own, rows(own), strict=True)]
     for row in table:
         row["sentence"] = _lane_sentence(row, table[0])
-    sentences = {
+    whole = {
+        "rows": table,
+        "served": [_served(m) for m in every if "target_calls" not in m.records[0]],
         "verdict": verdict(own, table),
         "calls": calls(table),
         "basis": basis(table),
         "rules": rules(own, coins),
     }
-    served = [_served(m) for m in every if "target_calls" not in m.records[0]]
-    text = json.dumps({"rows": table, "served": served, **sentences})
-    plain: dict[str, Any] = json.loads(text, parse_constant=lambda _: None)  # NaN and the infinities
-    return plain
+    return dict(json.loads(json.dumps(whole), parse_constant=lambda _: None))  # NaN and the infinities
 
 
 def _speed(m: Measurement) -> Row:
@@ -103,13 +102,8 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
 
 def _range(m: Measurement, other: Measurement) -> list[float]:
     """Return from where to where a lane's speed over another's goes: over rounds, of several prompts its interval."""
-    every = m.speedups(other)
-    return [min(every), max(every)] if _single(m) else list(m.speedup_interval(other)[1:])
-
-
-def _single(m: Measurement) -> bool:
-    """Return whether a lane was timed on one prompt."""
-    return len({record["prompt"] for record in m.records}) == 1
+    every, prompts = m.speedups(other), {record["prompt"] for record in m.records}
+    return [min(every), max(every)] if len(prompts) == 1 else list(m.speedup_interval(other)[1:])
 
 
 def faster(m: Measurement, other: Measurement) -> bool:
@@ -137,11 +131,9 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
         return say("race verdict", {"alone": True})
     rows = [row for _, row in shown]
     slowest, quickest = map(_fixed, rows[0]["speedups"])
-    counts = {"winners": len(winners), "lanes": len(close), "slower": faster(own[0], shown[0][0])}
-    counts |= {"prompts": rows[0]["prompts"]}
-    spread = {"runs": rows[0]["runs"], "slowest": slowest, "quickest": quickest}
-    speeds = _span([row["speedup"] for row in rows], 2)
-    return say("race verdict", {**counts, **spread, "names": _names(rows), "speeds": speeds})
+    known = {name: rows[0][name] for name in ("prompts", "runs")} | {"slowest": slowest, "quickest": quickest}
+    known |= {"winners": len(winners), "lanes": len(close), "slower": faster(own[0], shown[0][0])}
+    return say("race verdict", {**known, "names": _names(rows), "speeds": _span([row["speedup"] for row in rows], 2)})
 
 
 def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
@@ -149,35 +141,23 @@ def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
 
     coins: see `report`. Where they kept as many tokens in every run, as at temperature 0, that is said instead.
     """
-    pair = [next((m for m in own if _drafts_by(m, rule)), None) for rule in (VANILLA["single"], USUAL)]
-    vanilla, usual = pair
+    drafting = {m.case.options.get("rule"): m for m in reversed(own) if m.one_draft}  # by a model, one draft
+    vanilla, usual = drafting.get(VANILLA["single"]), drafting.get(USUAL)
     if vanilla is None or usual is None:
         return ""
     alike = [[(r["prompt"], r["repetition"], r["kept_histogram"]) for r in m.records] for m in (vanilla, usual)]
     if vanilla.case.options["temperature"] == 0 and alike[0] == alike[1]:
         return say("race rules", {"alike": True})
     slow, fast = _range(usual, vanilla)
-    known = {
-        "level": slow <= 1 <= fast,
-        "ratio": _fixed(usual.speedup(vanilla)),
-        "slow": _fixed(slow),
-        "fast": _fixed(fast),
-    }
+    known: Row = {"level": slow <= 1 <= fast, "slow": _fixed(slow), "fast": _fixed(fast)}
+    known["ratio"] = _fixed(usual.speedup(vanilla))
     costs = [1e3 * statistics.median(1 / speed for speed in m.tokens_per_second()) for m in (usual, vanilla)]
     known["seconds"] = f"{costs[0] - costs[1]:+.2f}".replace("-", "−")
-    sums = {
-        m.case.name: [(r["kept"], r["drafts"]) for r in coins if r["case"] == m.case.name] for m in (vanilla, usual)
-    }
-    if all(sums.values()):
-        more, low, high = (f"{x:+.3f}".replace("-", "−") for x in _apart(*sums.values()))
+    sums = [[(r["kept"], r["drafts"]) for r in coins if r["case"] == m.case.name] for m in (vanilla, usual)]
+    if all(sums):
+        more, low, high = (f"{x:+.3f}".replace("-", "−") for x in _apart(*sums))
         known |= {"more": more, "low": low, "high": high}
     return say("race rules", known)
-
-
-def _drafts_by(m: Measurement, rule: str) -> bool:
-    """Return whether a lane is one draft by a model, judged by this rule."""
-    options = m.case.options
-    return options.get("rule") == rule and m.one_draft
 
 
 def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> tuple[float, float, float]:
@@ -251,8 +231,7 @@ def _served(m: Measurement) -> Row:
 
 def _names(rows: Sequence[Row]) -> str:
     """Return the lanes' names; those that are not lossless say so."""
-    *most, last = (row["case"] + ("" if row["lossless"] else " (not lossless)") for row in rows)
-    return f"{', '.join(most)} and {last}" if most else str(last)
+    return listed([row["case"] + ("" if row["lossless"] else " (not lossless)") for row in rows])
 
 
 def _span(values: Sequence[float], digits: int) -> str:

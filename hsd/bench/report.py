@@ -56,37 +56,31 @@ class Benchmark:
         prompts = self.header.get("prompts")
         kinds: Any = prompts.get("kinds") if isinstance(prompts, dict) else None
         records_of: dict[str, list[Record]] = defaultdict(list)
-        whole = complete(self.records, [case.name for case in self.cases()]) if isinstance(kinds, list) else []
-        for record in whole:
-            place = record["prompt"]
-            records_of[words(kinds[place] if place in range(len(kinds)) else None)].append(record)
-        return (
-            {kind: Benchmark(self.header, of).rows() for kind, of in records_of.items()} if len(records_of) > 1 else {}
-        )
+        for record in complete(self.records, [case.name for case in self.cases()]) if isinstance(kinds, list) else ():
+            records_of[words(dict(enumerate(kinds)).get(record["prompt"]))].append(record)
+        several = records_of if len(records_of) > 1 else {}
+        return {kind: Benchmark(self.header, of).rows() for kind, of in several.items()}
 
 
 def _no_runner(*_: Any) -> Record:
     raise AssertionError("a recorded case cannot be run")
 
 
-def header(cases: Sequence[Case], measured_on: dict[str, Any]) -> dict[str, Any]:
-    """Return the first line of a benchmark's file. measured_on: see `facts`."""
-    named = [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases]
-    return {"format": FORMAT, **measured_on, "cases": named}
+def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: Any) -> dict[str, Any]:
+    """Return the first line of a benchmark's file: pair, prompts, settings, machine, versions and cases.
 
-
-def facts(pair: Pair, prompts: PromptSet, new_tokens: int, repetitions: int, processes: int = 1) -> dict[str, Any]:
-    """Return the pair, prompts, settings, machine and versions of a benchmark."""
+    settings: max_new_tokens, repetitions and processes; server, where one is measured too.
+    """
     return {
+        "format": FORMAT,
         "version": __version__,
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "pair": pair.name,
         "models": {"target": pair.target.parameters, "draft": pair.draft.parameters},
         "prompts": {"name": prompts.name, "source": prompts.source, "kinds": prompts.kinds},
-        "max_new_tokens": new_tokens,
-        "repetitions": repetitions,
-        "processes": processes,
+        **settings,
         "machine": machine(pair),
+        "cases": [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases],
     }
 
 

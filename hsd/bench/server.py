@@ -140,16 +140,15 @@ def base_url(url: str) -> str:
 def _request_counts(answer: Record) -> Record:
     """Return the draft counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
     counts = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
-    drafts, drafted = _count(counts, "num_spec_steps"), _count(counts, "num_draft_tokens")
-    kept, histogram = _count(counts, "num_accepted_draft_tokens"), counts.get("acceptance_histogram")
-    if drafts is None or drafted is None or kept is None:
+    names = {"drafts": "num_spec_steps", "drafted": "num_draft_tokens", "kept": "num_accepted_draft_tokens"}
+    record: Record = {name: _count(counts, theirs) for name, theirs in names.items()}
+    if None in record.values():
         return {}
-    record: Record = {"drafts": drafts, "drafted": drafted, "kept": kept}
-    if isinstance(histogram, list):
-        histogram = dict(enumerate(histogram))
+    histogram = counts.get("acceptance_histogram")
+    histogram = dict(enumerate(histogram)) if isinstance(histogram, list) else histogram
     if isinstance(histogram, dict) and all(str(key).isdecimal() for key in histogram):
         steps = {int(key): _count(histogram, key) or 0 for key in histogram}
-        longest = min(max(steps, default=0), 320)
+        drafts, longest = record["drafts"], min(max(steps, default=0), 320)
         record["positions"] = [[sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)]
     return record
 
@@ -199,12 +198,9 @@ def _count(data: Record, name: Any) -> int | None:
 
 def json_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
     """Return the object that a server answers with. Raises HsdError, one line."""
-    try:
-        data = json.loads(bytes_of(url, timeout, body, key))
-    except (ValueError, RecursionError) as error:
-        if isinstance(error, HsdError):
-            raise
-        data = None
+    content, data = bytes_of(url, timeout, body, key), None
+    with suppress(ValueError, RecursionError):
+        data = json.loads(content)
     if not isinstance(data, dict):
         raise HsdError(f"{url} does not answer with a JSON object: give the base URL of an OpenAI-compatible server")
     return data
@@ -233,12 +229,10 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
         message = _words(error).replace(key or "\0", "(the key)")
         why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
         raise HsdError(f"{url} answers with HTTP {error.code}: {message}{why}") from None
-    except TimeoutError:
-        raise late from None
-    except URLError as error:
-        if isinstance(error.reason, TimeoutError):
-            raise late from None
-        raise HsdError(f"cannot reach {url}: {' '.join(str(error.reason).split())[:120]}") from None
+    except (TimeoutError, URLError) as error:
+        reason = getattr(error, "reason", error)
+        why = f"cannot reach {url}: {' '.join(str(reason).split())[:120]}"
+        raise (late if isinstance(reason, TimeoutError) else HsdError(why)) from None
     except (OSError, HTTPException):
         whole = False
     if not whole:

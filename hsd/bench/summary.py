@@ -23,6 +23,7 @@ import numpy as np
 
 from hsd.bench.measure import Case, Record
 from hsd.draft import COPIERS
+from hsd.planner.search import mean_yield
 from hsd.sampling import Sampling
 
 Interval = tuple[float, float, float]
@@ -178,22 +179,17 @@ class Measurement:
         one, wide = plain.call_seconds("target", 1), self.call_seconds("target", gamma + 1)
         draft = self.call_seconds("draft", 1)
         slope = max((wide - one) / gamma, 0.0)
-        limits = {g: expected_tokens(rate, g) * one / (g * draft + one + slope * g) for g in range(1, most + 1)}
+        limits = {g: mean_yield(rate, g) * one / (g * draft + one + slope * g) for g in range(1, most + 1)}
         best = max(limits, key=lambda g: limits[g])
         return best, limits[best]
 
 
-def expected_tokens(rate: float, gamma: int) -> float:
-    """Return tokens per target call if every drafted token were kept with probability `rate`: 1 + a + … + a^γ."""
-    return gamma + 1.0 if rate >= 1 else (1 - rate ** (gamma + 1)) / (1 - rate)
-
-
 def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
-    """Return the rate, from 0 to 1, at which `expected_tokens` gives what was measured, or comes nearest to it."""
+    """Return the rate, from 0 to 1, at which `mean_yield` gives what was measured, or comes nearest to it."""
     from scipy.optimize import brentq  # half a second, which only whoever needs it should wait for
 
     within = min(max(tokens_per_call, 1.0), gamma + 1.0)
-    return float(brentq(lambda rate: expected_tokens(rate, gamma) - within, 0.0, 1.0))
+    return float(brentq(lambda rate: mean_yield(rate, gamma) - within, 0.0, 1.0))
 
 
 def ratio_interval(records: Sequence[Record], above: Sum, below: Sum, least: float = 0.0) -> Interval:

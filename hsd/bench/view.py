@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from hsd.bench.cases import RECORDING
+from hsd.bench.measure import RECORDING
 from hsd.bench.report import COLUMNS, TABLES, Benchmark, cells, is_known, setting, words
 from hsd.bench.summary import PARTS, Row
 from hsd.decoding.options import RunOptions
@@ -78,27 +78,17 @@ def _short(value: Any) -> str:
 
 def as_csv(rows: Sequence[Row]) -> str:
     """Return the table with all digits, the rates per position, and where the time went; one line per case."""
-    out = io.StringIO()
-    writer = csv.writer(out)
-    names = [*SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ("", "_low", "_high"))]
-    shares = [f"share_{part}" for part in PARTS]
-    writer.writerow(["case", *OPTIONS, "prompts", "runs", *names, *shares, PER_POSITION])
+    out, ends = io.StringIO(), ("", "_low", "_high")
+    numbers = ["prompts", "runs", *SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ends)]
+    numbers += [f"share_{part}" for part in PARTS]
+    writer = csv.DictWriter(out, ["case", *OPTIONS, *numbers, PER_POSITION])
+    writer.writeheader()
     for row in rows:
-        options = [_no_formula(_cell(row["options"].get(name, ""))) for name in OPTIONS]
-        values = [row.get(name, "") for name in SCALARS]
-        values += [value for name in INTERVALS for value in row.get(name, ("", "", ""))]
-        values += [row["shares"][part] if "shares" in row else "" for part in PARTS]
-        counts = (row["prompts"], row["runs"])
-        rates = _cell(row.get(PER_POSITION, ""))
-        writer.writerow(
-            [
-                _no_formula(row["case"]),
-                *options,
-                *counts,
-                *(value if is_known(value) else "" for value in values),
-                rates,
-            ]
-        )
+        values = row | {f"share_{part}": share for part, share in row.get("shares", {}).items()}
+        values |= {f"{name}{end}": x for name in INTERVALS for end, x in zip(ends, row.get(name, ()), strict=False)}
+        words = {**row["options"], "case": row["case"], PER_POSITION: row.get(PER_POSITION, "")}
+        texts = {name: _no_formula(_cell(words.get(name, ""))) for name in ("case", *OPTIONS, PER_POSITION)}
+        writer.writerow({name: x if is_known(x := values.get(name)) else "" for name in numbers} | texts)
     return out.getvalue()
 
 

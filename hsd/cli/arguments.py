@@ -38,11 +38,6 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def wholes(text: str) -> tuple[int, ...]:
-    """Parse whole numbers separated by commas."""
-    return tuple(whole(part) for part in text.split(","))
-
-
 def numbers(text: str) -> tuple[float, ...]:
     """Parse numbers separated by commas."""
     return tuple(number(part) for part in text.split(","))

@@ -14,11 +14,10 @@ from typing import Any
 
 import torch
 
-from hsd.bench.cases import RECORDING, Sweep
 from hsd.bench.llama import NAME, llama_case
-from hsd.bench.measure import Case, Record, fitting, measure
+from hsd.bench.measure import RECORDING, Case, Record, Sweep, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
-from hsd.bench.report import Benchmark, facts, header, markdown, read, write_line
+from hsd.bench.report import Benchmark, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
 from hsd.cli.arguments import load, output, progress, refuse
@@ -69,8 +68,8 @@ def main(arguments: argparse.Namespace) -> int:
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
-    about = facts(pair, prompts, most, arguments.repetitions, workers.count)
-    head = header(cases, {**about, **({"server": server.about} if server else {})})
+    settings = {"max_new_tokens": most, "repetitions": arguments.repetitions, "processes": workers.count}
+    head = header(pair, prompts, cases, **settings, **({"server": server.about} if server else {}))
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)

@@ -8,11 +8,12 @@ from functools import partial
 from typing import Any
 
 from hsd import facts
-from hsd.cli.arguments import names, number, numbers, whole, wholes
+from hsd.cli.arguments import names, number, whole
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.options import Option
 from hsd.options.schema import words
+from hsd.trace.fill import listed
 
 GAMMA = "the pair's best, else 5"
 
@@ -46,10 +47,11 @@ def add_flags(
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
     """Return the function that parses the value of an option's flag."""
     one: Callable[[str], Any] = {int: whole, float: number}.get(option.kind, str)
-    several: Callable[[str], Any] = {int: wholes, float: numbers}.get(option.kind, names)
-    if option.words:
-        either = partial(_or_word, option, one)
-        one, several = either, lambda text: tuple(map(either, names(text)))
+    one = partial(_or_word, option, one) if option.words else one
+
+    def several(text: str) -> tuple[Any, ...]:
+        return names(text) if option.kind is str else tuple(map(one, text.split(",")))
+
     if option.several and lists:
         return lambda text: tuple(several(part) for part in text.split(";"))
     return several if option.several or lists else one
@@ -72,7 +74,7 @@ def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = 
     """Raise HsdError for an option that would be ignored: beside the other values, or in all cases of a benchmark."""
     used = {"system", "drafts", *(name for options in cases for name in options)}
     for name in values:
-        homes = [f"{flag(n.partition('|')[0])} {facts.listed(wanted)}" for n, wanted in RunOptions.when(name).items()]
+        homes = [f"{flag(n.partition('|')[0])} {listed(of, 'or')}" for n, of in RunOptions.when(name).items()]
         if name in ("tree", "nodes") and values.get("drafts", 1) in (1, (1,)):
             homes = ["--drafts of 2 or more"]
         elif name in used if cases else RunOptions.applies(name, values):

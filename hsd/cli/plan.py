@@ -32,9 +32,10 @@ def main(arguments: argparse.Namespace) -> int:
         return _plan_tree(arguments, measured)
     if not measured and (arguments.costs is None or arguments.acceptance is None):
         raise HsdError("a plan needs --costs and --acceptance, or --pair tiny to measure them")
-    facts: dict[str, Any] = {}
+    measurement: dict[str, Any] = {}
     if measured:
-        models, names, facts = _measure(arguments)
+        models, measurement = _measure(arguments)
+        names = measurement["names"]
     else:
         refuse(arguments, "--device --dtype --prompts --limit --new-tokens --temperature", "a pair to measure, --pair")
         further = read_numbers(arguments.per_token) if arguments.per_token else ()
@@ -43,8 +44,8 @@ def main(arguments: argparse.Namespace) -> int:
     best_plan = plan(models, arguments.longest)
     for line in models.warnings():
         print(f"hsd: warning: {line}", file=sys.stderr)
-    words = json.dumps({**as_json(models, best_plan), **facts}) if arguments.json else None
-    print(words or report(best_plan, names, arguments.longest, facts))
+    plain = as_json(models, best_plan) | ({"measured": measurement} if measured else {})
+    print(json.dumps(plain) if arguments.json else report(best_plan, names, arguments.longest, measurement))
     return 0
 
 
@@ -86,17 +87,15 @@ def _prompts(arguments: argparse.Namespace) -> PromptSet:
     return prompt_set(arguments.prompts, limit=arguments.limit)
 
 
-def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str, Any]]:
-    """Measure the pair; return its models, their names, and the measurement as plain data."""
+def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
+    """Measure the pair; return its models, and the measurement as plain data."""
     prompts = _prompts(arguments)
     pair = load(arguments, arguments.pair)
-    names = [model.name for model in pair.models]
-    measurement = measure_stack(
-        pair, pair.models, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature)
-    )
+    how = arguments.new_tokens, Sampling(arguments.temperature)
+    measurement = measure_stack(pair, pair.models, prompts.prompts, *how)
     models = measurement.models
-    measured = {
-        "names": names,
+    return models, {
+        "names": [model.name for model in pair.models],
         "unit": "ms",
         "costs": list(models.costs),
         "per_token": list(models.per_token),
@@ -106,12 +105,11 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, list[str], dict[str
         "temperature": measurement.sampling.temperature,
         "machine": machine(pair),
     }
-    return models, names, {"measured": measured}
 
 
-def report(plan_: Plan, names: list[str], longest: int, facts: dict[str, Any]) -> str:
-    """Return the plan in words. longest: the largest threshold that was considered."""
-    unit = " ms" if facts else ""
+def report(plan_: Plan, names: list[str], longest: int, measured: dict[str, Any]) -> str:
+    """Return the plan in words. longest: the largest threshold considered; measured: empty for given numbers."""
+    unit = " ms" if measured else ""
     lines = [f"best: {_in_words(plan_.best, names)}"]
     rows = [("best", plan_.best), ("best single draft", plan_.single), ("no draft", plan_.plain)]
     for what, stack in rows:
@@ -119,7 +117,7 @@ def report(plan_: Plan, names: list[str], longest: int, facts: dict[str, Any]) -
         way = f"  {_in_words(stack, names)}" if stack is plan_.single else ""
         lines.append(f"  {what:18} {stack.latency:9.3f}{unit} per token  {speed:5.2f}×{way}")
     lines.append(f"  no stack with thresholds up to {longest} is computed below {plan_.bound:.3f}{unit} per token")
-    return "\n".join([*lines, *_measurement(facts.get("measured"))])
+    return "\n".join([*lines, *(_measurement(measured) if measured else [])])
 
 
 def _in_words(stack: Stack, names: list[str]) -> str:
@@ -128,10 +126,8 @@ def _in_words(stack: Stack, names: list[str]) -> str:
     return " → ".join([*parts, names[stack.models[-1]]])
 
 
-def _measurement(facts: dict[str, Any] | None) -> list[str]:
-    """Return the lines about the measurement; none for given numbers."""
-    if facts is None:
-        return []
+def _measurement(facts: dict[str, Any]) -> list[str]:
+    """Return the lines about the measurement."""
     where, names = facts["machine"], facts["names"]
     lines = ["", f"measured on {facts['positions']} tokens the target wrote, temperature {facts['temperature']:g}:"]
     for i, (name, cost, further) in enumerate(zip(names, facts["costs"], facts["per_token"], strict=True)):

@@ -48,7 +48,7 @@ def _text(reader: Reader, most: int, folder: str | None) -> int:
 def _page(reader: Reader, host: str | None, port: int | None) -> int:
     """Serve the page: the server as a pair to run prompts on, and every recorded request as one to look at."""
     from hsd import app, space
-    from hsd.app.request import Request as Run
+    from hsd.app.runs import Request as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
         one, o = shown_as.get(run.pair.name), run.options

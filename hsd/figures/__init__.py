@@ -56,12 +56,8 @@ def charts(rows: Sequence[Row]) -> list[Chart]:
         gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
         by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
         drawings = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **drawings}
-    return [{"title": title, **chart} for title, chart in drawings.items() if _says_something(chart)]
-
-
-def _says_something(chart: Chart) -> bool:
-    """Return whether a chart has bars, or a line with more than one point."""
-    return any(trace["type"] == "bar" or len(trace["x"]) > 1 for trace in chart["data"])
+    drawn = [{"title": title, **one} for title, one in drawings.items()]
+    return [one for one in drawn if any(trace["type"] == "bar" or len(trace["x"]) > 1 for trace in one["data"])]
 
 
 def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
@@ -85,13 +81,15 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
     """Return the share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
 
-    Where there are several draft lengths, the longest is shown and the others wait in the legend.
+    The longest drafts and levels are shown, at the first temperature; all others wait in the legend.
     """
     drafting, traces = _drafting(rows), []
+    longest = max(map(_gamma, drafting), default=0)
     for row in drafting:
         shares, dash = row["acceptance_rate_per_position"], _dash(drafting, row, "gamma")
         line = _line(row["case"], list(range(1, len(shares) + 1)), list(shares), look(row["options"]), dash)
-        traces.append({**line, "visible": _visible(drafting, row)})
+        first = row["options"]["temperature"] == drafting[0]["options"]["temperature"]
+        traces.append({**line, "visible": True if first and _gamma(row) in (0, longest) else "legendonly"})
     x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
     y = {"title": "acceptance rate, of all drafts", "range": [0, 1.02], "tickformat": ".0%"}
     return chart(traces, _height(traces), x, y)
@@ -200,12 +198,6 @@ def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     value = {"gamma": _gamma}.get(name, lambda one: one["options"].get(name, 0))
     every = [(one["options"].get("drafts", 1), value(one)) for one in (row, *rows)]
     return DASHES[sorted({*every}).index(every[0]) % len(DASHES)]
-
-
-def _visible(rows: Sequence[Row], row: Row) -> bool | str:
-    """Return plotly's `visible`: True for the longest drafts and for levels, at the first temperature."""
-    long = _gamma(row) in (0, max(map(_gamma, rows)))
-    return True if long and row["options"]["temperature"] == rows[0]["options"]["temperature"] else "legendonly"
 
 
 def _height(names: Sequence[Any]) -> int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ SENTENCES: dict[str, list[Any]] = yaml.safe_load(Path(__file__).with_name("sente
 CUT = 80  # characters of a token, or of a draft's text
 _CONDITION = re.compile(r"(not )?([^=>]+?)(?: (=|>) (.+))?")
 _MARK = re.compile(r"\*\*|\[|\]\([\w-]+\)|\{([^{}]*)\}")
+_LOOSE = re.compile("[\udc80-\udcff]+")
 _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -77,6 +78,24 @@ def quoted(piece: str) -> str:
     """Return text on one line, its ends visible."""
     shown = _UNSEEN.sub(lambda match: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(match[0], "�"), piece)
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
+
+
+def spell(data: bytes) -> str:
+    """Return UTF-8 as text, with bytes that make no character in hexadecimal: "F0 9F", and beside text "a⟨F0 9F⟩"."""
+    text = data.decode("utf-8", "surrogateescape")
+    around = "{}" if _LOOSE.fullmatch(text) else "⟨{}⟩"
+    return _LOOSE.sub(lambda match: around.format(" ".join(f"{ord(byte) - 0xDC00:02X}" for byte in match[0])), text)
+
+
+def together(tokens: Iterable[Any]) -> str:
+    """Return the text of a trace's neighbouring tokens: characters that several of them spell are whole."""
+    return spell(b"".join(bytes.fromhex(one.bytes) if one.bytes else one.piece.encode() for one in tokens))
+
+
+def listed(words: Sequence[str], last: str = "and") -> str:
+    """Return "a, b and c"; "" for no words."""
+    *most, end = words or [""]
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def plural(count: int, noun: str) -> str:

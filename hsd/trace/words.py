@@ -7,14 +7,12 @@ all coins is kept apart from what happened this time.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
-from hsd.trace.fill import Facts, agreeing, apart, filled, number, pair, quoted, same, say
+from hsd.trace.fill import Facts, agreeing, apart, filled, listed, number, pair, quoted, same, say, together
 from hsd.trace.run import Trace
-from hsd.trace.spelling import together
 from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
@@ -140,7 +138,7 @@ class _Reading:
             "tried": len({decision.draft for decision in decisions}),
             "failures": len(decisions) - len(passed),
             "through": self.through(last),
-            "spared": "" if exact or self.tree else _listing(self.overruled(judged)),
+            "spared": "" if exact or self.tree else listed(self.overruled(judged)),
             "overrules": len(self.overruled(judged)),
             "mean": None if mean is None else number(mean),
             "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
@@ -276,7 +274,7 @@ class _Reading:
         names = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
         if len(names) > 1 and len(names) == len(paths):
             return "all drafts"
-        return f"{len(names)} drafts" if len(names) > 3 else _listing(names)
+        return f"{len(names)} drafts" if len(names) > 3 else listed(names)
 
     # ---- two verdicts
 
@@ -313,8 +311,3 @@ def _one_line(words: str) -> str:
 
 def _listed(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**item, "last": i == len(items)} for i, item in enumerate(items, 1)]
-
-
-def _listing(words: Sequence[str]) -> str:
-    """Join words as in "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), *words[-1:]]))

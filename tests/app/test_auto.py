@@ -6,7 +6,7 @@ import pytest
 
 from hsd import HsdError
 from hsd.app.race import read_plan
-from hsd.app.request import query, read
+from hsd.app.runs import query, read
 from hsd.facts import facts
 from hsd.space import load
 

@@ -11,7 +11,7 @@ import pytest
 
 from hsd import HsdError, space
 from hsd.app import downloads, pairs
-from hsd.app.request import read
+from hsd.app.runs import read
 from hsd.models.loading import fetch
 
 SPACE = space.load()

@@ -59,7 +59,8 @@ def test_the_sessions_that_gradio_keeps_take_little_memory():
     gradio = pytest.importorskip("gradio")
     from gradio.state_holder import SessionState
 
-    from hsd.app.server import SESSIONS, build
+    from hsd.app import SESSIONS
+    from hsd.app.server import build
 
     with gradio.Blocks(mode="server") as blocks:
         for function, about in build(load_space()).endpoints.items():

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from hsd.app.systems import planner
-from hsd.app.systems.planner import FILE, measured, presets
-from hsd.app.systems.planner_ways import alternatives, described
+from hsd.app.systems.planner import FILE, alternatives, described, measured, presets
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, best_of, latency, plan
 

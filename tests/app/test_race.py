@@ -12,6 +12,7 @@ from recorded_server import VLLM, Fake
 import hsd
 from hsd import facts, space
 from hsd.app import downloads, race
+from hsd.app.replies import compact
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
@@ -33,7 +34,9 @@ def plan(lanes: object = LANES, rounds: object = 1, **shared: object) -> race.Pl
 
 
 def messages(asked: dict) -> list[dict]:
-    return [json.loads(text) for text in race.stream(space.load(), asked)]
+    manifest = space.load()
+    found = race.pieces(race.read_plan(manifest, asked), manifest.limits.run_seconds)
+    return [json.loads(compact(piece)) for piece in found]
 
 
 def events(found: list[dict]) -> list[dict]:

@@ -6,8 +6,8 @@ import pytest
 
 from hsd import HsdError, space
 from hsd.app import device, downloads, pairs
-from hsd.app import request as requests
-from hsd.app.request import Request, query, read
+from hsd.app import runs as requests
+from hsd.app.runs import Request, query, read
 from hsd.decoding.options import RunOptions
 from hsd.models.loading import fetch
 

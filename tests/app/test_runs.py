@@ -19,8 +19,7 @@ from hsd import HsdError, Trace, space
 from hsd.app import device, pairs, runs
 from hsd.app.presets import telling_step
 from hsd.app.replies import answer
-from hsd.app.request import Request, read
-from hsd.app.runs import Kept, finished, messages
+from hsd.app.runs import Kept, Request, finished, messages, read
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.trace import SetupOptions, Step

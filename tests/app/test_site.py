@@ -13,7 +13,7 @@ import pytest
 
 from hsd import HsdError, Trace, space
 from hsd.app.export import write
-from hsd.app.files import FOREVER
+from hsd.app.server import FOREVER
 from hsd.app.site import folder_of_modules, key_of, site
 from hsd.paths import TRACES
 

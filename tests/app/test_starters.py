@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from hsd import HsdError, facts, space
-from hsd.app.presets import definitions
-from hsd.app.request import query, read
+from hsd.app.presets import LABEL, definitions, listed, starters
+from hsd.app.runs import query, read
 from hsd.app.site import contents
-from hsd.app.starters import LABEL, listed, starters
 from hsd.models.loading import fetch
 
 SPACE = space.load()

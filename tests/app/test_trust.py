@@ -243,7 +243,7 @@ def test_strangers_reach_no_local_address_however_it_is_spelled(fake: Fake, reac
     for scheme in ("http", "https"):
         url = f"{scheme}://{name}:{fake.server_port}"
         with pytest.raises(HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"):
-            list(race.stream(space.load(), {**RACE, "lanes": [{"url": url}]}))
+            list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": url}]}), 60))
     assert not reached
 
 
@@ -291,7 +291,7 @@ def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: F
     monkeypatch.setenv("HSD_SERVER_KEY", "secret-key")
     fake.key = "secret-key"
     with pytest.raises(HsdError, match=r"lane 2: .* answers with HTTP 401: Incorrect API key provided: [.]"):
-        list(race.stream(space.load(), {**RACE, "lanes": [{"url": fake.url}]}))
+        list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]}), 60))
 
 
 # ---- an app that listens to all

@@ -8,7 +8,7 @@ import pytest
 
 import hsd
 from hsd.bench import measure, measurements, rows
-from hsd.bench.cases import Sweep
+from hsd.bench.measure import Sweep
 from hsd.bench.report import COLUMNS, cells
 from hsd.cli import build_parser
 from hsd.cli.bench import sweep

@@ -19,12 +19,13 @@ import torch
 import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
-from hsd.bench.cases import Sweep
+from hsd.bench.measure import Sweep
 from hsd.bench.report import FORMAT, Benchmark, cells, markdown, parse, read, setting
-from hsd.bench.summary import Measurement, expected_tokens, fitted_acceptance, ratio_interval, student
+from hsd.bench.summary import Measurement, fitted_acceptance, ratio_interval, student
 from hsd.bench.view import view
 from hsd.cli import main
 from hsd.paths import ASSETS, RESULTS, ROOT
+from hsd.planner.search import mean_yield
 
 PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
 PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
@@ -179,9 +180,9 @@ def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():
 def test_the_best_draft_length_is_the_one_with_the_highest_limit():
     plain, other = measurements([PLAIN, HSD], two_cases())
     rate = fitted_acceptance(2.5, 3)
-    assert expected_tokens(rate, 3) == pytest.approx(2.5)
+    assert mean_yield(rate, 3) == pytest.approx(2.5)
     slope = (0.005 - 0.004) / 3
-    by_hand = {g: expected_tokens(rate, g) * 0.004 / (g * 0.001 + 0.004 + slope * g) for g in range(1, 17)}
+    by_hand = {g: mean_yield(rate, g) * 0.004 / (g * 0.001 + 0.004 + slope * g) for g in range(1, 17)}
     best, limit = other.best_gamma(plain)
     assert best == max(by_hand, key=lambda g: by_hand[g])
     assert limit == pytest.approx(max(by_hand.values()))
@@ -189,7 +190,7 @@ def test_the_best_draft_length_is_the_one_with_the_highest_limit():
 
 @pytest.mark.parametrize("tokens", [1.0, 1.5, 3.9, 4.0])
 def test_the_fitted_acceptance_gives_back_what_was_measured(tokens: float):
-    assert expected_tokens(fitted_acceptance(tokens, 3), 3) == pytest.approx(tokens, abs=1e-6)
+    assert mean_yield(fitted_acceptance(tokens, 3), 3) == pytest.approx(tokens, abs=1e-6)
 
 
 def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():

@@ -272,9 +272,9 @@ def test_a_model_of_no_server_is_refused(capsys: pytest.CaptureFixture[str]):
 
 
 def test_the_page_has_one_way_to_a_server():
-    """A Space's visitors reach `hsd.app`: `servers.py` is where they are stopped."""
+    """A Space's visitors reach `hsd.app`: `race.py` is where they are stopped."""
     folder = ROOT / "hsd"
     texts = {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
     users = sorted(name for name, text in texts.items() if "bench.server import" in text and "connect" in text)
-    assert users == ["app/servers.py", "cli/bench.py"]
+    assert users == ["app/race.py", "cli/bench.py"]
     assert not [name for name, text in texts.items() if name.startswith("app/") and "cli.bench" in text]

@@ -8,7 +8,7 @@ import pytest
 import science_page
 
 import hsd
-from hsd.bench.cases import rules_on
+from hsd.bench.measure import rules_on
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ CHECKS = """
 import inspect
 from hsd import cli, facts
 from hsd.app.race import LANE, read_plan
-from hsd.app.request import query, read
+from hsd.app.runs import query, read
 from hsd.cli.bench import sweep
 from hsd.decoding.options import RunOptions
 from hsd.options.endpoint import takes

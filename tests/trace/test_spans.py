@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from hsd.trace.spelling import spell, together
+from hsd.trace.fill import spell, together
 from hsd.trace.values import Token
 
 CASES = json.loads((Path(__file__).parents[1] / "spans.json").read_text(encoding="utf-8"))

@@ -10,8 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from hsd.app.request import read
-from hsd.app.runs import Kept, finished
+from hsd.app.runs import Kept, finished, read
 from hsd.bench import server
 from hsd.cli import main
 from hsd.errors import HsdError

@@ -8,8 +8,7 @@ import pytest
 
 from hsd.app.presets import charts, definitions, of_systems, recorded, systems, telling_step
 from hsd.app.systems import planner
-from hsd.app.systems.planner import WORKED, in_words, presets
-from hsd.app.systems.planner_ways import alternatives, described
+from hsd.app.systems.planner import WORKED, alternatives, described, in_words, presets
 from hsd.planner import Models, latency, plan
 
 PRESETS = {preset["name"]: preset for preset in presets()}

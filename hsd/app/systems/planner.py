@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
+from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,10 +16,9 @@ import yaml
 from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from hsd.app.replies import NOT_UNDERSTOOD
-from hsd.app.systems.planner_ways import alternatives, described
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS
-from hsd.planner import LONGEST, Models, Stack, latency, read_numbers, shortest_path
+from hsd.planner import LONGEST, Models, Stack, best_of, latency, levels, read_numbers, shortest_path
 
 Values = dict[str, Any]
 MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
@@ -79,7 +80,7 @@ def _numbers(texts: list[str]) -> tuple[float, ...]:
 
 
 def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
-    """Return all that the page draws of a plan; see `planner_ways` for the shapes.
+    """Return all that the page draws of a plan; see `described` for the shape of each way.
 
     chosen: of the alternatives, the one of `stack`, else the best. way: that one with `thresholds` where they fit it.
     trial: where it has thresholds, for each of them the exact latency at all its values from 1 on while the others stay
@@ -117,6 +118,55 @@ def _curves(models: Models, way: Stack) -> list[list[float]]:
         [latency(models, way.models, (*given[:k], value, *given[k + 1 :])) for value in range(1, LONGEST + 1)]
         for k in range(len(given))
     ]
+
+
+@lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
+def alternatives(models: Models, longest: int = LONGEST) -> tuple[Stack, ...]:
+    """Return plain decoding, every single draft, and the best stack of each larger number of drafts."""
+    target = models.target
+    singles = [best_of(models, (model, target), longest) for model in range(target)]
+    sizes = [[(*below, target) for below in combinations(range(target), drafts)] for drafts in range(2, target + 1)]
+    stacks = [min((best_of(models, one, longest) for one in of), key=lambda way: way.latency) for of in sizes]
+    return (Stack((target,), (), float(models.costs[-1])), *singles, *stacks)
+
+
+def described(models: Models, way: Stack) -> Values:
+    """Return a way to decode with all numbers behind it.
+
+    levels: smallest model first, see `_levels`.
+    """
+    return {
+        "models": list(way.models),
+        "thresholds": list(way.thresholds),
+        "latency": way.latency,
+        "speedup": models.costs[-1] / way.latency,
+        "levels": _levels(models, way),
+    }
+
+
+def _levels(models: Models, way: Stack) -> list[Values]:
+    """Return a row for each level. Numbers are per request to a level, for the target per round.
+
+    passes: its own calls. pass: cost of one. below: cost of what it asks for per call. cost: all together. tokens:
+    handed up, for the target committed. share: of the time per committed token, spent in this model's own calls.
+    """
+    parts = levels(models, way.models, way.thresholds)
+    rows = [
+        {
+            "model": level.model,
+            "passes": level.passes,
+            "pass": float(models.pass_cost(level.model, below.tokens)) if below else models.costs[level.model],
+            "below": below.cost if below else 0.0,
+            "cost": level.cost,
+            "tokens": level.tokens,
+        }
+        for below, level in zip([None, *parts], parts, strict=False)
+    ]
+    requests = 1.0  # to this level per round of the target
+    for row in reversed(rows):
+        requests *= row["passes"]
+        row["share"] = requests * row["pass"] / parts[-1].cost
+    return rows
 
 
 # ---- inputs to start from

@@ -11,7 +11,7 @@ from typing import Any
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
 from hsd.models.loading.hub import Source, cannot_load
-from hsd.trace.spelling import spell
+from hsd.trace.fill import spell
 
 # The letters by which byte-level tokenizers name bytes: those that show something are their own names.
 _SHOWN = [*range(33, 127), *range(161, 173), *range(174, 256)]

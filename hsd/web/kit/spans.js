@@ -1,5 +1,5 @@
 // Tokens that stand together: a character that several of them spell is whole, as is a sign of several characters.
-// A token is {piece, bytes: in hexadecimal where it is not whole characters}; hsd/trace/spelling.py is the same for Python.
+// A token is {piece, bytes: in hexadecimal where it is not whole characters}; hsd/trace/fill.py is the same for Python.
 const NEXT = "[89AB].";
 const THREE = "(?:E0[AB].|E[1-9A-CEF][89AB].|ED[89].)"; // two of the bytes of a character that has three
 const FOUR = `(?:F0[9AB].|F[1-3][89AB].|F48.)${NEXT}`;
