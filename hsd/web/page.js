@@ -7,7 +7,7 @@
 import { ask, Refusal } from "./answers/answers.js";
 import { find } from "./kit/dom.js";
 import { keep } from "./kit/files.js";
-import { address } from "./kit/link.js";
+import { address, tabAsked } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/parts.js";
 
@@ -84,12 +84,6 @@ function open(/** @type {string} */ name) {
   return show(name);
 }
 
-/** The tab that the address asks for; see early.js. */
-function asked() {
-  const name = new URLSearchParams(window.location.search).get("tab") ?? "";
-  return name in SCREENS ? name : "watch";
-}
-
 /** A visitor has chosen a tab: one may come back to the last one. @param {HTMLElement} tab */
 function visit(tab) {
   const name = nameOf(tab);
@@ -99,7 +93,7 @@ function visit(tab) {
 }
 
 for (const tab of tabs) tab.addEventListener("click", () => visit(tab));
-window.addEventListener("popstate", () => asked() !== page.tab() && open(asked()));
+window.addEventListener("popstate", () => tabAsked() !== page.tab() && open(tabAsked()));
 
 // ---- the head
 
@@ -138,6 +132,6 @@ async function titled() {
 }
 
 titled().catch(() => {}); // Watch will say so
-await open(asked());
+await open(tabAsked());
 document.body.classList.remove("hsd-opening");
 if (!("watch" in screens)) show("watch"); // which has the head and the strip, of every screen

@@ -232,6 +232,8 @@ def test_links_of_every_age_open_a_tab(visitors, query, tab):
     visitor.page.goto(f"{visitor.app.url}?{query}&preset=story")
     visitor.until("!document.querySelector('.hsd-opening, .is-opening')")
     assert visitor.page.get_attribute(f"#hsd-tab-{tab}-button", "aria-selected") == "true"
+    if tab == "watch":
+        assert visitor.page.input_value("#hsd-preset") == "story"
 
 
 @pytest.mark.recorded

@@ -50,11 +50,14 @@ async function unpacked() {
   }
 }
 
-/** The parameters of the page's own link if it asks for this tab, else none. @param {string} tab */
-function asked(tab) {
-  const query = new URLSearchParams(window.location.search);
-  return (query.get("tab") || "watch") === tab ? query : new URLSearchParams();
+/** The tab that the page's own link asks for: Watch where it asks for none that there is. */
+function tabAsked() {
+  const name = new URLSearchParams(window.location.search).get("tab");
+  return name && document.getElementById(`hsd-tab-${name}-button`) ? name : "watch";
 }
+
+/** The parameters of the page's own link if it asks for this tab, else none. @type {(tab: string) => URLSearchParams} */
+const asked = (tab) => new URLSearchParams(tabAsked() === tab ? window.location.search : "");
 
 /**
  * Keeps the address bar on a screen while its tab is open. values(): the parameters of what is shown, or null while
@@ -90,4 +93,4 @@ function addressBar(tab, values, { packed = () => null, shown = () => undefined,
   return { remember, write, href, copyLink };
 }
 
-export { address, asked, addressBar, pack, unpacked };
+export { address, asked, tabAsked, addressBar, pack, unpacked };
