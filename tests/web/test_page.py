@@ -244,3 +244,40 @@ def test_a_screen_that_cannot_be_loaded_is_told_and_can_be_opened_again(visitors
     assert "could not be loaded" in visitor.alert()
     visitor.page.unroute("**/lab/lab.js")
     visitor.problems.clear()
+
+
+# Words of another language: half as long again, but for what a translation leaves alone. What is cut off then.
+LONGER = """() => {
+  const words = document.createTreeWalker(document.querySelector("#hsd-app"), NodeFilter.SHOW_TEXT);
+  while (words.nextNode()) {
+    const { currentNode: node } = words;
+    if (node.parentElement.closest("[translate=no], script")) continue;
+    node.data = node.data.replace(/\\p{L}{3,}/gu, (word) => word + word.slice(0, 0.4 * word.length));
+  }
+}"""
+CUT = """() => [...document.querySelectorAll("#hsd-app *")].filter((one) => {
+  const hides = ["hidden", "clip"].includes(getComputedStyle(one).overflowX) && one.clientWidth > 2;
+  const seen = hides && one.textContent.trim() && one.checkVisibility() && getComputedStyle(one).fontSize !== "0px";
+  return seen && one.scrollWidth > one.clientWidth + 1 && !one.closest(".hp-unseen, .hp-phase:not(.is-now), textarea");
+}).map((one) => `${one.className}: ${one.textContent.slice(0, 40)}`)"""
+
+
+@pytest.mark.recorded
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_longer_words_of_another_language_are_not_cut_off(visitors, width, height):
+    page = visitors(width=width, height=height).open("?preset=lighthouse", options=False).page
+    page.evaluate(LONGER)
+    assert page.evaluate(CUT) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.recorded
+def test_page_keys_move_a_full_screen_that_a_key_opened(visitors):
+    visitor = visitors().open("?preset=lighthouse", options=False)
+    visitor.page.keyboard.press("f")
+    visitor.until("document.fullscreenElement !== null")
+    before = int(visitor.page.input_value(".hp-scrub"))
+    visitor.page.keyboard.press("PageUp")
+    visitor.until(f"Number(document.querySelector('.hp-scrub').value) === {before - 1}")
+    visitor.page.keyboard.press("f")
+    visitor.until("document.fullscreenElement === null")

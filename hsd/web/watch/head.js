@@ -28,7 +28,7 @@ function turn(brief) {
 /** Keys that do not scroll mean what they mean to the player while nothing has the focus; a button of the page's start plays. @param {HTMLElement} place */
 function keys(place) {
   document.addEventListener("keydown", (event) => {
-    const free = event.target === document.body && !/^(Arrow[UD]|Home|End|Enter|Page)/.test(event.key);
+    const free = event.target === document.body && !/^(Arrow[UD]|Home|End|Enter)/.test(event.key);
     if (free && page.tab() === "watch" && !place.dispatchEvent(new KeyboardEvent("keydown", event)))
       event.preventDefault();
   });
