@@ -11,7 +11,7 @@ import pytest
 from hsd.models.loading import wheel  # noqa: F401  (imports transformers before vLLM does)
 from hsd.paths import ASSETS
 from hsd.rules import find_rule
-from hsd.trace import Trace
+from hsd.trace import Trace, replay_step
 
 SPEC = find_spec("vllm")
 pytestmark = pytest.mark.skipif(SPEC is None or SPEC.origin is None, reason="vLLM is not here: make vllm installs it")
@@ -84,5 +84,6 @@ def test_two_workers_that_share_the_layers_commit_what_one_of_them_records():
     assert {name: trace.tokens for name, trace in recorded.items()} == {
         one.request_id: list(one.outputs[0].token_ids) for one in outputs
     }
-    assert all(trace.replay() == trace.tokens for trace in recorded.values())
-    assert sum(step.drafted for trace in recorded.values() for step in trace.steps) > 20
+    steps = [step for trace in recorded.values() for step in trace.steps[:-1]]  # the last may end inside its draft
+    assert all(replay_step(step) == step.tokens for step in steps)
+    assert sum(step.drafted for step in steps) > 20
