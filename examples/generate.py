@@ -18,22 +18,16 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
 
 import hsd
-from hsd.models.loading import fetch
 from hsd.paths import ASSETS
 
 OPTIONS = {"rule": "hsd", "seed": 7}
 SAMPLING = {"temperature": 0.7, "top_k": 0, "top_p": 1.0}
-FETCHED = fetch.find("smollm2")
 
 
 def main() -> None:
-    if FETCHED:
-        folder, draft_folder = FETCHED, ASSETS / "smollm2" / "draft"
-        prompt, draft = "def add_numbers(a, b):", {"draft_model": draft_folder, "gamma": 2}
-    else:
-        folder, draft_folder = ASSETS / "tiny" / "target", ASSETS / "tiny" / "middle"
-        prompt = "Once upon a time, there was a little girl named Lily. She had a red ball. One day,"
-        draft = {"assistant_model": read(draft_folder), "gamma": 5}
+    folder, draft_folder = ASSETS / "tiny" / "target", ASSETS / "tiny" / "middle"
+    prompt = "Once upon a time, there was a little girl named Lily. She had a red ball. One day,"
+    draft = {"assistant_model": read(draft_folder), "gamma": 5}
     tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer(prompt, return_tensors="pt")
     output = read(folder).generate(

@@ -13,12 +13,16 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from hsd.models.base import View
+from hsd.models.loading.portable import load_exits, load_small
 from hsd.models.small.engine import Engine
-from hsd.models.small.model import SmallSession
+from hsd.models.small.exits import SmallLayers
+from hsd.models.small.gguf import read_gguf
+from hsd.models.small.model import SmallModel, SmallSession
 
 HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, BASE, EPS = 192, 64, 6, 2, 3, 64, 10_000.0, 1e-5
 WIDTH = HIDDEN // HEADS
 TAPS = (1, 2)
+DRAFTED = torch.arange(0, VOCAB, 2)  # what the exit can draft
 F32, Q4_1, Q8_0, U32, FLOAT, TEXT = 0, 3, 8, 4, 6, 8
 FIELDS = {
     "general.architecture": "llama",
@@ -130,6 +134,22 @@ def save_small(folder: Path) -> Path:
     save_file(head_weights(), folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(HEAD))
     return folder
+
+
+def exit_weights(**instead: Tensor) -> dict[str, Tensor]:
+    """Of a random exit whose rank is no multiple of what the engine packs together."""
+    noise = torch.Generator().manual_seed(3)
+    into, out = (torch.randn(shape, generator=noise) / 6 for shape in ((20, HIDDEN), (HIDDEN, 20)))
+    offsets = (DRAFTED - torch.arange(len(DRAFTED))).to(torch.uint16)
+    return {"norm": 1 + 0.1 * torch.arange(HIDDEN) / HIDDEN, "into": into, "out": out, "d2t": offsets} | instead
+
+
+def with_exits(folder: Path) -> SmallModel:
+    """The small model of a folder, with the exits that lie there."""
+    file = read_gguf(folder / "model.gguf")
+    model = load_small(file, "small", None, TAPS)
+    model.parts = SmallLayers(model, load_exits(folder, model, file.tensors["token_embd.weight"]))
+    return model
 
 
 def torch_model(weights: dict[str, Tensor]) -> Any:

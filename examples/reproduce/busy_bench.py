@@ -4,7 +4,7 @@
     python examples/reproduce/busy_bench.py --busy 4 --seconds 600 --out FILE
 
 Each way decodes quiet and busy in turn: hsd.run, the command line, the app by HTTP, and `hsd bench`. The pair smollm2
-takes part by torch and by the portable engine, where it has been fetched. Prints tokens/s, medians, and what share of
+takes part where it has been fetched. Prints tokens/s, medians, and what share of
 the quiet speed is left; writes all of it, with machine, versions and load, to assets/results/busy.json (or --out).
 
 A speed is that of decoding, without the start of a process; of the app it is what a program waits for an answer.
@@ -36,7 +36,7 @@ from hsd.models.timing import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT, GOAL = "Once upon a time there was a", 1 / 3
-PAIRS = {"tiny": ("tiny", None), "smollm2, torch": ("smollm2", "torch"), "smollm2, portable": ("smollm2", "portable")}
+PAIRS = ("tiny", "smollm2")
 LOOP = "while True: pass"
 WAIT = 240  # seconds for one command
 
@@ -46,7 +46,7 @@ Way = Callable[[], float]  # decodes once; tokens per second
 def main() -> None:
     given = _options()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that what was started ends as well
-    found = [name for name, (pair, engine) in PAIRS.items() if _is_here(pair, engine)]
+    found = [name for name in PAIRS if _is_here(name)]
     for name in PAIRS:
         if name not in found:
             print(f"{name}: not here, left out (python -m hsd fetch smollm2)", file=sys.stderr)
@@ -81,8 +81,8 @@ def _options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _is_here(pair: str, engine: str | None) -> bool:
-    return pair == "tiny" or (fetch.find_file if engine else fetch.find)(pair) is not None
+def _is_here(pair: str) -> bool:
+    return pair == "tiny" or fetch.find(pair) is not None
 
 
 @contextmanager
@@ -111,15 +111,12 @@ def _ways(names: list[str], given: argparse.Namespace, stack: ExitStack) -> dict
     stack.callback(app.stop)
     visitor, ways = Visitor(app.url), dict[str, Way]()
     for name in names:
-        pair, engine = PAIRS[name]
-        command = ["--pair", pair, "--max-new-tokens", str(given.new_tokens), "--temperature", "0.7", "--json"]
-        command += ["--engine", engine] if engine else []
-        loaded = hsd.load_pair(pair, engine=engine)
+        command = ["--pair", name, "--max-new-tokens", str(given.new_tokens), "--temperature", "0.7", "--json"]
+        loaded = hsd.load_pair(name)
         ways[f"{name}: hsd.run"] = partial(_by_python, loaded, given.new_tokens)
         ways[f"{name}: hsd run"] = partial(_by_command, command)
         ways[f"{name}: hsd bench"] = partial(_by_bench, command)
-        if not engine:  # the app takes the engine that suits what is here
-            ways[f"{name}: the app"] = partial(_by_app, visitor, pair, given.new_tokens)
+        ways[f"{name}: the app"] = partial(_by_app, visitor, name, given.new_tokens)
     return ways
 
 

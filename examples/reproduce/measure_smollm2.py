@@ -27,6 +27,7 @@ from operator import itemgetter
 from typing import Any
 
 import torch
+from converted import converted
 from measuring import in_turn, interval, options, save
 from pages import table
 
@@ -35,7 +36,7 @@ from hsd.bench import Case, machine, rows
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.summary import ratio_interval
 from hsd.draft import LAYOUTS
-from hsd.models.exits import EarlyExits, trained_exits
+from hsd.models.exits import EarlyExits, default_exits
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
@@ -45,7 +46,6 @@ WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
-TIMED = ("passes", "trees")  # parts whose result is a time; the others count tokens over all coins
 GROUPS, HEATS = tuple(product((2, 3, 4), (2, 3))), (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
 GROUPED = {"chosen": ("grown", ("one-hot",)), "mixed": ("mixed", TREE_RULES), "drawn": ("distinct-comb", TREE_RULES)}
 
@@ -55,27 +55,20 @@ def main() -> None:
     parser.add_argument("--temperatures", default="0,0.7", help="with commas (default 0,0.7)")
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
-    chosen = given.parts.split(",")
-    pairs = {engine: hsd.load_pair("smollm2", engine=engine) for engine in sorted({engine_of(part) for part in chosen})}
-    threads = {engine: settle_threads(pair) for engine, pair in pairs.items()}
+    pair = hsd.load_pair("smollm2")
+    threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
         "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and trees by domain",
         "machine": {**known.get("machine", {})},
     }
-    for part in chosen:
-        pair = pairs[engine_of(part)]
-        result["machine"][part] = {**machine(pair), "chosen": str(threads[engine_of(part)])}
+    for part in given.parts.split(","):
+        result["machine"][part] = {**machine(pair), "chosen": str(threads)}
         for found in PARTS[part](pair, given):
             result[part] = found
             save(result, given.out)
     print(markdown(result))
-
-
-def engine_of(part: str) -> str:
-    """Name of the engine that a part is measured with: what is timed beside early exits needs torch's."""
-    return "torch" if part in TIMED else "portable"
 
 
 def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
@@ -88,10 +81,13 @@ def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
 
     Beside it the same model in float32, whose pass is that of `transformers`.
     """
-    library = hsd.load_pair("smollm2", dtype="float32")
+    folder = converted()
+    if folder is None:
+        raise SystemExit("the converted model is not here: run examples/reproduce/converted.py")
+    library = hsd.load_pair(target=folder, draft=folder)
     target, head, plain = pair.target.start(), pair.draft.start(), library.target.start()
     head.follow(target)  # type: ignore[attr-defined]
-    exit, whole = EarlyExits(pair.target, trained_exits(pair.target)).open()
+    exit, whole = EarlyExits(pair.target, default_exits(pair.target)).open()
     ids = torch.arange(1_000, 1_120)
     target.forward(ids[:100], 1)
     whole.forward(ids[:100], 1)

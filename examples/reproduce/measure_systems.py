@@ -25,7 +25,7 @@ from pages import table
 import hsd
 from hsd.bench import Case, Measurement, machine
 from hsd.bench import rows as bench_rows
-from hsd.models.exits import head_cost
+from hsd.models.exits import parts_of
 from hsd.planner import Models, latency, levels, plan
 from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
@@ -57,7 +57,7 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
         "new_tokens": given.new_tokens,
         "repetitions": given.repetitions,
         "machine": before,
-        "head_in_layers": head_cost(pair.target),
+        "head_in_layers": parts_of(pair.target).head_cost,
         "systems": {domain: [row(one) for one in rows] for domain, rows in found.items()},
         "planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given),
     }

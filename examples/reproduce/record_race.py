@@ -268,7 +268,7 @@ def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
     found = {"here": times(pair)}
     if hasattr(engines, "usable") and name != "tiny":
         engines.usable = sums.usable = list  # no library
-        found["browser"] = times(hsd.load_pair(name, engine="portable"))
+        found["browser"] = times(hsd.load_pair(name))
     drafted = pair.draft.parameters / pair.target.parameters  # of weights to read
     return {**found, "flat": {"1": 1.0, str(WIDTHS[-1]): 1.0, "draft": round(drafted, 3)}}
 

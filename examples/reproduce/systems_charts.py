@@ -20,8 +20,7 @@ from hsd import load_pair
 from hsd.app.presets import CHARTS, of_systems, recorded
 from hsd.facts import facts
 from hsd.figures import PALE, PARTS, chart, safe
-from hsd.models.exits import head_cost
-from hsd.models.groups import decoder_of
+from hsd.models.exits import parts_of
 from hsd.paths import RESULTS
 from hsd.trace import Trace
 
@@ -104,8 +103,8 @@ def _planned() -> Iterator[Values]:
 
 def _costs() -> Iterator[Values]:
     """What each recorded run of HiSpec computed beside plain decoding, in layers on one token, heads included."""
-    target: Any = load_pair("tiny").target
-    layers, head = len(decoder_of(target.model).layers), head_cost(target)
+    parts = parts_of(load_pair("tiny").target)
+    layers, head = parts.layers, parts.head_cost
     for preset in (one for one in of_systems().values() if one.system == "hispec"):
         trace = recorded(preset)
         yield _named(preset.name, preset.title, *_cost(trace, layers, head))

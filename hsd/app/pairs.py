@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +11,6 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.exits import default_exits
 from hsd.models.loading import fetch, hub, load_pair
-from hsd.models.loading.pair import PORTABLE, engine_for
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.models.threads import settle_threads
 from hsd.space import Space
@@ -68,18 +66,15 @@ def chats(space: Space, name: str) -> bool:
     return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
 
 
-def load(choice: PairChoice, engines: Iterable[str | None] = (), systems: Iterable[str | None] = ()) -> Pair:
+def load(choice: PairChoice) -> Pair:
     """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
 
-    engines, systems: of its runs. A fetched pair that is converted is read by torch where they need it. On a ZeroGPU
-    Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
+    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
     """
     if choice.from_hub:
         pair = _load_models(choice)
     else:
-        waits = choice.name in fetch.MODELS and not fetch.find(choice.name)
-        engine = PORTABLE if waits else engine_for({*engines} - {"eager"}, systems)  # which is the form's default
-        pair = load_pair(choice.name, engine=engine, device="cpu" if device.zero_gpu() else None)
+        pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)
     settle_threads(pair)
     return pair
 

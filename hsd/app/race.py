@@ -232,8 +232,7 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
     that the pair has no models for, or whose server is not there.
     """
     cases = [_reach(case, plan.addresses.get(case.name), number) for number, case in enumerate(plan.cases, start=1)]
-    engines, systems = ([case.options.get(name) for case in plan.cases] for name in ("engine", "system"))
-    loaded = pairs.load(plan.request.pair, engines, systems)
+    loaded = pairs.load(plan.request.pair)
     yield {"header": timing.facts(loaded, cases)}
     for events in timing.rounds(loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds):
         yield {"events": events}

@@ -132,7 +132,7 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
     On ZeroGPU this runs in another process, so all that is given and yielded can be pickled. Closing the iterator ends
     the run and frees its caches.
     """
-    loaded = pairs.load(request.pair, [request.options.engine], [request.options.system])
+    loaded = pairs.load(request.pair)
     with closing(Decoding(loaded, request.prompt, request.options)) as decoding:
         yield decoding.trace()
         steps: list[Step] = []

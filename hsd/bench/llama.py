@@ -25,7 +25,7 @@ def llama_case(options: dict[str, Any]) -> Case:
     Its weights are the file's, its activations have 8 bits: nearly our model, with a text of its own. It computes with
     as many threads as the pair. Raises HsdError where package or file is not here.
     """
-    file = fetch.find_file(MODEL)
+    file = fetch.find(MODEL)
     if not file:
         raise HsdError(f"{NAME} reads the published file: run `python -m hsd fetch {MODEL}`, or leave the peer out")
     _package()

@@ -24,7 +24,6 @@ from hsd.cli.arguments import load, output, progress, refuse
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
-from hsd.models.loading.pair import PORTABLE, engine_for
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
 
@@ -47,11 +46,8 @@ def main(arguments: argparse.Namespace) -> int:
                 raise
             raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
         return 0
-    engine = engine_for(arguments.engine or (), arguments.system or ())
-    if engine == PORTABLE and len(arguments.engine) > 1:
-        raise HsdError("engine portable has models of its own: measure it in a run of its own")
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
-        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual(engine)
+        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual((arguments.engine or [None])[0])
     workers = _Workers()
     check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])  # before a server is contacted
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
@@ -62,9 +58,7 @@ def main(arguments: argparse.Namespace) -> int:
         out.parent.mkdir(exist_ok=True)
     if workers.first:
         output(out)
-    pair = load(
-        arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or (), engine=engine
-    )
+    pair = load(arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or ())
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))

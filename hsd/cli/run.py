@@ -16,7 +16,6 @@ from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
-from hsd.models.loading.pair import engine_for
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
 
 CALIBRATION_PROMPTS = 12
@@ -44,13 +43,12 @@ def main(arguments: argparse.Namespace) -> int:
     values = given(arguments)
     _check_belonging(arguments, values)
     named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
-    engine = engine_for([values.get("engine")], [values.get("system")])
-    name = arguments.pair if named or values.get("system") in LEVELLED else usual(engine)
+    name = arguments.pair if named or values.get("system") in LEVELLED else usual(values.get("engine"))
     recorded = {"trace": arguments.trace is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
     target = output(arguments.trace) if arguments.trace else None
-    pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller, engine=engine)
+    pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller)
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)

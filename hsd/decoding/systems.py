@@ -211,9 +211,9 @@ def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
 
 def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> list[str]:
     """Return a note on exits that the model was not trained to predict from, if there are any."""
-    from hsd.models.exits import trained_exits
+    from hsd.models.exits import parts_of
 
-    trained = (*trained_exits(target), layers)
+    trained = (*parts_of(target).trained, layers)
     untrained = [str(depth) for depth in dict.fromkeys(exits) if depth not in trained]
     if not untrained:
         return []

@@ -12,10 +12,8 @@ from transformers import DynamicCache
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
-from hsd.models.buffer import Buffer
-from hsd.models.exit_heads import ExitHead
-from hsd.models.packed import pack
 from hsd.models.probe import why_no_tree
+from hsd.models.shared import ModuleLayers, extended
 
 FULL, SLIDING = "full_attention", "sliding_attention"
 STRETCHED = ("linear", "yarn", "llama3")
@@ -25,10 +23,8 @@ class CausalModel:
     """A causal language model, its sizes and its device.
 
     revision: the commit if the files tell it, else what was asked for. quantize: what its weights were quantised to, if
-    they were; "16bit" packs them here (see `hsd.models.packed`).
-    exit_heads: what was trained for its exits, by their layers (see `hsd.models.exit_heads`). device: where logits are
-    delivered, also if the model is spread over several. An Apple GPU has no float64, which the rules need, so its
-    logits are delivered on the CPU.
+    they were. device: where logits are delivered, also if the model is spread over several. An Apple GPU has no
+    float64, which the rules need, so its logits are delivered on the CPU.
     settings: the model's own, of generation. limit: why its context is no longer. no_tree: why it reads no siblings.
     Raises HsdError for a model that cannot be rolled back, or whose rows depend on more than the text before them.
     """
@@ -37,16 +33,13 @@ class CausalModel:
         if model.config.is_encoder_decoder:
             raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes")
         self.model, self.notes = model.eval(), tuple[str, ...]()
-        self.name, self.packed = name, quantize == "16bit"
+        self.name = name
         self.revision: str | None = getattr(model.config, "_commit_hash", None) or revision
         self.windows = attention_windows(model)
         self.input_device: torch.device = model.get_input_embeddings().weight.device
         self.device = torch.device("cpu") if self.input_device.type == "mps" else self.input_device
         self.dtype = str(model.dtype).removeprefix("torch.") + (f", {quantize} weights" if quantize else "")
         self.parameters: int = model.num_parameters()
-        if self.packed:
-            pack(model)
-        self.exit_heads: dict[int, ExitHead] = {}
         text_config = model.config.get_text_config()
         self.vocab_size: int = text_config.vocab_size
         self.layers: int = text_config.num_hidden_layers
@@ -62,6 +55,11 @@ class CausalModel:
         """(vocab, hidden): the rows that stand for the tokens."""
         rows = self.model.get_input_embeddings().weight  # where processes share the target: a part of them
         return torch.as_tensor(getattr(rows, "full_tensor", rows.detach)()).detach()
+
+    @property
+    def parts(self) -> ModuleLayers:
+        """The layers, to be left early. Raises HsdError where they cannot be run in parts."""
+        return ModuleLayers(self)
 
     def start(self) -> Session:
         return CausalSession(self)
@@ -94,13 +92,8 @@ class CausalSession:
         self._cache: DynamicCache | None = DynamicCache()
         self._positions: list[int] = []  # where each token in the cache stands in its own text
         self._taps: tuple[int, ...] = ()
-        self._states = Buffer()  # what `keep_states` asked for
+        self.states = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
         self.length = 0
-
-    @property
-    def states(self) -> Tensor:
-        """(length, taps, hidden): the hidden states after the layers of `keep_states`."""
-        return self._states.rows
 
     def keep_states(self, taps: Sequence[int]) -> None:
         """Keep the hidden states after so many layers each, of all that is read from now on."""
@@ -119,7 +112,7 @@ class CausalSession:
             **({"output_hidden_states": True} if self._taps else {}),
         )
         if self._taps:
-            self._states.add(torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
+            self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
         logits: Tensor = output.logits[0, -keep:]
         return logits.to(self._model.device)
@@ -130,7 +123,7 @@ class CausalSession:
             self._cache.crop(length - self.length)  # a negative count removes that many tokens from the end
             self.length = length
             del self._positions[length:]
-            self._states.crop(length)
+            self.states = self.states[:length]
 
     def select(self, columns: list[int]) -> None:
         if columns == list(range(self.length)):
@@ -144,11 +137,11 @@ class CausalSession:
                 layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
         self._positions = [self._positions[column] for column in columns]
         if self._taps:
-            self._states.select(columns)
+            self.states = self.states[columns]
         self.length = len(columns)
 
     def close(self) -> None:
-        self._cache, self.length, self._positions, self._states = None, 0, [], Buffer()
+        self._cache, self.length, self._positions, self.states = None, 0, [], torch.empty(0)
 
     def _masked(self, view: View) -> dict[str, Any]:
         """Return the view as the model's arguments."""

@@ -90,7 +90,7 @@ def in_one_piece(model: Any) -> HsdError:
 
 
 def numbers(module: nn.Module) -> int:
-    """Return how many parameters a module has; packed weights count as the matrices that they replace."""
+    """Return how many parameters a module has; quantised weights count as the matrices that they replace."""
     return sum(
         part.in_features * part.out_features if isinstance(part, nn.Linear) and name == "weight" else weight.numel()
         for part in module.modules()

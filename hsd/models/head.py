@@ -12,7 +12,9 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, cast
 
 import torch
@@ -21,11 +23,8 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Session, View
-from hsd.models.buffer import Buffer
-from hsd.models.packed import Product, product_of, spread
 
 LAYER = "midlayer."
-ROOM = 256  # columns for which memory is reserved at first
 
 
 class Knowing(Session, Protocol):
@@ -37,10 +36,8 @@ class Knowing(Session, Protocol):
 
 
 class Embedded(LanguageModel, Protocol):
-    """A target that a head can be put on. packed: as `hsd.models.packed` does its weights, and then the head's too."""
+    """A target that a head can be put on."""
 
-    @property
-    def packed(self) -> bool: ...
     @property
     def embedding(self) -> Tensor:
         """(vocab, hidden): the rows that stand for the tokens."""
@@ -86,11 +83,11 @@ class HeadModel:
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
 
-        def product(*names: str) -> Product:
+        def product(*names: str) -> Callable[[Tensor], Tensor]:
             rows = torch.cat([weights[f"{name}.weight"] for name in names]).to(place, kind)
             told = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
             bias = torch.cat(told).to(place, kind) if told else None
-            return product_of(rows, bias, target.packed)
+            return partial(F.linear, weight=rows, bias=bias)
 
         def norm(name: str) -> Tensor:
             return weights[name].to(place, kind)
@@ -151,12 +148,12 @@ class HeadSession:
         self._model, self._target, self._sure, self._guessing = model, cast(Knowing, None), 0, False
         shape = model.shape
         # keys and values (2, groups, length, width), and what came out at each column, (length, hidden)
-        self._cache = Buffer(model.embedding.new_empty(2, shape.groups, 0, shape.width), 2)
-        self._rows = Buffer(model.embedding.new_empty(0, shape.hidden))
+        self._cache = model.embedding.new_empty(2, shape.groups, 0, shape.width)
+        self._rows = model.embedding.new_empty(0, shape.hidden)
 
     @property
     def length(self) -> int:
-        return self._cache.length
+        return len(self._rows)
 
     def follow(self, target: Session) -> None:
         """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
@@ -182,7 +179,7 @@ class HeadSession:
                 many = 1  # alone, as nothing that follows may see it
             if not many:
                 many = next((i for i, column in enumerate(before[done:]) if column >= begin + done), n - done)
-                hidden = self._model.fed_back(self._rows.rows[torch.tensor(before[done : done + many])])
+                hidden = self._model.fed_back(self._rows[torch.tensor(before[done : done + many])])
             else:
                 hidden = self._joined(states, before[done : done + many])
                 self._sure = begin + done + many
@@ -190,7 +187,7 @@ class HeadSession:
             seen = View(view.visible[part], view.positions[part]) if view else None
             self._read(tokens[part], hidden, seen)
             done += many
-        return self._model.logits(self._rows.rows[self.length - keep :])
+        return self._model.logits(self._rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
         """Return the target's joined states at these columns; zeros before the first."""
@@ -204,32 +201,32 @@ class HeadSession:
         model, shape = self._model, self._model.shape
         n, begin, end = len(tokens), self.length, self.length + len(tokens)
         since = 0 if shape.first or begin == 0 else 1
-        (keys, values), out = self._cache.reserve(end, ROOM), self._rows.reserve(end, ROOM)
         positions = view.positions if view else torch.arange(begin, end)
         embedded = model.normed(model.embedding[tokens.to(model.embedding.device)], model.of_token)
         if model.token is not None:
             hidden = hidden + model.token(embedded)
         rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
         turned = rotated(rows[:, : shape.heads + shape.groups], positions, model.rates)
-        keys[:, begin:end] = turned[:, shape.heads :].transpose(0, 1)
-        values[:, begin:end] = rows[:, shape.heads + shape.groups :].transpose(0, 1)
+        new = torch.stack([turned[:, shape.heads :], rows[:, shape.heads + shape.groups :]]).transpose(1, 2)
+        keys, values = self._cache = torch.cat([self._cache, new], 2)
         repeat = shape.heads // shape.groups
         q = turned[:, : shape.heads].view(n, shape.groups, repeat, -1).permute(1, 2, 0, 3)
-        scores = q.reshape(shape.groups, repeat * n, -1) @ keys[:, since:end].transpose(1, 2) * shape.scale
+        scores = q.reshape(shape.groups, repeat * n, -1) @ keys[:, since:].transpose(1, 2) * shape.scale
         bias = bias_of(n, end, view)
         if bias is not None:
             scores = scores + bias[:, since:].repeat(repeat, 1).to(scores)
-        mixed = (scores.softmax(-1) @ values[:, since:end]).view(shape.groups, repeat, n, -1)
+        mixed = (scores.softmax(-1) @ values[:, since:]).view(shape.groups, repeat, n, -1)
         x = hidden + model.out(mixed.permute(2, 0, 1, 3).reshape(n, -1))
         gate, up = model.gate_up(model.normed(x, model.after)).chunk(2, -1)
-        out[begin:end] = x + model.down(F.silu(gate) * up)
-        self._cache.length = self._rows.length = end
+        self._rows = torch.cat([self._rows, x + model.down(F.silu(gate) * up)])
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""
         self._sure, self._guessing = min(length, self._sure), False
-        self._cache.crop(self._sure)
-        self._rows.crop(self._sure)
+        self._keep(self._sure)
+
+    def _keep(self, length: int) -> None:
+        self._cache, self._rows = self._cache[:, :, :length], self._rows[:length]
 
     def rewind(self, length: int) -> None:
         """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
@@ -237,8 +234,7 @@ class HeadSession:
         What a rule that resamples needs: q as this draft would have had it after the other token.
         """
         self._sure, self._guessing = min(length, self._sure), True
-        self._cache.crop(length)
-        self._rows.crop(length)
+        self._keep(length)
 
     def select(self, columns: list[int]) -> None:
         """Keep these columns as far as the target knew them; those of a tree are read again."""
@@ -247,8 +243,14 @@ class HeadSession:
 
     def close(self) -> None:
         self.crop(0)
-        self._cache.free()
-        self._rows.free()
+        self._cache, self._rows = self._cache.clone(), self._rows.clone()
+
+
+def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
+    """Return logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
+    logits = known.new_full((len(known), width), -torch.inf)
+    logits[:, ids] = known
+    return logits
 
 
 def before_of(n: int, begin: int, view: View | None) -> list[int]:

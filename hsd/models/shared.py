@@ -1,65 +1,116 @@
-"""One text read by several exits of a model, in groups of layers that keep what they computed for each other."""
+"""The layers of a model of `transformers` in groups, and one text that reads them, for `hsd.models.exits`."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from hsd.models.base import Work
-from hsd.models.buffer import Buffer
-from hsd.models.groups import LayerGroups
+from hsd.models.exits import EarlyExits
+from hsd.models.groups import LayerGroups, decoder_of, in_one_piece, multiplications, numbers
+from hsd.models.probe import attempted
+
+_CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary()
 
 
-class SharedText:
-    """One text that all exits read, some further than others: a deeper exit never further than a shallower one."""
+class ModuleLayers:
+    """The layers of a `CausalModel`; see `hsd.models.exits.Layers`. Every exit has the whole model's norm and head.
 
-    def __init__(self, groups: LayerGroups) -> None:
-        self.groups = groups
+    trained: models that examples/reproduce/tiny trains list theirs as `early_exits` in their configuration. A model
+    with "layerskip" in its name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its
+    configuration is an ordinary one.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self._model, self._module = model, model.model
+        self._layers = decoder_of(self._module).layers
+        self.layers = layers = len(self._layers)
+        listed = getattr(self._module.config, "early_exits", None)
+        names = f"{model.name} {getattr(self._module.config, '_name_or_path', '')}".lower()
+        self.trained: tuple[int, ...] = tuple(range(1, layers + 1)) if "layerskip" in names else ()
+        if isinstance(listed, list | tuple):
+            self.trained = tuple(sorted({d for d in listed if type(d) is int and 1 <= d <= layers}))
+
+    @property
+    def head_cost(self) -> float:
+        return multiplications(self._module.get_output_embeddings()) * self.layers / multiplications(self._layers)
+
+    def numbers(self, first: int) -> int:
+        return sum(map(numbers, self._layers[first:]))
+
+    def head(self, depth: int) -> tuple[int, int | None]:
+        return 0, None
+
+    def text(self, depths: Sequence[int]) -> ModuleText:
+        return ModuleText(self._model, LayerGroups(self._module, depths))
+
+    def check(self, exits: EarlyExits) -> None:
+        """Raise HsdError if in parts the model computes something else, as where inputs are scaled on the way in."""
+        if exits.depths in _CHECKED.setdefault(self._module, set()):
+            return
+        tokens = torch.arange(3) % self._model.vocab_size
+        expected = self._model.start().forward(tokens, 3)
+
+        def wrong() -> str:
+            logits = exits.models[-1].start().forward(tokens, 3)
+            return "other" if (logits - expected).abs().max() > 0.05 * expected.std() else ""
+
+        if attempted(wrong):
+            raise in_one_piece(self._module)
+        _CHECKED[self._module].add(exits.depths)
+
+
+class ModuleText:
+    """See `hsd.models.exits.SharedText`."""
+
+    exact = False
+
+    def __init__(self, model: Any, groups: LayerGroups) -> None:
+        self._model, self.groups = model, groups
         self.close()
 
-    def length(self, level: int) -> int:
-        """Return how many tokens have been through the group of layers that ends at this exit."""
-        return self._rows[level + 1].length
+    def reached(self, level: int) -> int:
+        return len(self._rows[level + 1])
 
-    def read(self, tokens: Tensor, level: int) -> Work:
-        """Run `tokens` (n,) through every layer up to an exit, those already through some layers from there on."""
-        begin = self.length(level)
-        end, known = begin + len(tokens), self._rows[0].rows[begin : begin + len(tokens)]
+    def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
+        tokens, begin = tokens.to(self._model.input_device), self.reached(level)
+        end, known = begin + len(tokens), self._rows[0][begin : begin + len(tokens)]
         assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
-        self._rows[0].add(tokens[len(known) :])
+        self._rows[0] = extended(self._rows[0], tokens[len(known) :])
         work = Work()
         for group in range(level + 1):
             work += self._advance(group, end)
-        return work
+        if not keep:
+            return work, torch.empty(0, self._model.vocab_size, device=self._model.device)
+        return work, self.groups.logits(self._rows[level + 1][-keep:]).to(self._model.device)
 
     def _advance(self, group: int, end: int) -> Work:
         """Run one group of layers on what the one below gave and it has not read, as far as position `end`."""
         below, states = self._rows[group : group + 2]
-        rows = below.rows[states.length : end]
+        rows = below[len(states) : end]
         if not len(rows):
             return Work()
-        states.add(self.groups.read(group, rows, self._caches[group]))
+        self._rows[group + 1] = extended(states, self.groups.read(group, rows, self._caches[group]))
         first, last = self.groups.bounds[group]
         return Work(last - first, (last - first) * len(rows))
 
-    def states(self, level: int, keep: int) -> Tensor:
-        """Return the states (keep, width) after an exit's last layer of the last `keep` tokens it has read."""
-        end = self.length(level)
-        assert 0 < keep <= end, "there is nothing to give: read tokens and keep at least one"
-        return self._rows[level + 1].rows[end - keep : end]
-
-    def crop(self, level: int, length: int) -> None:
-        """Forget tokens from position `length` on, at this exit and all that are deeper."""
+    def forget(self, level: int, length: int) -> None:
         for group in range(level, len(self._caches)):
-            if self.length(group) > length:
+            if self.reached(group) > length:
                 self._caches[group].crop(length)
-                self._rows[group + 1].crop(length)
+                self._rows[group + 1] = self._rows[group + 1][:length]
         if level == 0:
-            self._rows[0].crop(length)
+            self._rows[0] = self._rows[0][:length]
 
     def close(self) -> None:
-        """Forget the text and free all that was computed."""
         self._caches: list[Any] = [*self.groups.caches()]
-        self._rows = [Buffer() for _ in range(len(self._caches) + 1)]  # the tokens, then the states after each group
+        self._rows = [torch.empty(0)] * (len(self._caches) + 1)  # the tokens, then the states after each group
+
+
+def extended(rows: Tensor, more: Tensor) -> Tensor:
+    """Return rows with more behind them; rows without any may have another shape."""
+    return torch.cat([rows, more]) if len(rows) else more

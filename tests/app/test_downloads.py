@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, space
-from hsd.app import downloads, pairs
+from hsd.app import downloads
 from hsd.app.runs import read
 from hsd.models.loading import fetch
 
@@ -84,8 +84,8 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     assert downloads.first(SPACE).name == "tiny"
     with pytest.raises(HsdError, match=r"is not here yet \(downloading … 43 %\).* choose the pair tiny"):
         read(SPACE, {"prompt": "a", "pair": "smollm2"})
-    index.tells("converting", 0.6)
-    assert page()["lines"] == [f"{TITLE}: converting … 60 %"]
+    index.tells("checking", 0.6)
+    assert page()["lines"] == [f"{TITLE}: checking … 60 %"]
     index.ends(thread)
     assert page() == {"lines": [], "here": page()["here"], "coming": False}
     assert pairs_offered() == ["smollm2", "tiny"]
@@ -94,27 +94,9 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     assert capfd.readouterr().err.splitlines()[-1] == f"{TITLE}: is here"
 
 
-def test_the_portable_engine_decodes_while_the_model_is_converted(index, monkeypatch):
-    asked: list[dict[str, Any]] = []
-    monkeypatch.setattr(pairs, "load_pair", lambda name, **how: asked.append({"name": name, **how}))
-    monkeypatch.setattr(pairs, "settle_threads", lambda pair: None)
-    thread = downloads.begin(SPACE)
-    index.tells("converting", 0.1)
-    monkeypatch.setattr(fetch, "find_file", lambda name: Path("file"))
-    assert pairs_offered() == ["smollm2", "tiny"]
-    assert not page()["lines"]
-    given = read(SPACE, {"prompt": "a"}).pair
-    pairs.load(given)
-    index.ends(thread)
-    pairs.load(given)
-    assert asked == [{"name": "smollm2", "engine": one, "device": None} for one in ("portable", None)]
-
-
-def test_a_file_that_is_here_is_converted_for_torch(index, monkeypatch):
-    monkeypatch.setattr(fetch, "find_file", lambda name: Path("file"))
-    thread = downloads.begin(SPACE)
-    assert pairs_offered() == ["smollm2", "tiny"]
-    index.ends(thread)
+def test_a_file_that_is_here_is_not_fetched(index, monkeypatch):
+    monkeypatch.setattr(fetch, "find", lambda name: Path("file"))
+    assert downloads.begin(SPACE) is None
     assert pairs_offered() == ["smollm2", "tiny"]
 
 

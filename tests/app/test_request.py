@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from hsd import HsdError, space
-from hsd.app import device, downloads, pairs
+from hsd.app import device, downloads
 from hsd.app import runs as requests
 from hsd.app.runs import Request, query, read
 from hsd.decoding.options import RunOptions
@@ -175,22 +175,3 @@ def test_a_link_to_a_pair_that_is_not_here_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(downloads, "_news", {})
     with pytest.raises(HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"):
         request(pair="smollm2")
-
-
-def test_torch_is_loaded_where_a_run_needs_it_and_else_the_usual_engine(monkeypatch):
-    asked: list[dict[str, object]] = []
-    monkeypatch.setattr(fetch, "find", lambda name: "converted")
-    monkeypatch.setattr(pairs, "load_pair", lambda name, **more: asked.append({"name": name, **more}))
-    monkeypatch.setattr(pairs, "settle_threads", lambda pair: None)
-    runs = [
-        ("eager", "standard"),
-        ("portable", "standard"),
-        ("captured", "standard"),
-        (None, "hispec"),
-        (None, "plain"),
-    ]
-    for engine, system in runs:
-        pairs.load(pairs.PairChoice("smollm2"), [engine], [system])
-    assert [one["engine"] for one in asked] == [None, "portable", "torch", "torch", None]
-    pairs.load(pairs.PairChoice("tiny"), ["eager"], ["hispec"])
-    assert asked[-1]["name"] == "tiny"

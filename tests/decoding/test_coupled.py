@@ -20,7 +20,7 @@ from hsd.rng import Streams
 from hsd.rules.coupled import place, wins
 from hsd.sampling import draw
 
-FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
 PAIR = seeded.pair()
 PROMPTS = ("a", "ab", "gfedcba", "abcabcabc", "hhhhhh")
 DRAFTS: list[dict[str, Any]] = [
@@ -207,12 +207,12 @@ REAL = [prompt for prompts in shipped().values() for prompt in prompts] + [f"Cou
 @pytest.fixture(scope="module")
 def smollm2() -> Iterator[hsd.Pair]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find_file", lambda name: FILE)
-        yield hsd.load_pair("smollm2", engine="portable")
+        patch.setattr(fetch, "find", lambda name: FILE)
+        yield hsd.load_pair("smollm2")
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
+@pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 @pytest.mark.parametrize("temperature", [0.7, 1])
 def test_a_seed_fixes_the_real_models_text(smollm2: hsd.Pair, temperature: float):
     for seed, prompt in enumerate(REAL):

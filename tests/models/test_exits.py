@@ -22,20 +22,16 @@ import hsd
 from hsd import HsdError, load_pair
 from hsd.models.base import View, Work
 from hsd.models.causal import CausalModel
-from hsd.models.exits import EarlyExits, ExitSession, default_exits, head_cost, trained_exits
+from hsd.models.exits import EarlyExits, ExitSession, default_exits, parts_of
 from hsd.models.loading.hub import find
 from hsd.models.loading.model import Loading, load_model
-from hsd.models.packed import packs
 from hsd.paths import ASSETS
 
 EXACT, CLOSE = 1e-5, 2e-4  # for one text read in the same pieces, and in others; random logits are as large as 30
 TINY = pytest.param(
     "tiny", marks=pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="not trained yet")
 )
-PACKED = pytest.param(
-    "packed smollm2", marks=pytest.mark.skipif(not packs(), reason="this torch or processor has no FBGEMM")
-)
-EACH = [TINY, PACKED, *ARCHITECTURES, *(pytest.param(kind, marks=pytest.mark.slow) for kind in LESS_COMMON)]
+EACH = [TINY, *ARCHITECTURES, *(pytest.param(kind, marks=pytest.mark.slow) for kind in LESS_COMMON)]
 SPLITS = [(1, 3), (2, 4), (2, 2), (3, 6), (6, 6), (1,), ()]
 
 ModelOf = Callable[[str], CausalModel]
@@ -48,12 +44,10 @@ def model_of(tmp_path_factory: pytest.TempPathFactory) -> ModelOf:
 
     def of(kind: str) -> CausalModel:
         if kind not in made:
-            plain, packing = kind.removeprefix("packed "), "16bit" if kind.startswith("packed") else None
             folder: str | Path = ASSETS / "tiny/target"
-            if plain in ALL_ARCHITECTURES:
-                folder = save_deep(tmp_path_factory.mktemp(plain), plain, bytes_tokenizer())
-            how = Loading("cpu", torch.float32, quantize=packing)
-            made[kind] = load_model(find(str(folder), None), how, f"a {plain}")
+            if kind in ALL_ARCHITECTURES:
+                folder = save_deep(tmp_path_factory.mktemp(kind), kind, bytes_tokenizer())
+            made[kind] = load_model(find(str(folder), None), Loading("cpu", torch.float32), f"a {kind}")
         return made[kind]
 
     return of
@@ -352,7 +346,7 @@ def test_closing_frees_what_all_of_them_hold(model_of: ModelOf):
     sessions[-1].forward(some_text(30), 1)
     text = sessions[0]._text
     held = [weakref.ref(layer.keys) for cache in text._caches for layer in cache.layers]
-    held += [weakref.ref(rows.room) for rows in text._rows]
+    held += [weakref.ref(rows) for rows in text._rows]
     assert len(held) == 6 + 4
     assert all(each() is not None for each in held)
     sessions[0].close()
@@ -379,7 +373,7 @@ def test_an_exit_describes_itself(model_of: ModelOf):
 def test_the_head_is_priced_in_layers(model_of: ModelOf):
     attention, mlp = 32 * (32 + 16 + 16) + 32 * 32, 3 * 32 * 48
     for kind in ("llama", "smollm2", "gemma3"):
-        assert head_cost(model_of(kind)) == pytest.approx(257 * 32 / (attention + mlp))
+        assert parts_of(model_of(kind)).head_cost == pytest.approx(257 * 32 / (attention + mlp))
 
 
 def _with(model: CausalModel, name: str = "some", layers: int = 6, **entries: Any) -> CausalModel:
@@ -400,7 +394,7 @@ def _with(model: CausalModel, name: str = "some", layers: int = 6, **entries: An
     [(1, (1, 1)), (2, (1, 1)), (3, (1, 2)), (8, (1, 2)), (16, (2, 4)), (32, (4, 8)), (80, (10, 20))],
 )
 def test_untrained_exits_are_about_an_eighth_and_a_quarter(model_of: ModelOf, layers: int, expected: tuple[int, int]):
-    assert trained_exits(_with(model_of("llama"), layers=layers)) == ()
+    assert parts_of(_with(model_of("llama"), layers=layers)).trained == ()
     assert default_exits(_with(model_of("llama"), layers=layers)) == expected
 
 
@@ -418,7 +412,7 @@ def test_trained_exits_are_read_from_the_configuration(
     model_of: ModelOf, listed: Any, trained: tuple[int, ...], default: tuple[int, int]
 ):
     model = _with(model_of("llama"), early_exits=listed)
-    assert (trained_exits(model), default_exits(model)) == (trained, default)
+    assert (parts_of(model).trained, default_exits(model)) == (trained, default)
 
 
 def test_models_of_layerskip_are_trained_everywhere(model_of: ModelOf):
@@ -426,5 +420,5 @@ def test_models_of_layerskip_are_trained_everywhere(model_of: ModelOf):
         _with(model_of("llama"), "facebook/layerskip-llama3.2-1B", layers=16),
         _with(model_of("llama"), layers=16, _name_or_path="somewhere/LayerSkip-mine"),
     ):
-        assert trained_exits(model) == tuple(range(1, 17))
+        assert parts_of(model).trained == tuple(range(1, 17))
         assert default_exits(model) == (2, 4)

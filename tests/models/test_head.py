@@ -1,9 +1,10 @@
-"""A head that drafts from the target's hidden states, and packed weights: against the library, by hand, and in use."""
+"""A head that drafts from the target's hidden states: against the library, by hand, and in use."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,15 +21,11 @@ from hsd import RULES, HsdError, Pair, load_pair
 from hsd.bench.prompts import prompt_set, shipped
 from hsd.models.head import HeadSession
 from hsd.models.loading import fetch
-from hsd.models.packed import packed, packs
-from hsd.paths import ASSETS
 
 ROWS = 270
 DRAFTED = [*range(32, 127), 256]  # printable characters and the end: 96 of the vocabulary
 PROMPT = "Abc, de"
 REAL = fetch.find("smollm2")  # every test has an empty home of its own
-needs_packing = pytest.mark.skipif(not packs(), reason="this torch or processor has no FBGEMM")
-WEIGHTS = [None, pytest.param("16bit", marks=needs_packing)]
 Folders = tuple[str, str, str]
 
 
@@ -40,31 +37,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     return target, *(save_head(here / f"head{more}", target, DRAFTED, more=more) for more in (False, True))
 
 
-@pytest.fixture(scope="module", params=WEIGHTS, ids=str)
+@pytest.fixture(scope="module", params=[1, 2], ids=["published", "additions"])
 def pair(folders: Folders, request: pytest.FixtureRequest) -> Pair:
-    """The published layout in float32, and the additions with packed weights."""
-    return load_pair(
-        target=folders[0], draft=folders[1 + bool(request.param)], device="cpu", dtype="float32", quantize=request.param
-    )
-
-
-# Packed weights
-
-
-@needs_packing
-def test_a_packed_row_does_not_depend_on_the_rows_beside_it():
-    """What was drafted beside a token must not change its distribution: the target would be no single model."""
-    product, rows = packed(torch.randn(40, 64)), torch.randn(9, 64)
-    alone = torch.cat([product(row[None]) for row in rows])
-    for count in range(2, 10):
-        torch.testing.assert_close(product(rows[:count]), alone[:count], rtol=1e-5, atol=1e-5)
-
-
-@needs_packing
-def test_packing_is_rounding_of_the_weights_and_nothing_else():
-    weight, bias, rows = torch.randn(40, 64), torch.randn(40), torch.randn(3, 64)
-    rounded = F.linear(rows, weight.half().float(), bias)
-    torch.testing.assert_close(packed(weight, bias)(rows), rounded, rtol=1e-5, atol=1e-5)
+    """The published layout, and the additions to it."""
+    return load_pair(target=folders[0], draft=folders[request.param], device="cpu", dtype="float32")
 
 
 # The head
@@ -72,7 +48,7 @@ def test_packing_is_rounding_of_the_weights_and_nothing_else():
 
 def test_the_head_is_its_published_arithmetic(pair: Pair, folders: Folders):
     """Written out here for one text: two tokens on what the target knows, then two on the head's own output."""
-    folder = Path(folders[1 + ("16bit" in pair.target.dtype)])
+    folder = Path(folders[1 + (pair.draft.taps_norm is not None)])  # type: ignore[attr-defined]
     weights = {name: w.float() for name, w in load_file(folder / "model.safetensors").items()}
     target, head = pair.target.start(), pair.draft.start()
     assert isinstance(head, HeadSession)
@@ -254,10 +230,12 @@ def test_a_head_that_cannot_be_read_is_one_line(folders: Folders, tmp_path: Path
 
 
 @pytest.fixture(scope="module")
-def real() -> Pair:
+def real() -> Iterator[Pair]:
     if REAL is None:
         pytest.skip("python -m hsd fetch smollm2 has not been run here")
-    return load_pair(target=str(REAL), draft=str(ASSETS / "smollm2" / "draft"), device="cpu", quantize="16bit")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(fetch, "find", lambda name: REAL)
+        yield load_pair("smollm2")
 
 
 def test_the_real_pair_answers_paris_in_fewer_passes(real: Pair):

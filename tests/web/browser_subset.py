@@ -14,7 +14,7 @@ from safetensors.torch import save_file
 from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
 
 import hsd
-from hsd.models.small.files import load_small
+from hsd.models.loading.portable import load_small
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
 from hsd.rules import RULES

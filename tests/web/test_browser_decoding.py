@@ -24,9 +24,9 @@ from hsd.app import browser
 from hsd.draft.ngram import COPIERS, Copier
 from hsd.facts import PROPOSER_NAMES
 from hsd.models.loading import fetch, load_pair
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import MODULE
-from hsd.models.small.text import FileTokenizer
 from hsd.paths import ROOT
 from hsd.rng import Streams
 from hsd.rules import RULES
@@ -34,8 +34,8 @@ from hsd.sampling import Sampling, draw
 from hsd.space import load
 
 pytest.importorskip("wasmtime")
-FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
-real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
+real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 NEAR = 3e-5  # single precision, and another order of its sums
 NOT_OF_THE_STEP = {"times", "start"}
 PROMPTS = (
@@ -390,8 +390,8 @@ def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
 @pytest.fixture(scope="module")
 def smollm2(node: Engine) -> Iterator[tuple[Pair, dict[str, Any]]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find_file", lambda name: FILE)
-        pair, told = load_pair("smollm2", engine="portable"), page()
+        patch.setattr(fetch, "find", lambda name: FILE)
+        pair, told = load_pair("smollm2"), page()
         node.call(MAKE, told["browser"]["pair"], [str(MODULE), str(FILE), str(browser.HEAD_FILE)], True)
         yield pair, told
 
@@ -453,7 +453,7 @@ def test_twenty_seeds_of_five_prompts_decide_as_in_python(
 
 def test_what_is_put_around_a_question_is_the_chat_template_of_the_file():
     if FILE is None:
-        pytest.skip("run python -m hsd fetch smollm2 --engine portable")
+        pytest.skip("run python -m hsd fetch smollm2")
     before, after = browser.CHAT
     turns = [{"role": "user", "content": "QUESTION"}]
     told = FileTokenizer(read_gguf(Path(FILE)).fields).apply_chat_template(turns, add_generation_prompt=True)

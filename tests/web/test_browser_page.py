@@ -21,8 +21,8 @@ from hsd.app import browser
 from hsd.models.loading import fetch, load_pair
 from hsd.models.loading.registry import draft_length
 
-FILE = fetch.find_file("smollm2")  # every test has an empty home of its own
-real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
+real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 PROMPT = "What is the capital of France?"
 
 
@@ -222,8 +222,8 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     with page.expect_download() as saved:
         page.get_by_role("button", name="JSON", exact=True).click()
     trace = hsd.Trace.from_file(saved.value.path())
-    monkeypatch.setattr(fetch, "find_file", lambda name: FILE)
-    pair = load_pair("smollm2", engine="portable")
+    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    pair = load_pair("smollm2")
     own = hsd.run(pair, PROMPT, engine="portable", temperature=0, gamma=2, max_new_tokens=12)
     assert trace.tokens == own.tokens
     assert trace.replay() == own.tokens

@@ -40,8 +40,8 @@ class Downloading:
 def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors):
     page = Downloading(visitors, "downloading … 43 %", True)
     page.says(f"{TITLE}: downloading … 43 %")
-    page.tell("converting … 60 %", True)
-    page.says("converting … 60 %")
+    page.tell("checking … 60 %", True)
+    page.says("checking … 60 %")
     page.tell("", False, COME)
     page.says(f"✓ {TITLE} is here: choose it under Pair")
     count = len(page.asked)

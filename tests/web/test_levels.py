@@ -9,7 +9,7 @@ from player_page import Stage
 
 import hsd
 from hsd import Trace
-from hsd.models.exits import head_cost
+from hsd.models.exits import parts_of
 from hsd.paths import ASSETS
 from hsd.trace import Event, Step
 
@@ -204,7 +204,7 @@ def test_the_drawn_work_is_the_traces_for_all_exits_and_at_the_end_of_a_text(sta
 
 @pytest.mark.recorded
 def test_what_a_run_with_exits_costs_is_counted_from_the_trace(stage: Stage) -> None:
-    trace, head = show(stage, "hispec-trained"), head_cost(hsd.load_pair("tiny").target)
+    trace, head = show(stage, "hispec-trained"), parts_of(hsd.load_pair("tiny").target).head_cost
     stage.go(len(trace.steps) - 1)
     work = [part for step in trace.steps for part in (*step.below, step.work)]
     wanted = {

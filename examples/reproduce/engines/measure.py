@@ -43,12 +43,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
 sys.path[:0] = [str(ROOT), str(HERE.parent)]
 
+from converted import converted  # noqa: E402
 from measuring import RESULTS, save  # noqa: E402
 
 from hsd.app.browser import CHAT  # noqa: E402
 from hsd.models.loading import fetch  # noqa: E402
+from hsd.models.loading.tokenizer import FileTokenizer  # noqa: E402
 from hsd.models.small.gguf import read_gguf  # noqa: E402
-from hsd.models.small.text import FileTokenizer  # noqa: E402
 from hsd.models.timing import _processor  # noqa: E402
 
 NAME = "smollm2"
@@ -81,7 +82,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, default=ROOT / "runs" / "engines", help="where peers' files are kept")
     parser.add_argument("--out", type=Path, default=RESULTS / "engines.json")
     given = parser.parse_args()
-    gguf, folder = fetch.find_file(NAME), fetch.find(NAME)
+    gguf, folder = fetch.find(NAME), converted()
     if gguf is None:
         raise SystemExit(f"the weights are not here: run python -m hsd fetch {NAME}")
     given.work.mkdir(parents=True, exist_ok=True)
@@ -175,7 +176,7 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
             missing.update(dict.fromkeys(names, why[:200]))
 
     if folder is None:
-        missing.update(dict.fromkeys(CONVERTED, f"its weights are not here: run python -m hsd fetch {NAME}"))
+        missing.update(dict.fromkeys(CONVERTED, "its weights are not here: run examples/reproduce/converted.py"))
     else:
         graph, part = given.work / "float32.onnx", given.work / "part.onnx"
         make(CONVERTED[1:], graph, given.peers_python, HERE / "graph.py", folder, part)

@@ -22,7 +22,8 @@ class Ours:
         portable = job["engine"] != "torch"
         if job["engine"] == "wasm, wasmtime":
             machine.usable = sums.usable = list  # no library
-        self.pair = hsd.load_pair("smollm2", engine="portable" if portable else "torch")
+        own = {"name": "smollm2"} if portable else {"target": job["folder"], "draft": browser.HEAD, "chat": True}
+        self.pair = hsd.load_pair(**own)
         use_threads(self.pair.target, job["threads"])
         self.precision = self.pair.target.dtype
         wasm = ["wasmtime"] if job["engine"] == "wasm, wasmtime" else []

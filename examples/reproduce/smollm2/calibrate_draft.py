@@ -27,6 +27,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from converted import converted
 from measuring import unseen
 from pages import table
 
@@ -35,7 +36,6 @@ from hsd.bench.prompts import prompt_set
 from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of, make_rounds
 from hsd.draft.stopping import DEEPEST, FURTHEST, Chain, Stopping
-from hsd.models.loading import fetch
 from hsd.models.threads import settle_threads, use_threads
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
@@ -71,8 +71,10 @@ def main() -> None:
     parser.add_argument("--new-tokens", type=int, default=64)
     parser.add_argument("--chains", type=Path, help="file of the drafts: written, or read where it is there")
     given = parser.parse_args()
-    target = fetch.find("smollm2")
-    pair = hsd.load_pair(target=target, draft=given.draft, quantize="16bit", chat=True)
+    target = converted()
+    if target is None:
+        raise SystemExit("the converted model is not here: run examples/reproduce/converted.py")
+    pair = hsd.load_pair(target=target, draft=given.draft, chat=True)
     settle_threads(pair)
     chains = read_chains(given.chains) if given.chains and given.chains.exists() else list(draw_chains(pair, given))
     if given.chains and not given.chains.exists():
@@ -195,7 +197,7 @@ class Cost:
 
 def engine_costs(pair: hsd.Pair) -> dict[str, Cost]:
     """By engine; the portable one on as many threads as suit it, and on one."""
-    portable = hsd.load_pair("smollm2", engine="portable")
+    portable = hsd.load_pair("smollm2")
     settle_threads(portable)
     steps = {"eager": step_of(pair), "portable": step_of(portable)}
     use_threads(portable.target, 1)

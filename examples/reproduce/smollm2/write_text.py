@@ -145,9 +145,14 @@ def product(bfloat16: bool) -> Callable[[Tensor], Product]:
 
     if bfloat16:
         return of
-    from hsd.models.packed import packed  # here, so that a GPU without this package's libraries can train
-
     return packed
+
+
+def packed(weight: Tensor) -> Product:
+    """Return the function x → x·weightᵀ by FBGEMM. weight (out, in) float32 is rounded to float16 once."""
+    held = torch.ops.quantized.linear_prepack_fp16.default(weight.detach(), None)
+    multiplied = torch.ops.quantized.linear_dynamic_fp16.default
+    return lambda x: multiplied(x, held)
 
 
 class Target:

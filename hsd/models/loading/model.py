@@ -18,14 +18,12 @@ from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
 from hsd.models.loading.devices import SHARDED
 from hsd.models.loading.hub import Source, cannot_load
-from hsd.models.packed import packs
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
 # wrong is told once, by the error that is raised.
 disable_progress_bar()
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
-BITSANDBYTES = ("4bit", "8bit")
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError, ImportError)
 
 
@@ -34,7 +32,7 @@ class Loading:
     """How to load a model: where to, and in which precision.
 
     device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for `device` alone.
-    quantize: "4bit", "8bit", "16bit" or None.
+    quantize: "4bit", "8bit" or None.
     """
 
     device: str
@@ -107,9 +105,9 @@ def _placement(how: Loading) -> dict[str, Any]:
         placed["distributed_config"] = DistributedConfig(tp_plan="auto")
     elif how.device_map is not None:
         placed["device_map"] = how.device_map
-    elif how.device.startswith("cuda") or how.quantize in BITSANDBYTES:
+    elif how.device.startswith("cuda") or how.quantize:
         placed["device_map"] = {"": how.device}
-    if how.quantize in BITSANDBYTES:
+    if how.quantize:
         placed["quantization_config"] = _quantisation(how.quantize, how.dtype)
     return placed
 
@@ -120,13 +118,9 @@ def _quantisation(kind: str, dtype: torch.dtype) -> BitsAndBytesConfig:
     return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
 
 
-def check_quantize(kind: str | None, device: str, dtype: torch.dtype, device_map: str | None = None) -> None:
+def check_quantize(kind: str | None, device_map: str | None = None) -> None:
     """Raise HsdError if models are to be quantised and the library for it is missing."""
     if kind and device_map == SHARDED:
         raise HsdError(f"quantize={kind!r} does not go with device map sharded: leave one of them out")
-    if kind == "16bit" and (device != "cpu" or dtype != torch.float32):
-        raise HsdError("quantize='16bit' packs float32 weights for a CPU: choose device cpu and dtype float32")
-    if kind == "16bit" and not packs():
-        raise HsdError("quantize='16bit' needs a torch with FBGEMM, which this one is without: leave it out")
-    if kind in BITSANDBYTES and find_spec("bitsandbytes") is None:
+    if kind and find_spec("bitsandbytes") is None:
         raise HsdError(f"quantize={kind!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave it out")

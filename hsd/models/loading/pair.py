@@ -6,7 +6,7 @@ import gc
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,12 +20,10 @@ from hsd.models.loading.devices import SHARDED, rooms, share
 from hsd.models.loading.memory import Need, refusal, sizes_of
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, names, unknown
 from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
-from hsd.models.packed import packs
 from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
-PORTABLE, TORCH = ENGINES = "portable", "torch"
 KEPT_PAIRS = 2
 
 
@@ -48,7 +46,6 @@ class Recipe:
     chat: bool | None = None
     note: str = ""
     smaller: tuple[str, ...] = ()
-    engine: str | None = None
 
     @property
     def drafting(self) -> list[tuple[str, str | None]]:
@@ -75,24 +72,22 @@ def load_pair(
     quantize: str | None = None,
     chat: bool | None = None,
     smaller: Sequence[str] = (),
-    engine: str | None = None,
 ) -> Pair:
     """Return a pair by name, or from two folders or Hub ids.
 
-    name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `python -m hsd fetch` has fetched it;
-    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`. device:
-    "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is available. dtype: "float32", "bfloat16" or
+    name: "tiny" is embedded (no network, a CPU is enough); "smollm2" is here once `python -m hsd fetch` has fetched it,
+    and has one form, in integers on a CPU, from the published file, with the same bits on every machine
+    (`hsd.models.small`); `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see
+    `hsd.models.loading.heads`. device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of these that is
+    available. dtype: "float32", "bfloat16" or
     "float16"; by default float32 on a CPU and for the embedded pair, else bfloat16. revision, draft_revision: a branch,
     tag or commit on the Hub; a fetched model has its own, the first digits of its file's sha256. device_map: "auto"
     spreads the target over all GPUs, which also happens when it does not fit on one of several; "sharded" shares each
-    of its layers among the processes of torchrun, which all draw the same. quantize: "4bit" or
-    "8bit" for the target's weights, with bitsandbytes; "16bit" packs float32 weights for a CPU (`hsd.models.packed`),
-    as torch does with a fetched model if dtype is not given. chat: put prompts into the tokenizer's chat template; by
-    default if there is one and the target ends its texts as it ends a turn. smaller: folders or Hub ids of models for a
-    stack under the draft model, smallest first; "tiny" has one. A model may be named as its own draft, which loads it
-    once: for decoding with the target alone and for its early exits. engine, of a fetched pair: "portable", in integers
-    on a CPU, from the published file, with the same bits on every machine (`hsd.models.small`), which is the default
-    there; or "torch", which early exits and captured steps need.
+    of its layers among the processes of torchrun, which all draw the same. quantize: "4bit" or "8bit" for the target's
+    weights, with bitsandbytes. chat: put prompts into the tokenizer's chat template; by default if there is one and the
+    target ends its texts as it ends a turn. smaller: folders or Hub ids of models for a stack under the draft model,
+    smallest first; "tiny" has one. A model may be named as its own draft, which loads it once: for decoding with the
+    target alone and for its early exits.
 
     Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
     cannot be found or fetched, memory is too small, or the vocabularies differ.
@@ -104,24 +99,16 @@ def load_pair(
     where, note = _device(device), ""
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
-    if engine not in (None, *ENGINES):
-        raise HsdError(f"unknown engine {engine!r}: choose {' or '.join(ENGINES)}, or leave it out")
-    if engine is None and name in FETCHED and where == "cpu" and not (dtype or quantize or device_map or smaller):
-        engine = PORTABLE if fetch.find_file(name) else None
-    if engine == PORTABLE:
-        if target or draft or smaller or device not in (None, "cpu") or dtype or quantize or device_map:
-            raise HsdError("the portable engine has one form: give the pair's name alone, with chat where it matters")
-        return _load(_portable(name or next(iter(FETCHED)), chat))
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
+        if name in FETCHED:
+            if smaller or device not in (None, "cpu") or dtype or quantize or device_map:
+                raise HsdError(f"{name} has one form, for CPUs: give its name alone, with chat where it matters")
+            return _load(_fetched(name, chat))
         target, draft, smaller, note = _named(name, smaller)
-    if name in FETCHED:
-        revision, draft_revision = fetch.MODELS[name].revision, None
-        if where == "cpu" and dtype is None and quantize is None and device_map != SHARDED and packs():
-            quantize = "16bit"
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if name in EMBEDDED or where == "cpu" else "bfloat16")]
@@ -133,49 +120,27 @@ def load_pair(
     return _load(replace(recipe, smaller=tuple(smaller)))
 
 
-def engine_for(engines: Iterable[str | None], systems: Iterable[str | None]) -> str | None:
-    """Return what `load_pair` takes as engine for runs of these engines, as far as they were named, and systems."""
-    if PORTABLE in {*engines}:
-        return PORTABLE
-    return TORCH if {"captured", "eager"} & {*engines} or "hispec" in {*systems} else None
-
-
 def _named(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:
     """Target, draft, further models and note of a pair. Raises HsdError, with the nearest names, when there is none."""
     if name in EMBEDDED:
         folder = ASSETS / name  # drafts with three layers; the one-layer model is the bottom of a stack
         further = [*(os.path.realpath(source) for source in smaller), str(folder / "draft")]
         return str(folder / "target"), str(folder / "middle"), further, EMBEDDED[name]
-    if name in FETCHED:
-        return _fetched(name, smaller)
     if name not in PAIRS:
         raise unknown(name)
     pair = PAIRS[name]
     return pair.target, pair.draft, smaller, pair.note
 
 
-def _fetched(name: str, smaller: Sequence[str]) -> tuple[str, str, Sequence[str], str]:
-    """Return the same as `_named` for a fetched model; it is its own draft where the project has no head for it."""
-    target, draft = fetch.find(name), ASSETS / name / "draft"
-    if target is None:
-        raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
-    fetch.check(name, target)
-    if draft.is_dir():
-        return str(target), str(draft), smaller, f"{FETCHED[name]}; its draft knows the most used tokens only"
-    return str(target), str(target), smaller, f"{FETCHED[name]}; no draft model: proposer ngram or system plain"
-
-
-def _portable(name: str, chat: bool | None) -> Recipe:
-    """Return the recipe of a fetched pair from its published file. Raises HsdError when it is not here."""
-    if name not in FETCHED:
-        raise HsdError(f"the portable engine reads {', '.join(FETCHED)}, not {name[:60]!r}: leave the engine out")
-    file = fetch.find_file(name)
+def _fetched(name: str, chat: bool | None) -> Recipe:
+    """Return the recipe of a fetched pair. Raises HsdError when it is not here."""
+    file = fetch.find(name)
     if file is None:
-        raise HsdError(f"{name}'s file is not on this machine: run python -m hsd fetch {name} --engine {PORTABLE}")
+        raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
     fetch.check(name, file)
     note = f"{FETCHED[name]}; its draft knows the most used tokens only"
     revision, draft = fetch.MODELS[name].revision, str(ASSETS / name / "draft")
-    return Recipe(name, str(file), draft, "cpu", torch.float32, revision, chat=chat, note=note, engine=PORTABLE)
+    return Recipe(name, str(file), draft, "cpu", torch.float32, revision, chat=chat, note=note)
 
 
 def _check_stack(models: Sequence[str]) -> None:
@@ -198,13 +163,12 @@ def _load(recipe: Recipe) -> Pair:
 
 def _load_new(recipe: Recipe) -> Pair:
     """Load a pair; what costs little is checked first, so that a bad pair is refused before weights are read."""
-    if recipe.engine == PORTABLE:
+    if recipe.name in FETCHED:
         from hsd.models.loading.portable import small_pair
 
         called = {"name": recipe.name, "note": recipe.note, "revision": recipe.revision or ""}
         called |= {"target": fetch.MODELS[recipe.name].title, "draft": _labels(recipe)[-1]}
         return small_pair(Path(recipe.target), Path(recipe.draft), recipe.chat, called)
-    from hsd.models.loading.exit_heads import load_exit_heads
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
     from hsd.models.loading.model import Loading, check_quantize, load_config, load_model
@@ -217,7 +181,7 @@ def _load_new(recipe: Recipe) -> Pair:
         tuned_on_chats,
     )
 
-    check_quantize(recipe.quantize, recipe.device, recipe.dtype, recipe.device_map)
+    check_quantize(recipe.quantize, recipe.device_map)
     sources = [recipe.target, *(source for source, _ in recipe.drafting)]
     _make_room(recipe, _need(recipe, *map(SIZES.get, sources)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
@@ -237,7 +201,6 @@ def _load_new(recipe: Recipe) -> Pair:
     how = Loading(here, recipe.dtype, device_map, recipe.quantize)
     label = _label(recipe, "target", recipe.target)
     target = load_model(big, how, label)  # after the others, so that it takes the room that is left
-    target.exit_heads = load_exit_heads(ASSETS / recipe.name if recipe.name in FETCHED else big.folder, target)
     if head is not None:
         drafts.append(load_head(head, target, _labels(recipe)[-1]))
     tuned = tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat

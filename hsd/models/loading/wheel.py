@@ -92,16 +92,14 @@ def sha256_of(source: IO[bytes], target: IO[bytes] | None = None) -> str:
 
 
 @contextmanager
-def running(
-    command: list[str], work: Path, stdout: int | None = None, **variables: str
-) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
+def running(command: list[str], work: Path, **variables: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
     """A process in the folder `work`, and the file of its messages. It does not outlive the block.
 
-    stdout: where its output goes, to the messages by default. variables: of its environment, beside those of ours.
+    variables: of its environment, beside those of ours.
     """
     path = work / "messages"
     with path.open("wb") as messages:
-        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stdout or messages, "stderr": messages}
+        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": messages, "stderr": messages}
         process = subprocess.Popen(command, cwd=work, env={**os.environ, **variables}, **channels)
     with process:
         try:

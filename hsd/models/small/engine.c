@@ -25,6 +25,10 @@ typedef struct Engine Engine;
 typedef struct { int four, out, in; Byte *data; } Matrix; /* four: whether weights have 4 bits, else 8 */
 typedef struct { const Matrix *m; float *to; } Product; /* of the rows in `activations`: (n, m->out) numbers */
 typedef struct { const float *before, *after; const Matrix *q, *k, *v, *mix, *gate, *up, *down; } Layer;
+typedef struct { /* from a state to logits, by the rows `out`; an exit of its own adds a part of the normed state by `back` */
+  const Matrix *out, *into, *back;
+  const float *norm;
+} Exit;
 typedef struct {
   Engine *engine;
   int hidden, inner, heads, groups, width, layers, taps, tap[MAX_TAPS];
@@ -43,7 +47,7 @@ typedef struct Page { struct Page *next; } Page; /* then the numbers of 64 colum
 typedef struct Text { /* one text being read. planes: keys and values of each layer, then `states` of hidden size */
   struct Text *next;
   const Model *model;
-  int states, length;
+  int states, length, tap[MAX_TAPS]; /* after how many layers each state is kept */
   Byte *pages[MAX_COLUMNS / PAGE];
 } Text;
 typedef struct { float scores[TOGETHER_HEADS][MAX_COLUMNS + 16]; int seen[MAX_COLUMNS + 1]; } Scratch; /* of a thread */
@@ -171,6 +175,7 @@ static Text *opened(const Model *m, int states) {
   if (t) e->closed = t->next;
   else if (!(t = take(e, sizeof *t))) return 0;
   t->model = m, t->states = states, t->length = 0;
+  __builtin_memcpy(t->tap, m->tap, sizeof t->tap);
   EACH(i, MAX_COLUMNS / PAGE) t->pages[i] = 0;
   return t;
 }
@@ -533,6 +538,8 @@ static void attention(Text *t, int layer, int n, int tree) {
   integers(e, e->y, queries, n, queries);
 }
 
+INLINE W swish(W x) { return x / (1 + exponential(-x)); }
+
 static void add(float *x, const float *y, int size) {
   for (int i = 0; i < size; i += 4) *(V *)(x + i) = load(x + i) + load(y + i);
 }
@@ -545,25 +552,31 @@ static void finish(const Layer *l, const Model *m, float *x, int n) {
   EACH(r, n) normed(x + r * m->hidden, l->after, m->eps, m->hidden, e->y + r * m->hidden);
   integers(e, e->y, m->hidden, n, m->hidden);
   MULTIPLY(e, n, {l->gate, e->q}, {l->up, e->up});
-  for (int i = 0; i < n * m->inner; i += LANES) {
-    W gate = wide(e->q + i);
-    *(W *)(e->q + i) = gate / (1 + exponential(-gate)) * wide(e->up + i);
-  }
+  for (int i = 0; i < n * m->inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i)) * wide(e->up + i);
   integers(e, e->q, m->inner, n, m->inner);
   MULTIPLY(e, n, {l->down, e->y});
   add(x, e->y, n * m->hidden);
 }
 
-static int answer(const Matrix *out, const float *x, const float *norm, const Model *m, int n, int keep) {
+static int answer(Exit by, const Model *m, int n, int keep) { /* logits of the last `keep` rows of e->x */
   Engine *e = m->engine;
+  int hidden = m->hidden, size = by.out->out, inner = by.into ? by.into->out : 0;
   if (!keep) return 1;
-  if (e->results_room < keep * out->out) {
-    if (!(e->results = take(e, (Size)4 * ROWS * out->out))) return e->results_room = 0;
-    e->results_room = ROWS * out->out;
+  if (e->results_room < keep * size) {
+    if (!(e->results = take(e, (Size)4 * ROWS * size))) return e->results_room = 0;
+    e->results_room = ROWS * size;
   }
-  EACH(r, keep) normed(x + (n - keep + r) * m->hidden, norm, m->eps, m->hidden, e->y + r * m->hidden);
-  integers(e, e->y, m->hidden, keep, m->hidden);
-  MULTIPLY(e, keep, {out, e->results});
+  EACH(r, keep) normed(e->x + (n - keep + r) * hidden, by.norm, m->eps, hidden, e->y + r * hidden);
+  integers(e, e->y, hidden, keep, hidden);
+  if (inner) {
+    MULTIPLY(e, keep, {by.into, e->q});
+    for (int i = 0; i < keep * inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i));
+    integers(e, e->q, inner, keep, inner);
+    MULTIPLY(e, keep, {by.back, e->up});
+    add(e->y, e->up, keep * hidden);
+    integers(e, e->y, hidden, keep, hidden);
+  }
+  MULTIPLY(e, keep, {by.out, e->results});
   return 1;
 }
 
@@ -656,7 +669,14 @@ EXPORT(layer) void layer(Model *m, int i, const float *before, const float *afte
   m->layer[i] = (Layer){before, after, q, k, v, mix, gate, up, down};
 }
 
-EXPORT(tap) void tap(Model *m, int after) { m->tap[m->taps++] = after; } /* keep states after so many layers */
+EXPORT(tap) void tap(Model *m, int after) { m->tap[m->taps++] = after; } /* keep states after so many layers, */
+EXPORT(mark) void mark(Text *t, int after) { t->tap[t->states++] = after; } /* and of a text in which nothing is read */
+
+EXPORT(leave) Exit *leave(const Model *m, const Matrix *out, const Matrix *into, const Matrix *back, const float *norm) {
+  Exit *by = take(m->engine, sizeof *by);
+  if (by) *by = (Exit){out, into, back, norm};
+  return by;
+}
 
 EXPORT(head) Head *head(const Model *m, int inner, int heads, int groups, int width, double base, float eps,
                         int fed_normed, const Matrix *join, const Matrix *straight, const Matrix *out, const float *norm,
@@ -674,23 +694,33 @@ EXPORT(head) Head *head(const Model *m, int inner, int heads, int groups, int wi
 EXPORT(text) Text *text(const Model *m) { return opened(m, m->taps); }
 EXPORT(follow) Text *follow(const Head *h) { return opened(&h->shape, 1); }
 
-/* Read n tokens; logits after the last `keep` of them. tree: each sees what `visible` says, else all before it. */
-EXPORT(forward) int forward(Text *t, int n, int keep, int tree) {
+/* Read n tokens from column `begin` on by the layers from `first` to before `end`, those after `first` from the state that
+   the text keeps there; logits after the last `keep`, by an exit, 0: the model's. tree: each sees what `visible` says. */
+EXPORT(climb) int climb(Text *t, const Exit *by, int begin, int first, int end, int n, int keep, int tree) {
   const Model *m = t->model;
   Engine *e = m->engine;
-  if (!reserve(t, t->length + n)) return 0;
+  int hidden = m->hidden, size = 4 * hidden;
+  if (!reserve(t, begin + n)) return 0;
+  t->length = begin;
   place_rows(m, n);
-  EACH(r, n) embedded(m->table, e->input.tokens[r], e->x + r * m->hidden);
-  EACH(i, m->layers) {
-    EACH(k, m->taps) if (m->tap[k] == i)
-      EACH(r, n) __builtin_memcpy(state(t, k, t->length + r), e->x + r * m->hidden, 4 * m->hidden);
-    EACH(r, n) normed(e->x + r * m->hidden, m->layer[i].before, m->eps, m->hidden, e->y + r * m->hidden);
-    integers(e, e->y, m->hidden, n, m->hidden);
+  if (!first) EACH(r, n) embedded(m->table, e->input.tokens[r], e->x + r * hidden);
+  EACH(k, t->states) if (first && t->tap[k] == first)
+    EACH(r, n) __builtin_memcpy(e->x + r * hidden, state(t, k, begin + r), size);
+  for (int i = first;; i++) {
+    EACH(k, t->states) if (t->tap[k] == i)
+      EACH(r, n) __builtin_memcpy(state(t, k, begin + r), e->x + r * hidden, size);
+    if (i == end) break;
+    EACH(r, n) normed(e->x + r * hidden, m->layer[i].before, m->eps, hidden, e->y + r * hidden);
+    integers(e, e->y, hidden, n, hidden);
     attention(t, i, n, tree);
     finish(&m->layer[i], m, e->x, n);
   }
   t->length += n;
-  return answer(m->table, e->x, m->norm, m, n, keep);
+  return answer(by ? *by : (Exit){m->table, 0, 0, m->norm}, m, n, keep);
+}
+
+EXPORT(forward) int forward(Text *t, int n, int keep, int tree) { /* the same by all layers, after what is read */
+  return climb(t, 0, t->length, 0, t->model->layers, n, keep, tree);
 }
 
 /* The head reads n tokens, none of which rests on another: on what `target` knew at the columns `before`, or, where
@@ -733,5 +763,5 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
   finish(&m->layer[0], m, e->x, n);
   EACH(r, n) __builtin_memcpy(state(t, 0, t->length + r), e->x + r * hidden, 4 * hidden);
   t->length += n;
-  return answer(h->out, e->x, m->norm, m, n, keep);
+  return answer((Exit){h->out, 0, 0, m->norm}, m, n, keep);
 }

@@ -10,8 +10,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
-from hsd.models.head import LAYER, before_of
-from hsd.models.packed import spread
+from hsd.models.head import LAYER, before_of, spread
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import Shape, SmallModel, SmallSession, Text
 

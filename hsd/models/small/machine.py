@@ -32,6 +32,7 @@ MEMORY = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)  # gives so many byt
 SIGNATURES = {
     "engine": "m", "take": "en", "matrix": "eiii", "pack": "piiipi", "model": "eiiiiiidfpp", "layer": "pippppppppp",
     "tap": "pi", "head": "piiiidfippppppp", "text": "p", "follow": "p", "cut": "pi", "move": "pii", "shut": "p",
+    "mark": "pi", "leave": "ppppp", "climb": "ppiiiiii",
     "state": "pii", "forward": "piii", "guess": "pppiii", "soften": "pifpp", "surplus": "ppiddp", "pick": "pidp",
     "tokens": "e", "positions": "e", "before": "e", "visible": "e", "logits": "e",
     "help": "ep", "stack": "e", "share": "ei", "dismiss": "e",
@@ -41,8 +42,8 @@ LETTERS = {
     "i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double,
     "m": MEMORY,
 }  # fmt: skip
-NOTHING = frozenset(["pack", "layer", "tap", "cut", "move", "shut", "soften", "surplus", "help", "share", "dismiss"])
-NUMBERS = {"forward", "guess", "pick"}  # return an int, those above nothing, all others a place
+NOTHING = {"pack", "layer", "tap", "mark", "cut", "move", "shut", "soften", "surplus", "help", "share", "dismiss"}
+NUMBERS = {"forward", "climb", "guess", "pick"}  # return an int, those above nothing, all others a place
 
 V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni")

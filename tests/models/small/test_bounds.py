@@ -14,9 +14,9 @@ from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, numbers, save_sm
 import hsd
 from hsd import HsdError
 from hsd.models.base import IdCodec, Pair, View
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.build import SOURCE
 from hsd.models.small.engine import BLOCKS, INPUTS, LONGEST, ROWS, WIDEST, Engine
-from hsd.models.small.files import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
 from hsd.models.small.model import DEEPEST, MOST_TAPS, SmallModel

@@ -14,8 +14,7 @@ from safetensors.torch import save_file
 from small_gguf import HEAD, VOCAB, head_weights, write_gguf
 
 from hsd import HsdError
-from hsd.models.loading.portable import small_pair
-from hsd.models.small.files import load_small
+from hsd.models.loading.portable import load_small, small_pair
 from hsd.models.small.gguf import read_gguf
 
 pytest.importorskip("wasmtime")

@@ -32,7 +32,7 @@ from hsd import HsdError
 from hsd.models.causal import CausalModel
 from hsd.models.loading.heads import load_head
 from hsd.models.loading.hub import Source
-from hsd.models.small.files import load_small, load_small_head
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
 from hsd.models.small.machine import HELPER

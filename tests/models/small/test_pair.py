@@ -1,4 +1,4 @@
-"""The fetched pair by the portable engine: every rule decodes with it, and its tokenizer is the converted one's."""
+"""The fetched pair by the portable engine: every rule decodes with it, and its tokenizer is that of `transformers`."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from hsd.models.loading import fetch
 from hsd.models.loading.hub import Source
 from hsd.models.loading.portable import small_pair
 from hsd.models.loading.text import load_tokenizer
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.text import FileTokenizer
 from hsd.models.threads import settle_threads
 from hsd.paths import ASSETS
 from hsd.rules import RULES
 
-FILE, FOLDER = fetch.find_file("smollm2"), fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
 pytest.importorskip("wasmtime")
-real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
-needs_converted = pytest.mark.skipif(FOLDER is None, reason="run python -m hsd fetch smollm2")
+real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
+FOLDER = FILE.with_suffix("") if FILE else Path("none")
+needs_converted = pytest.mark.skipif(not FOLDER.is_dir(), reason="run examples/reproduce/converted.py")
 PROMPT = "What is the capital of France?"
 HOW = {"temperature": 0, "max_new_tokens": 8, "trace": False}
 
@@ -32,8 +33,8 @@ HOW = {"temperature": 0, "max_new_tokens": 8, "trace": False}
 @pytest.fixture(scope="module")
 def pair() -> Pair:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find_file", lambda name: FILE)
-        return load_pair("smollm2", engine="portable")
+        patch.setattr(fetch, "find", lambda name: FILE)
+        return load_pair("smollm2")
 
 
 @real
@@ -71,7 +72,7 @@ def test_a_seed_gives_the_same_run_and_the_trace_says_the_engine(pair: Pair):
 
 @real
 def test_the_command_line_decodes_with_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setattr(fetch, "find_file", lambda name: FILE)
+    monkeypatch.setattr(fetch, "find", lambda name: FILE)
     assert main(["run", PROMPT, "--engine", "portable", "--temperature", "0", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["text"], told["pair"], told["gamma"]) == ("The capital of France is Paris.", "smollm2", 2)
@@ -111,12 +112,9 @@ def test_a_text_by_its_own_end_and_the_chat_template_can_be_left_out(pair: Pair)
 
 
 def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
-    with pytest.raises(HsdError, match="reads smollm2"):
-        load_pair("tiny", engine="portable")
-    with pytest.raises(HsdError, match="one form"):
-        load_pair("smollm2", engine="portable", dtype="bfloat16")
-    with pytest.raises(HsdError, match="choose portable"):
-        load_pair("smollm2", engine="quick")
+    for more in ({"dtype": "bfloat16"}, {"quantize": "8bit"}, {"device_map": "auto"}, {"smaller": ["a"]}):
+        with pytest.raises(HsdError, match="smollm2 has one form, for CPUs"):
+            load_pair("smollm2", **more)  # type: ignore[arg-type]
     with pytest.raises(HsdError, match="loaded with it"):
         hsd.run(byte_pair, "abc", engine="portable", max_new_tokens=1)
     with pytest.raises(HsdError, match="without further calls or coupled picks"):

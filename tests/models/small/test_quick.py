@@ -12,8 +12,8 @@ import hsd
 from hsd import Pair
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.quick import QuickRounds
-from hsd.models.small.files import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import usable
 from hsd.models.timing import timed

@@ -12,17 +12,18 @@ from torch import Tensor
 
 import hsd
 from hsd.models.loading import fetch, load_pair
-from hsd.models.small.files import load_small, load_small_head
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
 from hsd.models.small.model import SmallModel
 from hsd.paths import ASSETS
 
-FILE, FOLDER = fetch.find_file("smollm2"), fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
 HEAD = ASSETS / "smollm2" / "draft"
 pytest.importorskip("wasmtime")
-pytestmark = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2 --engine portable")
-needs_converted = pytest.mark.skipif(FOLDER is None, reason="run python -m hsd fetch smollm2")
+pytestmark = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
+FOLDER = FILE.with_suffix("") if FILE else Path("none")
+needs_converted = pytest.mark.skipif(not FOLDER.is_dir(), reason="run examples/reproduce/converted.py")
 IDS = torch.randint(0, 49_152, (200,), generator=torch.Generator().manual_seed(7))
 CHAT = [  # "What is the capital of France?" in the chat template
     1, 9690, 198, 2683, 359, 253, 5356, 5646, 11173, 3365, 3511, 308, 34519, 28, 7018, 411, 407, 19712, 8182, 2, 198,
@@ -81,11 +82,8 @@ def test_rows_have_the_same_bits_alone_in_drafts_and_in_a_tree(model: SmallModel
 
 
 @needs_converted
-def test_it_is_the_model_and_the_head_that_torch_reads(
-    model: SmallModel, head: SmallHead, monkeypatch: pytest.MonkeyPatch
-):
-    monkeypatch.setattr(fetch, "find", lambda name: FOLDER)
-    pair = load_pair("smollm2", engine="torch")
+def test_it_is_the_model_and_the_head_that_torch_reads(model: SmallModel, head: SmallHead):
+    pair = load_pair(target=FOLDER, draft=HEAD, device="cpu")
     text = (Path(__file__).parents[3] / "README.md").read_text(encoding="utf-8")[:2000]
     ids = torch.tensor(pair.codec.tokenizer(text)["input_ids"][:200])  # type: ignore[attr-defined]
     targets, heads = [model.start(), pair.target.start()], [head.start(), pair.draft.start()]
@@ -100,9 +98,8 @@ def test_it_is_the_model_and_the_head_that_torch_reads(
     assert divergence(guessed[1], guessed[0]).mean() < 1e-2
 
 
-def test_on_a_cpu_the_fetched_pair_runs_on_this_engine(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fetch, "find_file", lambda name: FILE)
-    for named in ({}, {"device": "cpu"}, {"engine": "portable"}):
-        assert load_pair("smollm2", **named).target.portable  # type: ignore[arg-type, attr-defined]
+def test_the_fetched_pair_runs_on_this_engine(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    assert load_pair("smollm2").target.portable  # type: ignore[attr-defined]
     trace = hsd.run(load_pair("smollm2", device="cpu"), "The capital of France is", max_new_tokens=2)
     assert (trace.setup.options.engine, trace.setup.models[-1].dtype) == ("portable", "int16, 4bit weights")

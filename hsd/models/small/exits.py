@@ -1,0 +1,104 @@
+"""Early exits by the portable engine, and texts that several exits read. See `hsd.models.exits`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.models.base import View, Work
+from hsd.models.head import spread
+from hsd.models.small.engine import ROWS
+from hsd.models.small.model import MOST_TAPS, SmallModel, Text
+
+
+@dataclass(frozen=True)
+class SmallExit:
+    """An exit's own head. place: in the engine. drafted: the target's ids that it can draft, in order."""
+
+    place: int
+    drafted: Tensor
+    parameters: int
+
+
+class SmallLayers:
+    """The layers of a `SmallModel`, and its exits by the layers before them; see `hsd.models.exits.Layers`."""
+
+    def __init__(self, model: SmallModel, exits: dict[int, SmallExit]) -> None:
+        shape = model.shape
+        hidden, kept = shape.hidden, shape.groups * shape.width
+        self._layer = 2 * hidden * (hidden + kept) + 3 * hidden * shape.inner
+        self._model, self.exits, self.layers, self.trained = model, exits, shape.layers, tuple(sorted(exits))
+        self.head_cost = shape.vocab * hidden / self._layer
+
+    def numbers(self, first: int) -> int:
+        return (self.layers - first) * (self._layer + 2 * self._model.shape.hidden)
+
+    def head(self, depth: int) -> tuple[int, int | None]:
+        own = self.exits.get(depth)
+        return (own.parameters, len(own.drafted)) if own else (0, None)
+
+    def check(self, exits: Any) -> None:
+        """The engine computes the same in parts."""
+
+    def text(self, depths: Sequence[int]) -> SmallText:
+        return SmallText(self._model, depths, [self.exits.get(depth) for depth in depths])
+
+
+class SmallText(Text):
+    """A text of the engine, read at each level up to a length of its own. See `hsd.models.exits.SharedText`."""
+
+    def __init__(self, model: SmallModel, depths: Sequence[int], exits: Sequence[SmallExit | None]) -> None:
+        super().__init__(model.engine, model.engine.made("text", model.place), model.vocab_size)
+        self._groups, self._exits = list(pairwise([0, *depths])), exits
+        self._lengths, self._tokens, self._group = [0] * len(depths), list[int](), 0
+        more = sorted({*depths[:-1]} - {*model.tapped})
+        if len(model.tapped) + len(more) > MOST_TAPS:
+            raise HsdError(f"{model.name} keeps states after {MOST_TAPS} layers: choose fewer exits")
+        for depth in more:
+            self.engine.call("mark", self.place, depth)
+
+    def reached(self, level: int) -> int:
+        return self._lengths[level]
+
+    def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
+        ids, begin, work = tokens.tolist(), self._lengths[level], Work()
+        known, end = self._tokens[begin : begin + len(ids)], begin + len(ids)
+        assert known == ids[: len(known)], "the exits below have read other tokens: crop them first"
+        self._tokens += ids[len(known) :]
+        logits = torch.empty(0, self.vocab)
+        for group, (first, last) in enumerate(self._groups[: level + 1]):
+            self.length, self._group = self._lengths[group], group
+            if unread := self._tokens[self.length : end]:
+                logits = self._logits(unread, keep if group == level else 0)
+                self._lengths[group] = end
+                work += Work(last - first, (last - first) * len(unread))
+        return work, logits
+
+    def _logits(self, tokens: list[int], keep: int) -> Tensor:
+        own = self._exits[self._group]
+        self.width = len(own.drafted) if own else self.vocab
+        rows = torch.empty(keep, self.width)
+        self.fill(rows.data_ptr(), tokens, keep)
+        return spread(rows, own.drafted, self.vocab) if own else rows
+
+    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
+        (first, last), own = self._groups[self._group], self._exits[self._group]
+        for begin in range(0, len(tokens), ROWS):
+            with self.engine.lock:
+                places = self.place, own.place if own else 0, self.length, first, last
+                yield self._pass("climb", places, tokens, slice(begin, begin + ROWS), keep, view)
+
+    def forget(self, level: int, length: int) -> None:
+        self._lengths[level:] = [min(length, reached) for reached in self._lengths[level:]]
+        if level == 0:
+            del self._tokens[length:]
+
+    def close(self) -> None:
+        self.forget(0, 0)
+        super().close()
