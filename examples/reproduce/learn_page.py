@@ -1,7 +1,7 @@
 """Write the lessons, for the Learn tab and as the page "Learn": python examples/reproduce/learn_page.py
 
 assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions
-written out, then common mistakes, the questions, their words, and notes for a speaker. The texts are
+written out, then common mistakes, the questions and their words. The texts are
 assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from assets/results.
 """
 
@@ -55,12 +55,10 @@ def page() -> str:
     blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
     blocks += ["## Questions", *map(entry, learn.entries("questions"))]
     blocks += ["## Words", "\n".join(map(word, used(" ".join(blocks))))]
-    blocks += [
-        "## Notes for a speaker",
-        "`?lesson=5&present=1` shows a lesson in large type; the arrow keys turn over.",
-    ]
-    for note in learn.source()["notes"]:
-        blocks += [f"### {note['title']}", "\n".join(f"- {line}" for line in note["lines"])]
+    blocks.append(
+        "Notes for a talk of 20 or 45 minutes stand at the end of the Learn tab, and "
+        "[ten addresses](use.md#a-lecturers-ten-minutes) to show."
+    )
     return "\n\n".join(blocks) + "\n"
 
 
