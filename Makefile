@@ -21,12 +21,16 @@ EXACT := tests/rules tests/audit tests/conform
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 
-.PHONY: demo test busy browser quick slow lint web python types engine sanitize vendor format chromium vllm advisories clean
+.PHONY: demo test tests busy browser quick slow lint web python types engine sanitize vendor format chromium vllm advisories clean
 
 demo: $(VENV)/.app
 	$(BIN)/python app.py
 
-test: $(VENV)/.dev lint chromium
+# The types are checked beside the tests: neither keeps two cores busy all the time.
+test: $(VENV)/.dev node_modules/.done chromium
+	@$(MAKE) --no-print-directory -j3 -o $(VENV)/.app -o $(VENV)/.dev -o node_modules/.done tests python web
+
+tests:
 	$(BIN)/python -m pytest -m "not slow and (core or not browser)" $(PARALLEL)
 
 busy:

@@ -151,8 +151,9 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
 
 
 @pytest.mark.long
-def test_importing_the_package_does_not_import_the_page():
-    code = "import sys, hsd; print(sorted({'gradio', 'plotly', 'transformers'} & set(sys.modules)))"
+def test_importing_the_package_imports_neither_the_page_nor_what_asks_the_hub():
+    heavy = {"gradio", "plotly", "transformers", "huggingface_hub"}
+    code = f"import sys, hsd, hsd.models.loading.registry; print(sorted({heavy} & set(sys.modules)))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
     assert result.stdout.strip() == "[]"
 

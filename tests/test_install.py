@@ -56,9 +56,19 @@ def modules(*roots: str) -> list[str]:
     ]
 
 
-def bare(*commands: list[str]) -> list[Any]:
-    """Status, output and errors of commands, one after another, where torch and numpy alone are installed."""
-    given = json.dumps([modules("torch", "numpy"), commands])
+CONFORM = str(ROOT / "examples" / "conform" / "tokenwise.py")
+JUDGES = [
+    ["audit", "--gamma", "2", "--json"],
+    ["conform", CONFORM, "--gamma", "2", "--quick", "--json"],
+    ["conform", "--keying", "--gamma", "2", "--tokens", "3", "--json"],
+]
+DECODES = [["app"], ["run", "Hello"], ["bench"], ["plan"], ["fetch"], ["schema"], ["space", "check"]]
+
+
+@pytest.fixture(scope="module")
+def bare() -> list[Any]:
+    """Status, output and errors of these commands, one after another, where torch and numpy alone are installed."""
+    given = json.dumps([modules("torch", "numpy"), JUDGES + DECODES])
     done = subprocess.run([sys.executable, "-W", "error", "-c", BARE, given], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
@@ -66,22 +76,16 @@ def bare(*commands: list[str]) -> list[Any]:
 
 
 @pytest.mark.long
-def test_rules_and_verifiers_are_judged_with_torch_alone():
-    file = str(ROOT / "examples" / "conform" / "tokenwise.py")
-    audit, conform, keying = bare(
-        ["audit", "--gamma", "2", "--json"],
-        ["conform", file, "--gamma", "2", "--quick", "--json"],
-        ["conform", "--keying", "--gamma", "2", "--tokens", "3", "--json"],
-    )
+def test_rules_and_verifiers_are_judged_with_torch_alone(bare: list[Any]):
+    audit, conform, keying = bare[: len(JUDGES)]
     assert [(status, err) for status, _, err in (audit, conform, keying)] == [(0, "")] * 3
     assert json.loads(audit[1])["rules"]["hsd"]["lossless"] is True
     assert json.loads(conform[1])["rule"] == "tokenwise"
 
 
 @pytest.mark.long
-def test_what_decodes_says_in_one_line_what_to_install():
-    commands = [["app"], ["run", "Hello"], ["bench"], ["plan"], ["fetch"], ["schema"], ["space", "check"]]
-    for words, (status, out, err) in zip(commands, bare(*commands), strict=True):
+def test_what_decodes_says_in_one_line_what_to_install(bare: list[Any]):
+    for words, (status, out, err) in zip(DECODES, bare[len(JUDGES) :], strict=True):
         extra = "app" if words[0] in ("app", "space") else "bench"
         assert (status, out) == (2, "")
         told = rf"run pip install '\.\[{extra}\]' in a copy of this repository"

@@ -1,20 +1,16 @@
-"""Programs can use the app too: named endpoints with the same checks, and the app alone in a folder."""
+"""Programs can use the app too: named endpoints with the same checks."""
 
 from __future__ import annotations
 
 import json
-import shutil
-import sys
-from pathlib import Path
 
 import httpx
 import pytest
 import torch
-from running_app import Server, free_port
 
 from hsd import RULES, Trace, facts, space
 from hsd.app.presets import of_systems
-from hsd.paths import ASSETS, ROOT
+from hsd.paths import ROOT
 from hsd.trace import step_in_words
 
 gradio_client = pytest.importorskip("gradio_client")
@@ -167,23 +163,6 @@ def test_an_answer_without_its_trace_is_short(client):
 def test_a_bad_audit_is_answered_with_one_line(client):
     with pytest.raises(Exception, match="vocab"):
         client.predict(vocab=0, gamma=2, seed=1, api_name="/audit")
-
-
-@pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
-def test_the_app_starts_in_a_folder_with_nothing_but_what_a_space_gets(tmp_path: Path, monkeypatch):
-    for name in space.space_files():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, tmp_path / name)
-    port = free_port()
-    monkeypatch.setenv("GRADIO_SERVER_PORT", str(port))
-    server = Server([sys.executable, "app.py"], port, tmp_path)
-    try:
-        client = gradio_client.Client(server.url, verbose=False)
-        assert client.predict("Once upon a time", api_name="/run")["trace"]["trace_version"] == 2
-        assert client.predict(api_name="/presets")
-        assert "Traceback" not in server.output
-    finally:
-        server.stop()
 
 
 def sent(app, path: str, **more) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import sys
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from hsd.app.trust import Trust, started
 from hsd.bench import server as outside
 from hsd.errors import HsdError
 from hsd.models.loading import addresses
+from hsd.paths import ASSETS, ROOT
 
 JSON = {"Content-Type": "application/json"}
 PAIR = json.dumps({"name": "tiny"})
@@ -294,17 +296,28 @@ def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: F
         list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]}), 60))
 
 
-# ---- an app that listens to all
+# ---- an app that listens to all, in a folder with nothing but what a Space gets
 
 
 @pytest.fixture(scope="module")
-def open_app(nothing_fetched: None) -> Iterator[Server]:
-    port = free_port()
-    options = ["--host", "0.0.0.0", "--port", str(port), "--servers", "--no-download"]
-    server = Server([sys.executable, "-m", "hsd", "app", *options], port)
+def open_app(nothing_fetched: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    if not (ASSETS / "tiny" / "target").is_dir():
+        pytest.skip("the embedded pair is not there")
+    folder, port = tmp_path_factory.mktemp("space"), free_port()
+    for name in space.space_files():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / name, folder / name)
+    listens = {"GRADIO_SERVER_NAME": "0.0.0.0", "GRADIO_SERVER_PORT": str(port)}
+    server = Server([sys.executable, "app.py", "--servers"], port, folder, **listens)
     yield server
     server.stop()
     assert "Traceback" not in server.output, server.output
+
+
+def test_an_app_in_such_a_folder_runs_and_has_its_presets(open_app: Server):
+    client = pytest.importorskip("gradio_client").Client(open_app.url, verbose=False)
+    assert client.predict("Once upon a time", api_name="/run")["trace"]["trace_version"] == 2
+    assert client.predict(api_name="/presets")
 
 
 def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(open_app: Server, fake: Fake, reached):

@@ -232,9 +232,6 @@ def test_the_module_can_be_run_and_keeps_its_output_clean():
     good = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
     assert good.returncode == 0
     assert json.loads(good.stdout)["rules"]["tokenwise"]["lossless"] is True
-    bad = subprocess.run([*words, "--seed", "x"], capture_output=True, text=True, cwd=ROOT, check=False)
-    assert (bad.returncode, bad.stdout) == (2, "")
-    assert bad.stderr.count("\n") == 1
 
 
 # Bad input

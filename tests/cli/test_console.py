@@ -139,26 +139,36 @@ def test_a_prompt_that_is_no_unicode_is_refused_in_one_line(monkeypatch: pytest.
         assert err == "hsd: the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does\n"
 
 
-@pytest.mark.parametrize("words", [["schema"], ["--help"]])
-def test_a_pipe_that_nobody_reads_is_no_traceback(words: list[str]):
+OUTPUTS = """
+import json, os, runpy, sys, tempfile
+import hsd.cli.schema  # once for all
+
+found = []
+for words, output in json.loads(sys.argv[1]):
     read, write = os.pipe()
     os.close(read)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    command = [sys.executable, "-m", "hsd", *words]
-    found = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, env=environment, cwd=ROOT, check=False)
+    errors = tempfile.TemporaryFile()
+    child = os.fork()
+    if not child:
+        os.dup2(write if output == "pipe" else os.open(output, os.O_WRONLY), 1)
+        os.dup2(errors.fileno(), 2)
+        sys.argv = ["hsd", *words]
+        runpy.run_module("hsd", run_name="__main__")  # and its end is that of the process
     os.close(write)
-    assert found.stderr == b""
-    assert found.returncode == (0 if words == ["--help"] else 141)  # argparse does not mind
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    errors.seek(0)
+    found.append([status, errors.read().decode()])
+print(json.dumps(found))
+"""
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
-def test_a_full_disk_is_one_line():
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    with Path("/dev/full").open("wb") as full:
-        command = [sys.executable, "-m", "hsd", "schema"]
-        found = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, env=environment, check=False)
-    assert found.returncode == 2
-    assert found.stderr == b"hsd: cannot read or write its output: No space left on device\n"
+def test_a_pipe_that_nobody_reads_and_a_full_disk_are_no_traceback():
+    done = ran({}, "-c", OUTPUTS, json.dumps([(["schema"], "pipe"), (["--help"], "pipe"), (["schema"], "/dev/full")]))
+    unread, unread_help, full = json.loads(done.stdout)
+    assert unread == [141, ""]
+    assert unread_help == [0, ""]  # argparse does not mind
+    assert full == [2, "hsd: cannot read or write its output: No space left on device\n"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
