@@ -269,12 +269,12 @@ class _Reading:
     def through(self, node: int) -> str:
         """Return the drafts that run through a token; "" where there are too many for numbers to mean anything."""
         paths = self.step.paths
-        if len(paths) > NUMBERED:
+        drafts = [str(i) for i, path in enumerate(paths, 1) if node in path.nodes]
+        if not drafts or len(paths) > NUMBERED:
             return ""
-        names = [f"draft {i}" for i, path in enumerate(paths, 1) if node in path.nodes]
-        if len(names) > 1 and len(names) == len(paths):
+        if 1 < len(drafts) == len(paths):
             return "all drafts"
-        return f"{len(names)} drafts" if len(names) > 3 else listed(names)
+        return f"{len(drafts)} drafts" if len(drafts) > 3 else f"draft{'s' * (len(drafts) > 1)} {listed(drafts)}"
 
     # ---- two verdicts
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from player_page import Stage, differing, step_where, word_trace
 
 from hsd import RULES
+from hsd.paths import ASSETS
 
 CHAIN_RULES = ["tokenwise", "blockwise", "hsd", "hsd-released", "naive-hsd", "agreement"]
 
@@ -313,6 +315,27 @@ def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stag
     assert marked == [[str(made["node"]), "excess"], [str(made["node"]), "deficient"]], "in its own column"
     stage.page.locator(".is-lane.is-joined .hp-trial").evaluate("e => e.blur()")
     assert stage.page.locator(".is-joined").count() == 0
+
+
+OF_A_LESSON = """async (content) => {
+  const { scene } = await import("./learn/scene.js");
+  const lesson = content.lessons.find(({ show }) => show.includes("masses") && show.includes("hsd"));
+  const drawn = scene(content, lesson, true);
+  const cells = (row) => [...drawn.querySelectorAll(`[data-row="${row}"] .hf-cell`)];
+  const masses = cells("masses").map((cell) => [...cell.querySelectorAll("b")].map((one) => one.textContent));
+  return cells("hsd").flatMap((cell, i) =>
+    [...cell.querySelectorAll("[data-from='deficient excess']")].map((one) => [i + 1, one.textContent, masses[i]]));
+}"""
+
+
+def test_in_a_lesson_the_masses_of_a_test_stand_in_its_own_column(stage: Stage) -> None:
+    content = json.loads((ASSETS / "lessons" / "learn.json").read_text(encoding="utf-8"))
+    made = [d["node"] for d in content["step"]["verdict"]["decisions"] if d["test"] == "prefix"]
+    told = stage.page.evaluate(OF_A_LESSON, content)
+    assert sorted(node for node, _, _ in told) == sorted(made)
+    for _, words, (excess, deficient) in told:
+        numbers = [value(number) for number in words.split(" = ")[0].split(" ÷ ")]
+        assert numbers == pytest.approx([value(deficient), value(excess)], abs=0.006)
 
 
 def test_a_whole_draft_is_made_of_every_ratio_and_a_token_of_its_own_p_and_q(stage: Stage, trace: dict) -> None:

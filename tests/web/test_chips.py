@@ -11,7 +11,7 @@ DRAFT = {**TARGET, "name": "head", "parameters": 14_000_000}
 
 @pytest.fixture(scope="module")
 def chips():
-    engine = Engine({"chips": "step/chips.js"})
+    engine = Engine({"chips": "step/frame.js"})
     yield lambda setup: engine.call("(setup) => chips.tracePair(setup)", setup)
     engine.stop()
 

@@ -55,7 +55,7 @@ def assert_told(trace: hsd.Trace, index: int, i: int, css: str, said: str) -> No
 def test_a_needle_says_what_became_of_its_token_once_it_is_tested(stage):
     stage.load(recorded(of_systems()["fsd-sum"]).model_dump(mode="json"))
     stage.go(1)
-    ahead = "document.querySelectorAll('.hp-needles .is-ahead').length"
+    ahead = "document.querySelectorAll('.hp-needles .is-later').length"
     assert stage.page.evaluate(ahead) == 0, "a step is shown at its end"
     stage.page.evaluate("document.querySelector('.hp-phase').click()")
     assert stage.page.evaluate(ahead) == 5

@@ -16,7 +16,7 @@ TOKENS = "tokens.map(([piece, bytes]) => ({ piece, ...(bytes && { bytes }) }))"
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Engine]:
-    engine = Engine({"spans": "kit/spans.js", "older": "step/tokens.js", "format": "kit/format.js"})
+    engine = Engine({"spans": "kit/spans.js", "older": "step/text.js", "format": "kit/format.js"})
     yield engine
     engine.stop()
 

@@ -110,9 +110,8 @@ function verdict(view, rule, coins) {
   const list = tests(view, rule).map((test) => {
     const coin = coins.get(test.node) ?? coinOf(view, test.node);
     const kind = forward ? "token" : view.children.has(test.node) ? "prefix" : "draft";
-    const { threshold, grounds } = /** @type {Decision} */ (test);
-    const one = { node: test.node, coin, threshold, grounds, test: kind, accepted: coin < threshold };
-    return /** @type {Decision} */ (one);
+    const { node, threshold, grounds } = /** @type {Decision} */ (test);
+    return /** @type {Decision} */ ({ node, coin, threshold, grounds, test: kind, accepted: coin < threshold });
   });
   if (!forward) list.reverse();
   const end = list.findIndex(({ accepted }) => accepted !== forward);

@@ -8,7 +8,8 @@ import { term } from "../kit/glossary.js";
 import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
 import * as brief from "./brief.js";
-import { chances, follow, masses, trial } from "./cells.js";
+import { appear, chances, follow, masses, trial } from "./cells.js";
+import { say } from "./fill.js";
 import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
@@ -22,15 +23,13 @@ function create(actions) {
   const grid = h("div.hp-board-grid");
   const scroller = h("div.hp-scroll.hp-board-scroll", grid);
   const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
-  let parts = /** @type {HTMLElement[]} */ ([]);
   let deciding = /** @type {Element | null} */ (null); // the cell of the own lane's last test, which is in sight at the end
   dragging(grid, actions);
   for (const event of ["pointerover", "focusin"]) grid.addEventListener(event, (event) => join(grid, targetOf(event)));
   for (const event of ["pointerleave", "focusout"]) grid.addEventListener(event, () => join(grid, grid));
   map.addEventListener("click", (event) => {
     const node = targetOf(event).closest("[data-node]")?.getAttribute("data-node");
-    const cell = node && grid.querySelector(`.hp-guess[data-node="${node}"]`);
-    if (cell) scroller.scrollLeft += cell.getBoundingClientRect().left - scroller.getBoundingClientRect().left - 24;
+    follow(scroller, grid.querySelector(`.hp-guess[data-node="${node}"]`));
   });
 
   /** selected: a node; changed: whether this is not what happened (other coins, another rule); first: draw only what brief.js has. @type {(view: View, state: {plan: Plan, selected: number, changed: boolean, first?: boolean}) => void} */
@@ -46,7 +45,6 @@ function create(actions) {
     /** @type {HTMLElement | null} */ (held && grid.querySelector(held))?.focus({ preventScroll: true });
     element.dataset.long = view.step.drafted > 8 ? "everywhere" : view.step.drafted > 4 ? "narrow" : "no";
     map.replaceChildren(...view.step.nodes.map(({ id }) => mark(plan, id)));
-    parts = [...element.querySelectorAll("[data-at]")].map((part) => /** @type {HTMLElement} */ (part));
     const last = view.own.decisions.at(-1)?.node;
     deciding = [...grid.querySelectorAll(`.is-own[data-node="${last}"]`)].at(-1) ?? null;
     select(selected);
@@ -54,11 +52,7 @@ function create(actions) {
 
   /** ended: whether nothing comes after it. @type {(now: number, ended: boolean) => void} */
   function beat(now, ended) {
-    for (const part of parts) {
-      const at = Number(part.dataset.at);
-      part.classList.toggle("is-later", at > now);
-      part.classList.toggle("is-current", at === now);
-    }
+    appear(element, now);
     follow(scroller, ended ? deciding : grid.querySelector(".hp-cell-of.is-current"));
   }
 
@@ -152,7 +146,7 @@ function ratios({ step }, plan, actions) {
   const name = ["chances", h("small", q, " of the draft, ", p, " of the target")];
   return row("is-ratios", name, "", step.nodes, (node, i) => {
     const at = beatOf(plan, "draft", i);
-    return { at, content: (actions ? chances : brief.bars)(node, { q: { "data-at": at }, p: read }) };
+    return { at, content: chances(node, { q: { "data-at": at }, p: read }) };
   });
 }
 
@@ -228,11 +222,13 @@ function ruleMenu(view, judged, rules, judgeBy) {
 /** What a rule keeps, and the token after it: the one that was drawn, or which are likely. @type {(view: View, lane: RuleLane) => Child} */
 function outcome(view, { phase, judged }) {
   const next = phase === "own" ? view.drawn : judged.next;
-  const keeps = ["keeps ", { strong: String(judged.kept) }];
-  if (next) return prose([...keeps, ", then ", { piece: next.piece, origin: next.origin, cells: 12 }]);
-  const [first] = likely(view, judged);
-  if (view.original && first) return prose([...keeps, ", then perhaps ", { ...first, cells: 10 }]);
-  return prose(view.original && judged.kept === view.step.drafted ? [...keeps, ", then a free token"] : keeps);
+  const [first] = next || !view.original ? [] : likely(view, judged);
+  const facts = { kept: judged.kept, free: view.original && judged.kept === view.step.drafted };
+  const then = {
+    next: next && { piece: next.piece, origin: next.origin, cells: 12 },
+    perhaps: first && { ...first, cells: 10 },
+  };
+  return prose(say("lane keeps", { ...facts, ...then }));
 }
 
 /** A test as a button that opens it in full. @type {(view: View, judged: Judged, id: number, actions: BoardActions) => HTMLElement} */

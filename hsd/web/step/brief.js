@@ -7,12 +7,6 @@ import { origin } from "./again.js";
 import { gauge, leaves, level, outcomeAt } from "./cells.js";
 import { named } from "./phases.js";
 
-/** q and p of a token as bars. lines: attributes of each. @type {(node: TreeNode, lines: {q: Attributes, p: Attributes}) => HTMLElement[]} */
-const bars = (node, lines) =>
-  /** @type {const} */ (["q", "p"]).map((name) => {
-    return level(`is-${name}`, node[name], { name, words: "", title: `${name} ${short(node[name])}`, ...lines[name] });
-  });
-
 /** A lane's name, how its rule decides, and what it keeps. @type {(judged: Judged, keeps: HTMLElement) => Child} */
 function head(judged, keeps) {
   const { full = "", line = "", words = "" } = facts.glossary[judged.info.term ?? ""] ?? {};
@@ -55,4 +49,4 @@ function decided(view, judged, id) {
   ];
 }
 
-export { bars, cell, head };
+export { cell, head };

@@ -12,44 +12,37 @@ import { changesOf, ruleInfo } from "./model.js";
 import { testFacts, verdictFacts } from "./sentences.js";
 
 const MOST = 24; // tests of one rule that are shown at once
-const COIN = "Each test throws one coin, a random number from 0 to 1. It passes if the coin falls below the threshold.";
-const SHARED = " A token that several drafts drew stands in the tree once and may be tested for each.";
 
-/** @typedef {{select: (node: number) => void, coin?: (node: number, value: number) => void}} Actions coin: what if the coin of a node had been another? */
-
-/** Both columns of tests. @type {(view: View, actions: Actions) => HTMLElement} */
+/** Both columns of tests. @type {(view: View, actions: TestActions) => HTMLElement} */
 function decisions(view, actions) {
   const { own, shadow } = view;
   const both = shadow && !view.sameRule ? [own, shadow] : [own];
   const coinless = both.find((judged) => judged.decisions.some((one) => one.coinless));
   const sign = coinless?.decisions.find((one) => one.coinless)?.sign;
-  const bar = sign === "p" ? "a bar" : "what the mixture gives any other token";
-  const none = coinless ? ` ${coinless.info.head} throws none: ${sign} must be above ${bar}.` : "";
   const shared = both.some((judged) => [...judged.at.values()].some((tests) => tests.length > 1));
   const shorter = both.length === 2 && own.decisions.length <= both[1].decisions.length ? "own" : "other";
   const panels = both.map((judged) => panel(view, judged, actions));
-  const hint = `${COIN}${none}${shared ? SHARED : ""}`;
+  const hint = plain(say("tests hint", { coinless: coinless?.info.head, sign, shared }));
   const duel = h("div", { class: `hp-duel is-under-${shorter}` }, panels, expected(view));
   return card("hp-decisions", "The tests, in the order taken", hint, duel);
 }
 
-/** @type {(view: View, judged: Judged, actions: Actions) => HTMLElement} */
+/** @type {(view: View, judged: Judged, actions: TestActions) => HTMLElement} */
 function panel(view, judged, actions) {
   const own = judged === view.own;
   const same = own ? "" : `: same ${view.isTrie ? "drafts" : "draft"}, same coins`;
   const next = own ? view.drawn : judged.next;
-  const then = next ? [", then ", { piece: next.piece, origin: next.origin, cells: 16 }, ` (${next.origin})`] : [];
-  return h(
-    "div",
-    { "class": `hp-panel ${own ? "is-own" : "is-shadow"}`, "data-rule": judged.rule },
+  const then = next && { next: { piece: next.piece, origin: next.origin, cells: 16 }, origin: next.origin };
+  const shown = [
     h("h4.hp-subtitle", `${judged.info.title}${same}`),
     h("p.hp-hint", judged.decisions.length ? prose(say("order", verdictFacts(view, judged))) : "no tests"),
     h("ol.hp-tests", entries(view, judged, actions)),
-    h("p.hp-outcome", prose(["→ ", { strong: `keeps ${judged.kept}` }, ...then])),
-  );
+    h("p.hp-outcome", prose(say("tests keep", { kept: judged.kept, ...then }))),
+  ];
+  return h(`div.hp-panel.is-${own ? "own" : "shadow"}`, { "data-rule": judged.rule }, shown);
 }
 
-/** Tests and the changes between them. In a long list those in the middle are made when they are asked for. @type {(view: View, judged: Judged, actions: Actions) => HTMLElement[]} */
+/** Tests and the changes between them. In a long list those in the middle are made when they are asked for. @type {(view: View, judged: Judged, actions: TestActions) => HTMLElement[]} */
 function entries(view, judged, actions) {
   const changes = changesOf(judged);
   const kind = verdictFacts(view, judged);
@@ -58,46 +51,40 @@ function entries(view, judged, actions) {
     ...changes.filter((change) => change.after === i + 1).map((change) => note(view, judged, change)),
   ];
   const { decisions } = judged;
-  if (decisions.length <= MOST) return decisions.flatMap(make);
+  const made = (from = 0, to = Infinity) =>
+    decisions.slice(from, to).flatMap((decision, i) => make(decision, from + i));
+  if (decisions.length <= MOST) return made();
   const [from, to] = [MOST / 2, decisions.length - MOST / 2];
-  const middle = decisions.slice(from, to);
-  const failed = middle.every((decision) => !decision.accepted) ? ", all failed" : "";
-  const show = () => {
-    more.replaceWith(...middle.flatMap((decision, i) => make(decision, from + i)));
-  };
+  const failed = decisions.slice(from, to).every((decision) => !decision.accepted) ? ", all failed" : "";
+  const show = () => void more.replaceWith(...made(from, to));
   const button = h("button.hp-more", { type: "button", onclick: show }, `tests ${from + 1}–${to}${failed}: show them`);
   const more = h("li.hp-moretests", button);
-  const ends = [decisions.slice(0, from), decisions.slice(to)];
-  return [...ends[0].flatMap(make), more, ...ends[1].flatMap((decision, i) => make(decision, to + i))];
+  return [...made(0, from), more, ...made(to)];
 }
 
-/** @type {(view: View, judged: Judged, decision: ReadTest, how: {i: number, kind: SentenceFacts} & Actions) => HTMLElement} */
+/** @type {(view: View, judged: Judged, decision: ReadTest, how: {i: number, kind: SentenceFacts} & TestActions) => HTMLElement} */
 function test(view, judged, decision, { i, kind, select, coin }) {
   const facts = { ...kind, ...testFacts(view, judged, decision) };
   const named = view.isTrie || decision.test === "token";
+  const { node, accepted } = decision;
+  const head = [
+    h("i.hp-marker", i + 1),
+    h("span.hp-what", plain(say("title", facts))),
+    named && token(view.nodes.get(node).piece, { cells: 14 }),
+    h("span.hp-grow"),
+    h("span.hp-says", plain(say("says", facts))),
+  ];
   return h(
-    "li",
-    {
-      "class": `hp-test ${decision.accepted ? "is-pass" : "is-fail"}`,
-      "style": `--hp-turn:${Math.min(i, 12)}`,
-      "data-node": decision.node,
-      "onclick": () => select(decision.node),
-    },
-    h(
-      "div.hp-test-head",
-      h("i.hp-marker", i + 1),
-      h("span.hp-what", plain(say("title", facts))),
-      named ? token(view.nodes.get(decision.node).piece, { cells: 14 }) : null,
-      h("span.hp-grow"),
-      h("span.hp-says", plain(say("says", facts))),
-    ),
+    `li.hp-test.is-${accepted ? "pass" : "fail"}`,
+    { "style": `--hp-turn:${Math.min(i, 12)}`, "data-node": node, "onclick": () => select(node) },
+    h("div.hp-test-head", head),
     coinLine(decision),
     formula(facts.place, numbersOf(view, decision), decision.threshold),
     view.isTrie || !coin || decision.coinless ? null : supposing(decision, coin),
   );
 }
 
-/** A slider for the coin; letting go of it judges the draft again. @type {(test: ReadTest, suppose: NonNullable<Actions["coin"]>) => HTMLElement} */
+/** A slider for the coin; letting go of it judges the draft again. @type {(test: ReadTest, suppose: NonNullable<TestActions["coin"]>) => HTMLElement} */
 function supposing({ node, coin }, suppose) {
   const input = slider("what if the coin had been", { max: 0.99, onchange: () => suppose(node, Number(input.value)) });
   setSlider(input, coin, number(coin));
@@ -109,10 +96,8 @@ function coinLine({ sides, coinless, sign, accepted }) {
   const [low, high] = pair(...sides);
   const [coin, threshold] = coinless ? ["bar", sign] : ["coin", "threshold"];
   const title = `${coin} ${sides[0]}, ${threshold} ${sides[1]}`;
-  return [
-    gauge(...sides),
-    h("span.hp-sides", { title }, `${coin} ${low} ${accepted ? "<" : "≥"} ${threshold} ${high}`),
-  ];
+  const words = `${coin} ${low} ${accepted ? "<" : "≥"} ${threshold} ${high}`;
+  return [gauge(...sides), h("span.hp-sides", { title }, words)];
 }
 
 /** E[kept] of this very draft for every rule, averaged over all coins: luck taken out. @type {(view: View) => HTMLElement | null} */
@@ -120,23 +105,17 @@ function expected(view) {
   const entries = Object.entries(view.step.expected_kept);
   if (!entries.length) return null;
   const most = Math.max(view.deepest, 1);
-  const judged = [view.own.rule, view.shadow?.rule];
-  const [both, others] = [true, false].map((of) => entries.filter(([rule]) => judged.includes(rule) === of));
-  const bar = (/** @type {[string, number]} */ [rule, kept]) =>
-    h(
-      "div",
-      { class: `hp-expect${rule === view.rule ? " is-own" : ""}` },
-      h("span", ruleInfo(rule).short, ruleInfo(rule).lossless ? "" : " (not lossless)"),
-      level("", kept / most, { words: number(kept) }),
-    );
+  const own = (/** @type {[string, number]} */ [rule]) => [view.own.rule, view.shadow?.rule].includes(rule);
+  const others = entries.filter((one) => !own(one));
+  const bar = (/** @type {[string, number]} */ [rule, kept]) => {
+    const name = h("span", ruleInfo(rule).short, ruleInfo(rule).lossless ? "" : " (not lossless)");
+    const css = `hp-expect${rule === view.rule ? " is-own" : ""}`;
+    return h("div", { class: css }, name, level("", kept / most, { words: number(kept) }));
+  };
   const drafted = view.isTrie ? `of these drafts (${view.deepest} at most)` : `of these ${view.step.drafted} tokens`;
-  return h(
-    "div.hp-expected",
-    h("h4.hp-subtitle", "Luck taken out"),
-    h("p.hp-hint", `how many ${drafted} each rule keeps on average over all coins`),
-    both.map(bar),
-    others.length ? h("details.hp-more-rules", h("summary", "more rules"), others.map(bar)) : null,
-  );
+  const hint = h("p.hp-hint", `how many ${drafted} each rule keeps on average over all coins`);
+  const more = others.length > 0 && h("details.hp-more-rules", h("summary", "more rules"), others.map(bar));
+  return h("div.hp-expected", h("h4.hp-subtitle", "Luck taken out"), hint, entries.filter(own).map(bar), more);
 }
 
 export { decisions };

@@ -12,15 +12,15 @@ import { decisive, rho } from "./model.js";
 function level(kind, value, { name, words = short(value), ...attributes } = {}) {
   const width = `width:${(100 * Math.min(value, 1)).toFixed(1)}%`;
   const track = h("span.hp-level-track", h("span.hp-segment", { class: kind, style: width }));
-  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, words && h("b", words));
+  return h("span.hp-level", attributes, name && h("i.hp-level-name", name), track, h("b", words));
 }
 
 /** q, p and their ratio. q, p: attributes of their lines, such as the beat at which they appear. @type {(node: TreeNode, attributes?: {q?: Attributes, p?: Attributes}) => HTMLElement[]} */
 function chances(node, { q = {}, p = {} } = {}) {
   const ratio = rho(node);
   return [
-    level("is-q", node.q, { name: "q", ...q }),
-    level("is-p", node.p, { name: "p", ...p }),
+    level("is-q", node.q, { name: "q", title: `q ${short(node.q)}`, ...q }),
+    level("is-p", node.p, { name: "p", title: `p ${short(node.p)}`, ...p }),
     h(`span.hp-rho${ratio < 1 ? ".is-low" : ""}`, p, term("rho", "p/q"), " ", h("b", short(ratio))),
   ];
 }
@@ -90,17 +90,14 @@ function source(given, threshold, digits) {
   const shown = result(cut ? value : threshold);
   const { texts, holds } = agreeing(numbers, (rounded) => result(evaluate(tree, rounded)) === shown, 2);
   const [sign, ...parts] = Array.isArray(tree) ? tree : ["", tree];
-  const rates = parts[0] === "p";
   const short = (/** @type {string} */ name) => texts[name].replace(/^0\./, ".");
   const alone = parts.length === 1 ? letters[letter(String(tree))].sign : line(tree, short);
   const nothing = sign === "/" && parts.every((part) => !evaluate(part, numbers));
   const title = line(tree, (name) => letters[letter(name)]?.words ?? "p/q of this token");
   const equals = shown.startsWith("≈") ? "" : holds ? "= " : "≈ ";
-  const words = nothing
-    ? "0 ÷ 0: nothing to correct"
-    : `${rates && parts[1] === "q" ? "p/q" : alone} ${equals}${shown}`;
-  const more = cut && h("span.hp-cut", ", at most 1");
-  return h("span.hp-origin", { title, "data-from": leaves(tree).join(" ") }, words, more);
+  const told = `${parts[0] === "p" && parts[1] === "q" ? "p/q" : alone} ${equals}${shown}`;
+  const words = [nothing ? "0 ÷ 0: nothing to correct" : told, cut && h("span.hp-cut", ", at most 1")];
+  return h("span.hp-origin", { title, "data-from": leaves(tree).join(" ") }, words);
 }
 
 /** A line from 0 to 1 of which the part below the threshold passes, and the coin on it; null: not known. @type {(coin: number | null, threshold: number | null, attributes?: {drag?: string | null} & Attributes) => HTMLElement} */
@@ -109,6 +106,16 @@ function gauge(coin, threshold, { drag = null, ...attributes } = {}) {
   const zone = threshold !== null && h("span.hp-gauge-zone", { style: at(threshold) });
   const mark = coin !== null && h("span.hp-gauge-coin", { style: at(coin), title: drag });
   return h("span.hp-gauge", attributes, zone, mark);
+}
+
+/** Show what of a drawing has appeared by a beat, mark what appears at it, and turn tokens into what became of them. @type {(drawing: Element, now: number) => void} */
+function appear(drawing, now) {
+  for (const part of /** @type {NodeListOf<HTMLElement>} */ (drawing.querySelectorAll("[data-at]"))) {
+    const { at, turn, verdict } = part.dataset;
+    part.classList.toggle("is-later", Number(at) > now);
+    part.classList.toggle("is-current", Number(at) === now);
+    if (turn) part.classList.toggle(`is-${verdict}`, Number(turn) <= now);
+  }
 }
 
 /** Scroll a drawing, not the page, so that a part of it is in sight. beyond: pixels in sight to the right of it; covered: pixels at its left that names cover. @type {(scroller: Element, part: Element | null, beyond?: number, covered?: number) => void} */
@@ -120,4 +127,4 @@ function follow(scroller, part, beyond = 0, covered = 0) {
   if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
 }
 
-export { chances, compare, follow, gauge, leaves, level, masses, outcomeAt, trial };
+export { appear, chances, compare, follow, gauge, leaves, level, masses, outcomeAt, trial };

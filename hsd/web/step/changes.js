@@ -1,27 +1,18 @@
-// What a rejection did, between two tests: the target of the branch becomes the residual. Also, for the ledger, all
-// rejections of one branch.
+// What a rejection did, between two tests: the target of the branch becomes the residual.
 import { h, prose, token } from "../kit/dom.js";
-import { agreeing, count, exact, number, percent, plural } from "../kit/format.js";
+import { agreeing, count, exact, number, percent } from "../kit/format.js";
 import { say } from "./fill.js";
 import { forms } from "../rules/tests.js";
-import { changesOf } from "./model.js";
 import { changeFacts } from "./sentences.js";
 
-const ENDS = 4; // rejections listed at the beginning and at the end of a long history
 const NAMED = 2; // tokens in the sentence itself; the others unfold
-const AS_FIRST =
-  "The branch is shown as it was first. Each rejection leaves a residual, which is its target from then on.";
 
 /** The line after the test that brought the change. @type {(view: View, judged: Judged, change: ReadChange) => HTMLElement} */
 function note(view, judged, change) {
   const facts = { ...changeFacts(view, judged, change), ...numbers(view, judged, change) };
-  return h(
-    "li.hp-change",
-    { "data-after": change.after, "data-node": change.node },
-    h("p", prose(say("changes", facts))),
-    h("p", prose([...examples(view, change), ...say("rate", facts), ...say("beside it", facts)])),
-    outcomes(view, change),
-  );
+  const words = [say("changes", facts), [...examples(view, change), ...say("rate", facts), ...say("beside it", facts)]];
+  const lines = words.map((parts) => h("p", prose(parts)));
+  return h("li.hp-change", { "data-after": change.after, "data-node": change.node }, lines, outcomes(view, change));
 }
 
 /** The path's ratio from then on; and what tokens drawn without replacement have lost, where some are still to be tested. @type {(view: View, judged: Judged, change: ReadChange) => SentenceFacts} */
@@ -79,18 +70,4 @@ function outcomeTable(change) {
   return [table, h("p.hp-hint", `The others together: ${percent(change.rest)}. – : not recorded.`)];
 }
 
-/** For the ledger: what the run's rule made of the target of one branch, in order; null if nothing. @type {(view: View, node: number) => HTMLElement | null} */
-function history(view, node) {
-  const list = changesOf(view.own).filter((change) => change.node === node);
-  if (!list.length) return null;
-  const entries = list.map((change) => {
-    const words = [`After test ${change.after}: `, ...say("change", changeFacts(view, view.own, change))];
-    return h("div.hp-past", { "data-after": change.after }, h("p.hp-note", prose(words)), outcomes(view, change));
-  });
-  const left = list.length - 2 * ENDS;
-  if (left > 0) entries.splice(ENDS, left, h("p.hp-hint", `… ${plural(left, "further rejection")} …`));
-  const title = h("h4.hp-subtitle", "How the target changed here");
-  return h("div.hp-history", title, h("p.hp-hint", AS_FIRST), entries);
-}
-
-export { note, history };
+export { note };

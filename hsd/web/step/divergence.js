@@ -3,52 +3,46 @@
 import { h, prose, token } from "../kit/dom.js";
 import { divergence as known } from "../kit/facts.js";
 import { card } from "../kit/parts.js";
-import { gauge } from "./cells.js";
-import { number, pair, say } from "./fill.js";
-import { fuzzy, readStep } from "./model.js";
+import { appear, gauge } from "./cells.js";
+import { number, pair, plain, say } from "./fill.js";
+import { fuzzy, readAlone } from "./model.js";
 
 const SIGNS = { unreached: "–", kept: "✓", overruled: "≈", rejected: "✕" };
-const HINT =
-  "A drafted token may pass where the divergence D between the rows of target and draft is at most the tolerance T, the " +
-  "coloured part of the bar. ≈ marks tokens that were kept though the exact test rejects them.";
 
-/** @typedef {NonNullable<ReturnType<typeof fuzzy>>} Settings of the rule, and what it did in a step */
-
-/** @type {import("./parts.js").Part["shows"]} */
+/** @type {StepPart["shows"]} */
 const shows = ({ own, detail, step }) => own.info.by_divergence && detail && step.divergences.length > 0;
-
-/** @type {WeakMap<Step, Record<"drift" | "bound" | "kept" | "overruled" | "impossible", number>>} */
-const SUMS = new WeakMap(); // step: its own part of the sums
 
 /** Sums over the steps up to that of a view. impossible: tokens with p = 0. @param {View} view */
 function spent({ trace, index }) {
   const sum = { drift: 0, bound: 0, kept: 0, overruled: 0, impossible: 0 };
-  for (const [i, step] of trace.steps.slice(0, index + 1).entries()) {
-    const { drift = 0, bound = 0, overruled = [] } = SUMS.has(step) ? {} : (fuzzy(readStep(trace, i)) ?? {});
-    const impossible = step.nodes.slice(0, step.kept).filter(({ p }) => p === 0).length;
-    const own = SUMS.get(step) ?? { drift, bound, kept: step.kept, overruled: overruled.length, impossible };
-    SUMS.set(step, own);
-    for (const name of /** @type {(keyof typeof sum)[]} */ (Object.keys(sum))) sum[name] += own[name];
+  for (const step of trace.steps.slice(0, index + 1)) {
+    const { drift = 0, bound = 0, overruled = [] } = fuzzy(readAlone(step, trace.setup.options)) ?? {};
+    sum.drift += drift;
+    sum.bound += bound;
+    sum.kept += step.kept;
+    sum.overruled += overruled.length;
+    sum.impossible += step.nodes.slice(0, step.kept).filter(({ p }) => p === 0).length;
   }
   return sum;
 }
 
-/** @type {import("./parts.js").Part["create"]} */
+/** @type {StepPart["create"]} */
 function create() {
   const list = h("ol.hp-needles");
   const bar = h("span");
   const [words, meter, kept] = [h("p.hp-note"), h("div.hp-drift", bar), h("p.hp-hint")];
-  const below = card("hp-divergence", "Divergence against the tolerance", HINT, list, words, meter, kept);
-  let tests = /** @type {number[]} */ ([]); // for each row the beat of its test
+  const hint = plain(say("divergence hint", {}));
+  const below = card("hp-divergence", "Divergence against the tolerance", hint, list, words, meter, kept);
 
-  /** @type {import("./parts.js").Card["draw"]} */
+  /** @type {PartCard["draw"]} */
   function draw(view, { plan }) {
     const settings = fuzzy(view);
     const own = plan.phases.find(({ name }) => name === "own");
     if (!settings) return;
-    tests = view.spine.map((id) => (own?.from ?? 0) + view.own.decisions.findIndex(({ node }) => node === id));
     const most = scale(view, settings);
-    list.replaceChildren(...view.spine.map((id) => needle(view, id, settings, most)));
+    const beatOf = (/** @type {number} */ id) =>
+      (own?.from ?? 0) + view.own.decisions.findIndex(({ node }) => node === id);
+    list.replaceChildren(...view.spine.map((id) => needle(view, id, settings, most, beatOf(id))));
     const sums = spent(view);
     const { T, mode, on, unit, divergence } = settings;
     const bounded = sums.bound > 0 && Number.isFinite(sums.bound);
@@ -65,32 +59,31 @@ function create() {
     below,
     draw,
     /** A row says what became of its token once its test is made. */
-    beat({ phase, i }, last) {
-      for (const [row, at] of tests.entries())
-        list.children[row].classList.toggle("is-ahead", !last && at > phase.from + i);
-    },
+    beat: ({ phase, i }, last) => appear(list, last ? Infinity : phase.from + i),
   };
 }
 
-/** Where the scale ends: at most, or beyond the tolerance and all values. @type {(view: View, settings: Settings) => number} */
+/** Where the scale ends: at most, or beyond the tolerance and all values. @type {(view: View, settings: FuzzyStep) => number} */
 function scale(view, { D, T, divergence }) {
   const finite = view.spine.map((id) => D(id) ?? 0).filter(Number.isFinite);
   return known(divergence).most ?? Math.max(1.15 * Math.max(...finite, 0), Number.isFinite(T) ? 1.5 * T : 0, 0.1);
 }
 
-/** A drafted token: what became of it, D beside T, and the test in words. @type {(view: View, id: number, settings: Settings, most: number) => HTMLElement} */
-function needle({ nodes, own, isTrie: tree }, id, { D, T, mode, ...settings }, most) {
+/** A drafted token: what became of it, D beside T, and the test in words. at: the beat of its test. @type {(view: View, id: number, settings: FuzzyStep, most: number, at: number) => HTMLElement} */
+function needle({ nodes, own, isTrie: tree }, id, { D, T, mode, ...settings }, most, at) {
   const node = nodes.get(id);
   const [exact, near, reached] = [settings.exact(node), settings.near(id), own.at.has(id)];
   const rejects = node.coin >= exact;
   const state = !reached ? "unreached" : !own.path.has(id) ? "rejected" : rejects ? "overruled" : "kept";
   const [[value, tolerance], [coin, limit]] = [pair(D(id), T), pair(node.coin, exact)];
   const facts = { reached, alone: mode !== "exact-first", tree, near, rejects, D: value, T: tolerance, coin, limit };
+  const name = h("span.hp-needle-name", h("b", SIGNS[state]), " ", token(node.piece, { cells: 14 }));
+  const line = gauge((D(id) ?? 0) / most, T < 0 ? null : T / most, { "aria-hidden": "true" });
   return h(
     `li.is-${state}`,
-    { "data-node": id },
-    h("span.hp-needle-name", h("b", SIGNS[state]), " ", token(node.piece, { cells: 14 })),
-    gauge((D(id) ?? 0) / most, T < 0 ? null : T / most, { "aria-hidden": "true" }),
+    { "data-node": id, "data-at": at },
+    name,
+    line,
     h("span.hp-needle-said", prose(say("divergence test", facts))),
   );
 }

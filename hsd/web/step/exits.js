@@ -7,13 +7,7 @@ import { card } from "../kit/parts.js";
 import { plain, say } from "./fill.js";
 import { kinds, names, totals } from "./lanes.js";
 
-/** @typedef {[from: number, to: number]} Span places of the text, the second after the last */
-/** @typedef {{level: number, read: Span[], heads: Span, after: number[]}} GroupWork see `workOf` */
-
-/** @type {WeakMap<Step, GroupWork[]>} */
-const WORK = new WeakMap(); // what `workOf` has read already
-
-/** Whether a run leaves its model early, and its trace tells after how many layers. @type {import("./parts.js").Part["shows"]} */
+/** Whether a run leaves its model early, and its trace tells after how many layers. @type {StepPart["shows"]} */
 const shows = ({ step, trace: { setup } }) =>
   Boolean(setup.models.at(-1)?.layers) && setup.options.levels.exits.length > 0 && step.events.length > 0;
 
@@ -23,7 +17,7 @@ const shows = ({ step, trace: { setup } }) =>
 // and a deeper one never has more. Reading up to a place runs every group on what it has not read yet; what was
 // rejected is forgotten. The lengths follow from the trace's positions; tests compare them with its `work` counts.
 
-/** The layers of each group, [first, last] from 1 on; an empty one has last < first. @type {(setup: Setup) => Span[]} */
+/** The layers of each group, [first, last] from 1 on; an empty one has last < first. @type {(setup: Setup) => TextSpan[]} */
 const groupsOf = ({ models }) => models.map(({ layers }, i) => [(models[i - 1]?.layers ?? 0) + 1, layers ?? 0]);
 
 /**
@@ -32,12 +26,10 @@ const groupsOf = ({ models }) => models.map(({ layers }, i) => [(models[i - 1]?.
  * @type {(step: Step, groups: number) => GroupWork[]}
  */
 function workOf(step, groups) {
-  const earlier = WORK.get(step);
-  if (earlier) return earlier;
   const seen = /** @type {GroupWork[]} */ ([]);
   let lengths = Array(groups).fill(step.context_length - 1); // the last token is fed by the round that follows it
   const note = (/** @type {number[]} */ ...[level, start, end, length]) => {
-    const read = lengths.map((n, group) => /** @type {Span} */ ([n, group <= level ? Math.max(n, end) : n]));
+    const read = lengths.map((n, group) => /** @type {TextSpan} */ ([n, group <= level ? Math.max(n, end) : n]));
     lengths = read.map(([, n]) => Math.min(n, length));
     seen.push({ level, read, heads: [start - 1, end], after: lengths });
   };
@@ -48,22 +40,17 @@ function workOf(step, groups) {
   }
   const { context_length: start } = step;
   note(groups - 1, start, start + step.drafted, start + step.committed.length - 1);
-  WORK.set(step, seen);
   return seen;
 }
 
-/** The layers under a lane of `levels.js`, and over them the head of its exit. css: of the level, see `kinds`. @type {(level: number, css: string, view: View, event: number | null, places: Span) => HTMLElement} */
+/** The layers under a lane of `levels.js`, and over them the head of its exit. css: of the level, see `kinds`. @type {(level: number, css: string, view: View, event: number | null, places: TextSpan) => HTMLElement} */
 function under(level, css, { trace: { setup }, step }, event, [from, to]) {
-  const {
-    read,
-    after,
-    heads,
-    level: now,
-  } = /** @type {GroupWork} */ (workOf(step, setup.models.length).at(event ?? -1));
+  const work = /** @type {GroupWork} */ (workOf(step, setup.models.length).at(event ?? -1));
+  const { read, after, heads, level: now } = work;
   const [first, last] = groupsOf(setup)[level];
   const [lit, length] = [read[level], after[level]];
   const fresh = lit[1] - lit[0];
-  const within = (/** @type {Span} */ [low, high], /** @type {number} */ place) => place >= low && place < high;
+  const within = (/** @type {TextSpan} */ [low, high], /** @type {number} */ place) => place >= low && place < high;
   const cell = (/** @type {number} */ place) =>
     [within(lit, place) ? "is-lit" : "", place < length ? "is-cached" : within(lit, place) ? "is-lost" : ""].join(" ");
   const head = (/** @type {number} */ place) => (now === level && within(heads, place) ? "is-lit" : "");
@@ -80,12 +67,9 @@ function under(level, css, { trace: { setup }, step }, event, [from, to]) {
     fresh && layers.length ? h("span", `now ${layers.length} × ${fresh}`) : null,
   ];
   // the head stands over the token after which it gives a distribution
-  return h(
-    `div.hp-depth.${css}${fresh && layers.length ? ".is-now" : ""}`,
-    { "data-group": level },
-    h("div.hp-tier-head", side),
-    h("div.hp-depth-rows", { "aria-hidden": "true" }, row("is-heads", head), layers),
-  );
+  const rows = h("div.hp-depth-rows", { "aria-hidden": "true" }, row("is-heads", head), layers);
+  const lights = fresh && layers.length ? ".is-now" : "";
+  return h(`div.hp-depth.${css}${lights}`, { "data-group": level }, h("div.hp-tier-head", side), rows);
 }
 
 const SIGNS = [
@@ -98,9 +82,7 @@ const legend = () => SIGNS.map(([css, words]) => [h("span.hp-depth-row.is-sign",
 
 // ---- what it costs
 
-/** @typedef {{parts: {level: number, layers: number, heads: number}[], sum: number}} Cost in layers on one token */
-
-/** @type {(parts: Cost["parts"]) => Cost} */
+/** @type {(parts: LayerCost["parts"]) => LayerCost} */
 const summed = (parts) => ({ parts, sum: parts.reduce((all, part) => all + part.layers + part.heads, 0) });
 
 /**
@@ -124,12 +106,11 @@ function figure(trace, index) {
   const { tokens, head, work, passes, plain: usual } = costs(trace, index);
   const [called, css] = [names(trace.setup), kinds(trace.setup)];
   const longest = Math.max(usual.sum, work.sum, passes.sum) || 1;
-  const part = (/** @type {number} */ level, /** @type {string} */ of, /** @type {number} */ value) =>
-    h(`i.is-${of}.${css[level]}`, {
-      style: `width:${(100 * value) / longest}%`,
-      title: `${called[level]}, ${of}: ${number(value)}`,
-    });
-  const bar = (/** @type {string} */ name, /** @type {Cost} */ { parts, sum }, /** @type {string} */ words) => {
+  const part = (/** @type {number} */ level, /** @type {string} */ of, /** @type {number} */ value) => {
+    const title = `${called[level]}, ${of}: ${number(value)}`;
+    return h(`i.is-${of}.${css[level]}`, { style: `width:${(100 * value) / longest}%`, title });
+  };
+  const bar = (/** @type {string} */ name, /** @type {LayerCost} */ { parts, sum }, /** @type {string} */ words) => {
     const track = parts.map(({ level, layers, heads }) => [part(level, "layers", layers), part(level, "head", heads)]);
     const shown = h("b", number(sum, 4));
     return h("div.hp-cost", { "data-cost": name }, h("span", words), h("span.hp-cost-track", track), shown);
@@ -147,10 +128,9 @@ function figure(trace, index) {
 /** @param {number} x */
 const times = (x) => (x === 1 ? "as much as" : x > 1 ? `${exact(x)} times as much as` : `${exact(x)} of`);
 
-/** @type {import("./parts.js").Part["create"]} */
+/** @type {StepPart["create"]} */
 function create() {
-  const hint =
-    "In layers: one layer on one token is 1. The output heads are part of it, drawn paler; the prompt is not.";
+  const hint = plain(say("costs hint", {}));
   const box = h("div.hp-costs");
   const below = card("hp-exits", "What it cost up to this target call", hint, box);
   return { below, draw: ({ trace, index }) => box.replaceChildren(...figure(trace, index)) };

@@ -2,7 +2,8 @@
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
 import { together } from "../kit/spans.js";
-import { divergenceName, draftedBy, draftsWords, knobOf, readStep, ruleInfo, ruleOf } from "./model.js";
+import { setupLine } from "./frame.js";
+import { readStep } from "./model.js";
 import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
 
@@ -57,13 +58,10 @@ function report(trace) {
   const { setup, steps, result } = trace;
   const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
   const calls = steps.reduce((n, step) => n + step.target_calls, 0);
-  const { options, models, pair, device } = setup;
-  const { temperature, top_p, top_k } = options.sampling;
-  const drafter = models.length > 1 ? `draft ${models[0].name}` : "no draft";
   const rate = calls ? `, ${number(tokens / calls)} per call` : "";
   const head = [
-    `Run: ${ruleInfo(ruleOf(options)).title}; ${draftWords(setup)}; temperature ${temperature}; top-p ${top_p}; top-k ${top_k}; seed ${options.seed}`,
-    `Pair: ${pair} (target ${models[models.length - 1].name}, ${drafter}) on ${device}; recorded ${trace.created} with hsd ${trace.app_version}`,
+    `Run: ${setupLine(trace, false)}`,
+    `Models: ${setup.models.map(({ name }) => name).join(", ")}; recorded ${trace.created} with hsd ${trace.app_version}`,
     `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${rate}; ended: ${result?.finish ?? "still running"}`,
     "",
     "Prompt:",
@@ -76,20 +74,7 @@ function report(trace) {
   return [...head, ...steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""])].join("\n");
 }
 
-/** How drafts come about, and by which settings they are judged where a rule has some. @param {Setup} setup */
-function draftWords(setup) {
-  const { rule, shadow, draft, fuzzy } = setup.options;
-  const near = `${divergenceName(fuzzy)} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
-  const settings = [...new Set([rule, shadow])].map((name) => {
-    const { knob, by_divergence: byDivergence } = ruleInfo(name);
-    return byDivergence ? near : knob ? `${knob.sign} = ${knobOf(setup, name)}` : "";
-  });
-  return [draftedBy(setup), draftsWords(draft), ...settings].filter(Boolean).join("; ");
-}
-
-/** @typedef {Pick<PlayerReport, "step" | "node" | "supposed"> & {from: string}} Saved what a file opens on; from: the address that it was saved at */
-
-/** The run with its player as one file. @type {(trace: Trace, view: Saved) => Promise<string>} */
+/** The run with its player as one file. @type {(trace: Trace, view: SavedView) => Promise<string>} */
 async function html(trace, view) {
   const template = await fetch(new URL("../single.html", import.meta.url)).catch(() => null);
   if (!template?.ok) throw new Error("the page for the file could not be fetched: the page's server cannot be reached");
@@ -99,7 +84,7 @@ async function html(trace, view) {
 
 /**
  * The content of a file, by its kind. Rejects if it cannot be made, with a line for the reader.
- * @type {(kind: string, trace: Trace, what: {view: Saved, shown: HTMLElement, around?: import("./picture.js").Around}) => Promise<string | Blob>}
+ * @type {(kind: string, trace: Trace, what: {view: SavedView, shown: HTMLElement, around?: Around}) => Promise<string | Blob>}
  */
 async function make(kind, trace, { view, shown, around }) {
   /** @type {Record<string, () => string | Promise<string | Blob>>} */

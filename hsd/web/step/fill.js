@@ -77,13 +77,12 @@ function joined(parts) {
 }
 
 /** Parts as one plain string, tokens quoted. @param {Filled[]} parts */
-const plain = (parts) =>
-  parts
-    .map((part) => {
-      if (typeof part === "string") return part;
-      return part.piece === undefined ? (part.strong ?? part.words) : quoted(part.piece);
-    })
-    .join("");
+const plain = (parts) => parts.map(inWords).join("");
+
+const inWords = (/** @type {Filled} */ part) => {
+  if (typeof part === "string") return part;
+  return part.piece === undefined ? (part.strong ?? part.words) : quoted(part.piece);
+};
 
 /** Text on one line, its ends visible. @param {string} piece */
 function quoted(piece) {
@@ -97,4 +96,7 @@ const number = (x, digits = 3, tiny = 2) => exact(real(x), digits, tiny);
 /** Both numbers with as many digits, at least `start`, as it takes to see which one is larger. @type {(a: Real | null, b: Real | null, start?: number) => string[]} */
 const pair = (a, b, start = 2) => apart(real(a), real(b), 2, start);
 
-export { filled, number, pair, plain, say };
+/** "1, 2 and 3". @param {(string | number)[]} all */
+const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(String).join(" and ");
+
+export { filled, listing, number, pair, plain, say };

@@ -72,14 +72,14 @@ function node(piece) {
 }
 
 /** @type {(pieces: FormulaPiece[]) => string} */
-const text = (pieces) =>
-  pieces
-    .map((piece) => {
-      if (typeof piece === "string") return piece;
-      if ("sup" in piece) return ` to the power of ${text(piece.sup)}`;
-      return "top" in piece ? `(${text(piece.top)})/(${text(piece.bottom)})` : (piece.n ?? piece.v);
-    })
-    .join("");
+const text = (pieces) => pieces.map(inWords).join("");
+
+/** @type {(piece: FormulaPiece) => string} */
+function inWords(piece) {
+  if (typeof piece === "string") return piece;
+  if ("sup" in piece) return ` to the power of ${text(piece.sup)}`;
+  return "top" in piece ? `(${text(piece.top)})/(${text(piece.bottom)})` : (piece.n ?? piece.v);
+}
 
 /** What the letters stand for in a form. @param {Form} form */
 function meanings(form) {
@@ -102,15 +102,15 @@ function formula(position, test, recorded) {
   const { symbols, values, holds } = written(form, position, test, recorded);
   const words = { "aria-label": spoken(position, test, recorded), "title": meanings(form) };
   const result = [holds ? " = " : " ≈ ", h("b.hp-result", exact(recorded))];
-  return h(
-    "div.hp-formula",
-    { "role": "math", "translate": "no", ...words, "data-form": form.name },
+  const numbers = h("span.hp-numbers", form.when ? "here: " : "= ", values.map(node), result);
+  const other = ` (recorded; these numbers give ${pair(recorded, test.value)[1]})`;
+  const shown = [
     h("span.hp-letters", symbols.map(node)),
     " ",
-    h("span.hp-numbers", form.when ? "here: " : "= ", values.map(node), result),
-    !near(test.value, recorded) &&
-      h("span.hp-warn", ` (recorded; these numbers give ${pair(recorded, test.value)[1]})`),
-  );
+    numbers,
+    !near(test.value, recorded) && h("span.hp-warn", other),
+  ];
+  return h("div.hp-formula", { "role": "math", "translate": "no", ...words, "data-form": form.name }, shown);
 }
 
 export { formula, spoken };

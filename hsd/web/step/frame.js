@@ -1,8 +1,9 @@
-// The frame of a player: the cards that stay, and the elements in them that every step fills anew.
+// The frame of a player: the cards that stay, and the elements in them that every step fills anew; what made a run, in words.
 import { h } from "../kit/dom.js";
-import { size } from "../kit/format.js";
+import { count, day, size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
-import { draftedBy, draftsWords, ruleInfo, ruleOf } from "./model.js";
+import { plain, say } from "./fill.js";
+import { copies, divergenceName, draftedBy, draftsWords, knobOf, ruleInfo, ruleOf } from "./model.js";
 
 const UNLOADED = "This could not be loaded: the page's server cannot be reached. When it can, reload the page.";
 
@@ -43,7 +44,7 @@ function fold(title, changed) {
   return { element, body };
 }
 
-/** @param {import("./stage.js").Player} player @param {boolean} hasLink without one there are no buttons for what needs it */
+/** @param {Player} player @param {boolean} hasLink without one there are no buttons for what needs it */
 function tools(player, hasLink) {
   /** @type {(label: string, title: string, kind: string) => HTMLElement} */
   const file = (label, title, kind) => button(label, title, () => player.save(kind));
@@ -65,6 +66,17 @@ function tools(player, hasLink) {
   );
 }
 
+/** The settings by which rules of the run judge, where they have some. @param {Setup} setup */
+function settingsWords(setup) {
+  const { rule, shadow, fuzzy } = setup.options;
+  const near = `${divergenceName(fuzzy)} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
+  const settings = [...new Set([rule, shadow])].map((name) => {
+    const { knob, by_divergence: byDivergence } = ruleInfo(name);
+    return byDivergence ? near : knob && `${knob.sign} = ${knobOf(setup, name)}`;
+  });
+  return settings.filter(Boolean).join(" · ");
+}
+
 /** What made the run, in one line. @param {Trace} trace @param {boolean} live */
 function setupLine({ setup, result }, live) {
   const { options, models, pair, device } = setup;
@@ -76,6 +88,7 @@ function setupLine({ setup, result }, live) {
     system === "plain" ? "plain decoding" : ruleInfo(ruleOf(options)).title,
     drafted && draftedBy(setup),
     drafted && draftsWords(draft),
+    drafted && settingsWords(setup),
     `temperature ${sampling.temperature}`,
     sampling.top_p < 1 && `top-p ${sampling.top_p}`,
     sampling.top_k > 0 && `top-k ${sampling.top_k}`,
@@ -88,4 +101,20 @@ function setupLine({ setup, result }, live) {
   return parts.filter(Boolean).join(" · ");
 }
 
-export { fold, needed, setupLine, storyCard, tools, treeCard };
+/** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. @type {(trace: Trace, kind: string, live: boolean, over: boolean) => string} */
+function sourceWords(trace, kind, live, over) {
+  if (kind !== "run") return `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
+  if (over) return "the run before";
+  return `● live${live ? " · running" : trace.result?.finish === "cancelled" ? " · cancelled" : ""}`;
+}
+
+/** The chip of the pair that made a trace, and its tooltip. @type {(setup: Setup) => [chip: string, title: string]} */
+function tracePair({ pair, models, vocab_size: vocabulary, options }) {
+  const described = models.map(({ name, parameters }) => ({ name, size: size(parameters), all: count(parameters) }));
+  const [target, draft] = [described.at(-1), models.length > 1 && described[0]];
+  const drafted = draft && models[0].drafted && count(models[0].drafted);
+  const facts = { pair, target, draft, drafted, vocabulary: count(vocabulary), copies: copies(options) };
+  return [plain(say("pair chip", facts)), plain(say("pair words", facts))];
+}
+
+export { fold, needed, setupLine, sourceWords, storyCard, tools, tracePair, treeCard };

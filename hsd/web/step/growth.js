@@ -6,34 +6,16 @@ import { number, plural } from "../kit/format.js";
 import { folded, scroller } from "../kit/parts.js";
 import { level as bar } from "./cells.js";
 import { shown } from "./drafts.js";
-import { say } from "./fill.js";
+import { listing, plain, say } from "./fill.js";
 import * as mask from "./mask.js";
 import { copies, pathTo, reach, tapsOf } from "./model.js";
 
-/**
- * @typedef {object} Candidate A token that a level of the tree proposed.
- * @property {number} id its place among all candidates, from 1 on
- * @property {number} parent the candidate that it follows; 0 for the last token of the text
- * @property {number} level from 1 on
- * @property {number} token
- * @property {string} piece
- * @property {number} q what the draft gave it
- * @property {number} joint the draft's confidence: its probability of the whole path to it
- * @property {boolean} read whether the draft read it, to find what may follow
- * @property {number|null} node of the drafted tree; null for one that the re-ranking dropped
- */
-
-/** @typedef {{kind: string, level: number}} Moment "know", "propose" or "expand": what happens in a beat while a tree grows */
-
 const PIECES = 6; // tokens that a sentence lists
 const TITLE = "What the target reads in one pass, and what the tree is worth";
-const HINT =
-  "A row per token: its position in the text, and what draft (q) and target (p) give its whole path. A filled square: it " +
-  "sees that column.";
 const CHANCE = "The chance that so many are kept, over all coins:";
 const SENTENCES = ["tree again", "tree worth", "tree cost"];
 
-/** @type {import("./parts.js").Part["shows"]} */
+/** @type {StepPart["shows"]} */
 const shows = (view) => view.isTrie && view.detail && view.step.drafted > 0;
 
 /** How the siblings of the tree came about: "chosen" as the likeliest, drawn, or "mixed". @param {View} view */
@@ -42,7 +24,7 @@ const siblings = ({ options }) => layout(options.draft.tree).siblings;
 /** Whether the trace tells what the tree was cut from: older ones do not. @param {View} view */
 const isCut = ({ step }) => step.growth?.length > 0;
 
-/** All candidates, level by level. Of a tree that was not cut, its tokens. @param {View} view @returns {Candidate[]} */
+/** All candidates, level by level. Of a tree that was not cut, its tokens. @param {View} view @returns {GrownToken[]} */
 function candidates({ step, depth, children }) {
   if (step.growth?.length) return step.growth.map((one, i) => ({ ...one, id: i + 1, node: one.node ?? null }));
   const joint = [1];
@@ -52,7 +34,7 @@ function candidates({ step, depth, children }) {
   });
 }
 
-/** @param {View} view @returns {Moment[]} in order; a step has a beat for each */
+/** @param {View} view @returns {GrowthMoment[]} in order; a step has a beat for each */
 function moments(view) {
   const levels = Math.max(...candidates(view).map(({ level }) => level));
   const grown = Array.from({ length: levels }, (_, i) => [
@@ -65,10 +47,7 @@ function moments(view) {
 /** @type {(view: View, kind: string, level: number) => number} The beat of the phase "grow" in which that happens. */
 const beatIn = (view, kind, level) => moments(view).findIndex((one) => one.kind === kind && one.level === level);
 
-/**
- * A tree grows in place of the draft of one token after another. Nothing of a chosen one was drawn: no masses count.
- * @type {NonNullable<import("./parts.js").Part["moves"]>}
- */
+/** A tree grows in place of a chain's draft. Nothing of a chosen one was drawn: no masses count. @type {NonNullable<StepPart["moves"]>} */
 function moves(view, usual) {
   const left = new Set(["draft", ...(siblings(view) === "chosen" ? ["ratio", "masses"] : [])]);
   const rest = usual.filter(([name]) => !left.has(name));
@@ -76,7 +55,7 @@ function moves(view, usual) {
   return [["grow", "growth", moments(view).length], ["rerank", "cut", 1], ...rest];
 }
 
-/** @type {import("./parts.js").Part["beats"]} */
+/** @type {StepPart["beats"]} */
 const beats = {
   grow(view, i) {
     const { kind, level } = moments(view)[i];
@@ -85,36 +64,24 @@ const beats = {
   rerank: (view) => ["beat rerank", growthFacts(view, 0)],
 };
 
-/**
- * What sentences about the growth of a tree may name.
- * @param {View} view
- * @param {number} level the one that is proposed or expanded; 0 for none
- */
+/** What sentences about the growth of a tree may name. level: the one that is proposed or expanded; 0 for none. @type {(view: View, level: number) => SentenceFacts} */
 function growthFacts(view, level) {
   const { step, trace, index, options } = view;
   const all = candidates(view);
   const grown = all.filter((one) => one.level === level);
   const before = index ? trace.steps[index - 1].committed : trace.prompt.pieces;
   const taps = tapsOf(view);
+  const read = grown.filter((one) => one.read).length;
+  const drafted = step.nodes.length;
   return {
-    "level": level,
-    "levels": Math.max(...all.map((one) => one.level)),
-    "made": grown.length,
-    "parents": new Set(grown.map(({ parent }) => parent)).size,
-    "read": grown.filter(({ read }) => read).length,
-    "all": grown.every(({ read }) => read),
-    "candidates": all.length,
-    "dropped": all.length - step.nodes.length,
-    "drafted": step.nodes.length,
-    "before": { piece: view.rootPiece },
-    "fresh": before.length,
-    "taps": taps.join(", ").replace(/, (\d+)$/, " and $1"),
-    "head": taps.length > 0,
-    "copies": copies(options),
-    "chosen": siblings(view) === "chosen",
-    "mixed": siblings(view) === "mixed",
-    "proposed": grown.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
-    "others": Math.max(0, grown.length - PIECES),
+    ...{ level, levels: Math.max(...all.map((one) => one.level)) },
+    ...{ made: grown.length, parents: new Set(grown.map(({ parent }) => parent)).size },
+    ...{ read, all: read === grown.length, candidates: all.length, drafted, dropped: all.length - drafted },
+    ...{ before: { piece: view.rootPiece }, fresh: before.length },
+    ...{ taps: listing(taps), head: taps.length > 0, copies: copies(options) },
+    ...{ chosen: siblings(view) === "chosen", mixed: siblings(view) === "mixed" },
+    proposed: grown.slice(0, PIECES).map(({ piece }, i) => ({ piece: { piece }, start: i === 0 })),
+    others: Math.max(0, grown.length - PIECES),
   };
 }
 
@@ -151,7 +118,7 @@ function treeFacts(view) {
   };
 }
 
-/** @type {(view: View, selected: number) => import("./mask.js").Row[]} Of the tokens that are drawn, node 0 first. */
+/** @type {(view: View, selected: number) => MaskRow[]} Of the tokens that are drawn, node 0 first. */
 function maskRows(view, selected) {
   const joint = new Map(candidates(view).map((one) => [one.node, one.joint]));
   const drawn = [...shown(view, selected)].sort((a, b) => a - b);
@@ -169,20 +136,18 @@ function maskRows(view, selected) {
 /** @type {(sum: number, i: number) => Element} The bar of a depth of a chosen tree. */
 const worthBar = (sum, i) => h("div.hp-expect", h("span", `at least ${plural(i + 1, "token")}`), bar("is-p", sum));
 
-/** @type {import("./parts.js").Part["create"]} Folded up: the mask, what is read again, what the tree is worth and costs. */
+/** @type {StepPart["create"]} Folded up: the mask, what is read again, what the tree is worth and costs. */
 function create({ selectNode }) {
   const drawing = mask.create({ select: selectNode });
   const words = h("div.hp-treewords");
-  const below = folded("hp-maskcard", TITLE, HINT, scroller(TITLE, drawing.element), words);
+  const below = folded("hp-maskcard", TITLE, plain(say("mask hint", {})), scroller(TITLE, drawing.element), words);
   let now = /** @type {{view: View, selected: number} | null} */ (null);
-  let [read, over] = [false, false];
   below.addEventListener("toggle", () => fill());
 
   function fill() {
     if (!below.open || !now) return;
     const { view, selected } = now;
     drawing.draw(maskRows(view, selected));
-    drawing.beat(read, over);
     drawing.mark(selected);
     const facts = treeFacts(view);
     words.replaceChildren(
@@ -197,10 +162,7 @@ function create({ selectNode }) {
       now = { view, selected };
       fill();
     },
-    beat({ phase }, last) {
-      [read, over] = [!["grow", "rerank"].includes(phase.name), last];
-      drawing.beat(read, over);
-    },
+    beat: ({ phase }, last) => drawing.beat(!["grow", "rerank"].includes(phase.name), last),
     select(node) {
       if (now) now = { ...now, selected: node };
       if (below.open && !drawing.mark(node)) fill();

@@ -4,7 +4,7 @@ import { button } from "../kit/parts.js";
 
 // [the key as the browser names it, as it is shown, what it does, name of the action]
 const LIST = [
-  [" ", "Space", "play or pause", "play"],
+  [" ", "Space", "play or pause", "toggle"],
   ["Home", "Home", "first step", "first"],
   ["End", "End", "last step", "last"],
   ["n", "n", "next step where the rules differ", "next"],
@@ -30,14 +30,9 @@ const KEYS = Object.fromEntries(LIST.map(([key, , , action]) => [key, action]));
 /** The help: a dialog with all keys. */
 function dialog() {
   const rows = LIST.map(([, shown, words]) => h("tr", h("td", h("kbd", shown)), h("td", words)));
-  /** @type {HTMLDialogElement} */
-  const element = h(
-    "dialog",
-    { "class": "hp-dialog", "aria-label": "Keys" },
-    h("h3.hp-title", "Keys"),
-    h("table", h("tbody", rows)),
-    button("Close", "close", () => element.close()),
-  );
+  const close = button("Close", "close", () => element.close());
+  const inside = [h("h3.hp-title", "Keys"), h("table", h("tbody", rows)), close];
+  const element = /** @type {HTMLDialogElement} */ (h("dialog.hp-dialog", { "aria-label": "Keys" }, inside));
   return element;
 }
 

@@ -50,15 +50,15 @@ function placeDrafted(plan) {
   if (own.decisions.length) nameRows(plan);
 }
 
-/** Each row is named above its first token by the drafts that end in it. @param {TreeLayout} plan */
+/** Each row is named above its first token by the drafts of a token that ends in it. @param {TreeLayout} plan */
 function nameRows({ view, boxes }) {
   const first = (/** @type {number | undefined} */ row) => boxes.find((box) => box.kind === "draft" && box.row === row);
-  for (const [leaf, name] of drafts.names(view)) {
+  for (const leaf of drafts.ends(view)) {
     const start = first(boxes.find(({ id }) => id === leaf)?.row);
-    if (start) start.label = name;
+    if (start) start.label = drafts.through(view, leaf);
   }
   const top = first(0);
-  if (view.drawn && view.own.last && top) top.label ??= "kept";
+  if (view.drawn && view.own.last && top) top.label ||= "kept";
 }
 
 /** The token drawn after the kept ones. @param {TreeLayout} plan */

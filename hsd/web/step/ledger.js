@@ -1,23 +1,14 @@
 // The ledger of one branch: draft and target mass side by side, adding up to 1; its candidates one by one; and the
 // distribution that the next token was drawn from.
 import { h, prose, SIGNS, token } from "../kit/dom.js";
-import { adding, count, exact, number, percent, plural, real } from "../kit/format.js";
+import { adding, count, exact, number, percent, real } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import { recipeOf } from "../rules/tests.js";
-import * as changes from "./changes.js";
+import { listing, plain, say } from "./fill.js";
 import { pathTo, settingsOf } from "./model.js";
 
 const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
-const NO_BRANCH =
-  "The draft ended here, so there is no branch after this token. Select another token, or press Esc for the one that decided.";
-const PARTS = "Overlap is what both agree on. Excess: the draft proposes it too often. Deficient: too rarely.";
 const FORCE = "Click a token to force it here and decode on from it.";
-const FREE =
-  "The draft proposed nothing here, so nothing was rejected and there is no q to compare with: the next token simply follows the target.";
-const VANILLA =
-  "Vanilla compares p with q directly, without c: what the target has more of, max(p − q, 0), scaled up to 1.";
-const SUPPOSED =
-  "With these coins and this rule nothing was drawn in the run: this only shows what could have followed.";
 
 /** The card of the branch after a node. highlighted: a token of it that is selected, or null; force: decodes on with another one here, if anything does. @type {(view: View, node: number, highlighted: number | null, force?: (token: number) => void) => HTMLElement} */
 function ledger(view, node, highlighted, force) {
@@ -26,10 +17,9 @@ function ledger(view, node, highlighted, force) {
   const after = path.length
     ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-  const none = view.decided === node ? null : h("p.hp-note", NO_BRANCH);
+  const none = view.decided === node ? null : h("p.hp-note", plain(say("ledger end", {})));
   const body = branch ? h("div", branchBody(view, branch, highlighted)) : none;
-  const next = h("div", residualPart(view, node), changes.history(view, node));
-  const whole = h(`div.hp-ledger-body${branch ? "" : ".is-single"}`, body, next);
+  const whole = h(`div.hp-ledger-body${branch ? "" : ".is-single"}`, body, residualPart(view, node));
   const question = prose([...after, ": what could come next?", force ? ` ${FORCE}` : ""]);
   for (const row of force ? whole.querySelectorAll("[data-token]") : []) {
     const [place, id] = [row.querySelector(".hp-token"), Number(row.getAttribute("data-token"))];
@@ -43,25 +33,24 @@ function ledger(view, node, highlighted, force) {
 /** @type {(view: View, branch: Branch, highlighted: number | null) => Child} */
 function branchBody(view, branch, highlighted) {
   const { capped: c, excess, deficient, joint_q: joint, top, rest_p: p, rest_q: q } = branch;
-  const due = view.isTrie
-    ? `${c < 1 ? `c = ${exact(c)} is the capped ratio of the path here from the start of the step. ` : ""}All of this is before any rejection.`
-    : c < 1
-      ? `Only c = ${exact(c)} of the target's mass is due here; the rest was already handed to earlier positions.`
-      : "Here c = 1, so the whole target counts and both are equally large.";
+  const struck = view.own.changes.filter(({ node }) => node === branch.node).map(({ after }) => `test ${after}`);
   const [reached, more, less] = [joint, joint * excess, joint * deficient].map((x) => exact(x));
-  const jointly = ` The draft comes here with probability ${reached}: jointly excess ${more}, deficient ${less}.`;
   const size = view.trace.setup.vocab_size;
-  const rest = `${top.length} of ${count(size)} tokens shown; the rest holds ${percent(p)} of p and ${percent(q)} of q.`;
+  const facts = {
+    ...{ tree: view.isTrie, c: c < 1 ? exact(c) : null, struck: listing(struck) },
+    ...(joint < 1 && { reached, more, less }),
+    ...{ whole: top.length === size, shown: top.length, all: count(size), p: percent(p), q: percent(q) },
+  };
   const overlap = /** @type {[MassKind, number]} */ (["overlap", 1 - excess]);
+  const stacks = [
+    stack("draft q", "q", [overlap, ["excess", excess]]),
+    stack(c < 1 ? "target c·p" : "target p", "p", [overlap, ["deficient", deficient], ["remainder", 1 - c]]),
+  ];
   return [
-    h(
-      "div.hp-stacks",
-      stack("draft q", "q", [overlap, ["excess", excess]]),
-      stack(c < 1 ? "target c·p" : "target p", "p", [overlap, ["deficient", deficient], ["remainder", 1 - c]]),
-    ),
-    h("p.hp-hint", `${PARTS} ${due}${joint < 1 ? jointly : ""}`),
+    h("div.hp-stacks", stacks),
+    h("p.hp-hint", plain(say("ledger masses", facts))),
     candidates(view, branch, highlighted),
-    h("p.hp-hint", top.length < size ? rest : `All ${count(size)} tokens shown.`),
+    h("p.hp-hint", plain(say("ledger shown", facts))),
   ];
 }
 
@@ -72,17 +61,17 @@ const swatch = (kind, attributes = {}) => h(`span.hp-swatch.is-${kind}`, attribu
 function stack(name, of, parts) {
   const shown = adding(parts.map(([, share]) => share));
   const total = parts.map(([kind], i) => `${NAMES[kind]} ${shown[i]}`);
-  const segments = parts.map(
-    ([kind, share]) => share > 0 && segment(of, kind, share, { title: `${NAMES[kind]} ${number(share)}` }),
-  );
-  const sum = parts.map(([kind], i) => [
-    i ? " + " : "",
-    h("span.hp-sumpart", swatch(kind === "overlap" ? of : kind), ` ${total[i]}`),
-  ]);
+  const segments = parts.map(([kind, share]) => {
+    return share > 0 && segment(of, kind, share, { title: `${NAMES[kind]} ${number(share)}` });
+  });
+  const words = { "role": "img", "aria-label": `${name}: ${total.join(" + ")}, together 1` };
+  const sum = parts.map(([kind], i) => {
+    return [i ? " + " : "", h("span.hp-sumpart", swatch(kind === "overlap" ? of : kind), ` ${total[i]}`)];
+  });
   return h(
     "div.hp-stack",
     h("span.hp-stack-name", name),
-    h("span.hp-stack-bar", { "role": "img", "aria-label": `${name}: ${total.join(" + ")}, together 1` }, segments),
+    h("span.hp-stack-bar", words, segments),
     h("span.hp-sum", sum, " = 1"),
   );
 }
@@ -92,14 +81,11 @@ const segment = (of, kind, share, attributes = {}) =>
   h(`span.hp-segment.is-${of}.is-${kind}`, { style: `width:${(100 * share).toFixed(3)}%`, ...attributes });
 
 /** A row of a table of tokens: the token with the sign of its origin, bars, and figures. @type {(token: {piece: string}, origin: Origin | null, bars: Child, figures: Child[], attributes: Attributes) => HTMLElement} */
-const row = ({ piece }, origin, bars, figures, attributes) =>
-  h(
-    "tr",
-    attributes,
-    h("th", { scope: "row" }, h(`span.hp-sign.is-${origin}`, origin && SIGNS[origin]), token(piece, { cells: 16 })),
-    h("td.hp-bars", bars),
-    figures.map((figure) => h("td", figure)),
-  );
+const row = ({ piece }, origin, bars, figures, attributes) => {
+  const name = [h(`span.hp-sign.is-${origin}`, origin && SIGNS[origin]), token(piece, { cells: 16 })];
+  const cells = figures.map((figure) => h("td", figure));
+  return h("tr", attributes, h("th", { scope: "row" }, name), h("td.hp-bars", bars), cells);
+};
 
 /** @type {(view: View, branch: Branch, highlighted: number | null) => HTMLElement} */
 function candidates(view, { capped: c, node, top }, highlighted) {
@@ -140,57 +126,45 @@ function residualPart(view, node) {
   const whole = bonus || real(residual.weight) === Infinity; // a rule may take the whole target: its factor of q is 0
   const all = [...residual.top].sort((a, b) => b.probability - a.probability);
   const largest = Math.max(all[0]?.probability ?? 0, 1e-9);
+  const facts = residualFacts(view, residual);
   const rows = all.map((one) => {
     const origin = view.drawn?.token === one.token ? view.drawn.origin : null;
     const bar = h("span.hp-twin.is-tall", segment("p", whole ? "overlap" : "deficient", one.probability / largest));
-    return row(one, origin, bar, [percent(one.probability)], {
-      "class": origin && "is-drawn",
-      "data-token": one.token,
-    });
+    const attributes = { "class": origin && "is-drawn", "data-token": one.token };
+    return row(one, origin, bar, [percent(one.probability)], attributes);
   });
   const shown = `${all.length} of ${count(view.trace.setup.vocab_size)} tokens shown`;
-  return h(
-    "div.hp-residual",
+  const parts = [
     h("h4.hp-subtitle", whole ? "Drawn from the target" : "Drawn from the residual"),
-    h("p.hp-hint", bonus ? FREE : residualWords(view, residual)),
+    h("p.hp-hint", plain(say("ledger residual", facts))),
     h("table.hp-candidates", h("tbody", rows)),
     h("p.hp-hint", `${shown}; the rest holds ${percent(residual.rest)}.`),
-    drawSentence(view, residual),
-  );
+    view.drawn && h("p.hp-note", prose(say("ledger drawn", facts))),
+  ];
+  return h("div.hp-residual", parts);
 }
 
-/** Which part of the branch the residual is, in words; not every rule weighs the target by c. @type {(view: View, residual: Residual) => string} */
-function residualWords(view, { node, weight: given }) {
-  const weight = real(given) ?? 1;
-  if (view.isTrie) {
-    const last = view.own.changes.findLast((change) => change.node === node);
-    if (!last) return "No rejection changed this branch, so this is its target.";
-    return `What the rejections left of the target here: its state after test ${last.after}, the last that changed it.`;
-  }
-  const own = recipeOf(view.rule, settingsOf(view.options))?.residual;
-  if (own) return own;
-  if (view.own.info.forward) return VANILLA;
-  const branch = view.branches.get(node);
-  if (branch && Math.abs(branch.capped - weight) > 1e-4 * weight)
-    return `Naive HSD uses the ratio without its cap, r = ${exact(weight)}: max(r·p − q, 0), scaled up to 1.`;
-  return `Only the deficient parts, max(${weight === 1 ? "" : "c·"}p − q, 0), scaled up to 1: exactly what the draft left out.`;
+/** What the sentences about a residual may name; not every rule weighs the target by c. @type {(view: View, residual: Residual) => SentenceFacts} */
+function residualFacts(view, { node, origin, weight: given, draw }) {
+  const [weight, branch] = [real(given) ?? 1, view.branches.get(node)];
+  const recipe = recipeOf(view.rule, settingsOf(view.options));
+  const { piece, origin: drawnAs, outcome } = view.drawn ?? {};
+  return {
+    ...{ tree: view.isTrie, forward: view.own.info.forward, bonus: origin === "bonus", weight },
+    last: view.own.changes.findLast((change) => change.node === node)?.after,
+    words: recipe?.residual,
+    naive: branch && Math.abs(branch.capped - weight) > 1e-4 * weight ? exact(weight) : null,
+    likeliest: recipe?.follow,
+    draw: draw === null ? null : number(draw),
+    drawn: { piece, origin: drawnAs, cells: 18 },
+    chance: outcome && percent(outcome.probability),
+  };
 }
 
-function drawSentence(/** @type {View} */ view, /** @type {Residual} */ { draw }) {
-  if (!view.drawn) return null;
-  const { piece, origin, outcome } = view.drawn;
-  const likeliest = recipeOf(view.rule, settingsOf(view.options))?.follow;
-  const by = draw === null ? "A race in another engine picked " : `The draw number ${number(draw)} picked `;
-  const start = likeliest ? "Nothing is drawn: the likeliest token is " : by;
-  const chance = outcome && !likeliest ? ` It had a chance of ${percent(outcome.probability)}.` : "";
-  return h("p.hp-note", prose([start, { piece, origin, cells: 18 }, `.${chance}`]));
-}
-
-function elsewhere(/** @type {View} */ view, /** @type {Residual | null} */ residual) {
-  if (!residual) return view.original ? SUPPOSED : "The text ended with the kept tokens: nothing was drawn.";
-  const depth = view.depth.get(residual.node);
-  const at = depth ? `after ${plural(depth, "kept token")}` : "at the start of the draft";
-  return `The next token was drawn ${at}, not on this branch. Press Esc to go there.`;
+/** Where the next token was drawn, of another branch. @type {(view: View, residual: Residual | null) => string} */
+function elsewhere(view, residual) {
+  const facts = { supposed: !residual && view.original, ended: !residual, kept: view.depth.get(residual?.node ?? 0) };
+  return plain(say("ledger elsewhere", facts));
 }
 
 export { ledger };

@@ -9,9 +9,6 @@ import * as exits from "./exits.js";
 import { say } from "./fill.js";
 import { handsUp, kinds, lanesOf, names, totals } from "./lanes.js";
 
-/** @typedef {import("./lanes.js").LaneState} LaneState */
-/** @typedef {number | null} Place the number of an event of a step; null for the target's pass */
-
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };
 const VERDICTS = { kept: ["kept", "✓"], dropped: ["rejected", "✕"] };
 const CELLS = 8; // characters of a token that fit its column
@@ -21,10 +18,10 @@ const capital = (/** @type {string} */ words) => words[0].toUpperCase() + words.
 
 // ---- as a part of a step, see parts.js
 
-/** @type {import("./parts.js").Part["shows"]} */
+/** @type {StepPart["shows"]} */
 const shows = ({ step }) => step.events?.length > 0; // traces of earlier versions have none
 
-/** What happens below the target stands in the place of one model's draft. @type {NonNullable<import("./parts.js").Part["moves"]>} */
+/** What happens below the target stands in the place of one model's draft. @type {NonNullable<StepPart["moves"]>} */
 function moves({ step, trace }, usual) {
   const last = trace.setup.models.length - 2; // the level that hands its tokens to the target
   const drafts = (/** @type {number} */ i) =>
@@ -32,10 +29,10 @@ function moves({ step, trace }, usual) {
   return [["levels", "levels", step.events.length, drafts], ...usual.filter(([name]) => name !== "draft")];
 }
 
-/** @type {import("./parts.js").Part["beats"]} */
+/** @type {StepPart["beats"]} */
 const beats = { levels: (view, i) => ["beat level", eventFacts(view, i)] };
 
-/** @type {import("./parts.js").Part["create"]} */
+/** @type {StepPart["create"]} */
 function create() {
   const grid = h("div.hp-tiers", { "role": "group", "aria-label": "Levels, the target on top" });
   const lanes = h("div.hp-scroll", grid);
@@ -45,9 +42,9 @@ function create() {
   const hint = "Tokens stand in the column of their place in the text. What a level keeps rises one lane.";
   const drawing = card("hp-levels", "Level by level", hint, lanes, key);
   const below = card("hp-levels-done", "What each level did so far", "", done, life);
-  let now = /** @type {{view: View, event?: Place} | null} */ (null); // event: that is drawn
+  let now = /** @type {{view: View, event?: EventPlace} | null} */ (null); // event: that is drawn
 
-  /** chosen: the token whose life is told. @type {(view: View, event: Place, chosen: number | undefined) => void} */
+  /** chosen: the token whose life is told. @type {(view: View, event: EventPlace, chosen: number | undefined) => void} */
   function show(view, event, chosen) {
     const focus =
       grid.contains(document.activeElement) && /** @type {HTMLElement} */ (document.activeElement).dataset.chip;
@@ -79,7 +76,7 @@ function create() {
   };
 }
 
-/** @type {(view: View, event: Place) => LaneState} */
+/** @type {(view: View, event: EventPlace) => LaneState} */
 const stateAt = (view, event) => /** @type {LaneState} */ (lanesOf(view).states.at(event ?? -1));
 
 /** The token that shows best what happened: the first that was rejected, else the last that was added. @param {LaneState} state */
@@ -110,22 +107,19 @@ function eventFacts({ trace, step }, index) {
   };
 }
 
-const sign = (/** @type {Origin} */ origin) => h(`span.hp-sign.is-${origin}`, { "aria-hidden": "true" }, SIGNS[origin]);
+const sign = (/** @type {string} */ origin) =>
+  h(`span.hp-sign.is-${origin}`, { "aria-hidden": "true" }, SIGNS[/** @type {Origin} */ (origin)]);
 
 /** Pairs of a sign and what it means. @returns {[HTMLElement, string][]} */
 const signs = () => [
-  [sign("draft"), ORIGINS.draft],
-  [sign("correction"), ORIGINS.correction],
-  [sign("bonus"), ORIGINS.bonus],
+  ...Object.entries(ORIGINS).map(([origin, words]) => /** @type {[HTMLElement, string]} */ ([sign(origin), words])),
   [h("span.hp-tier-verdict.is-kept", "✓"), "kept by the level above"],
   [h("span.hp-tier-verdict.is-dropped", "✕"), "rejected"],
 ];
 
 // ---- the lanes
 
-/** @typedef {{chosen: number | undefined, onToken: (id: number) => void}} Choosing chosen: the token that is pressed */
-
-/** The lanes after an event of a step. @type {(grid: HTMLElement, view: View, event: Place, choosing: Choosing) => void} */
+/** The lanes after an event of a step. @type {(grid: HTMLElement, view: View, event: EventPlace, choosing: LaneChoice) => void} */
 function drawLanes(grid, view, event, choosing) {
   const { end } = lanesOf(view);
   const state = stateAt(view, event);
@@ -139,7 +133,7 @@ function drawLanes(grid, view, event, choosing) {
   grid.replaceChildren(...rows.reverse().flat());
 }
 
-/** @type {(view: View, state: LaneState, level: number, how: {css: string, from: number} & Choosing) => HTMLElement} */
+/** @type {(view: View, state: LaneState, level: number, how: {css: string, from: number} & LaneChoice) => HTMLElement} */
 function lane({ trace, index, step }, { lanes, level: now }, level, { css, from, ...choosing }) {
   const { models, options } = trace.setup;
   const called = names(trace.setup);
@@ -160,7 +154,7 @@ function lane({ trace, index, step }, { lanes, level: now }, level, { css, from,
   return h(`div.hp-tier.${css}${now === level ? ".is-now" : ""}`, { "data-level": level }, inside);
 }
 
-/** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. @type {(lane: import("./lanes.js").Lane, threshold: number) => Child} */
+/** How much of what it was asked for has been settled: a segment per token, the notch after the number asked for. @type {(lane: LevelLane, threshold: number) => Child} */
 function meter({ asked, settled }, threshold) {
   const want = asked ?? threshold;
   const css = (/** @type {number} */ i) => `${i < settled ? "is-full" : ""} ${i === want - 1 ? "is-notch" : ""}`;
@@ -171,31 +165,25 @@ function meter({ asked, settled }, threshold) {
   ];
 }
 
-/** @type {(chip: import("./lanes.js").Chip, level: number, how: {from: number, called: string[]} & Choosing) => HTMLElement} */
+/** @type {(chip: LaneChip, level: number, how: {from: number, called: string[]} & LaneChoice) => HTMLElement} */
 function chip({ token, verdict, fresh }, level, { from, chosen, called, onToken }) {
   const { origin, level: home } = token.born;
   const [judged, tick] = verdict ? VERDICTS[verdict] : [];
   const risen = home !== level ? ` from ${called[home]}` : "";
-  const words = `${visible(token.piece)}: ${ORIGINS[origin]}${risen}${judged ? `, ${judged}` : ""}`;
+  const title = `${visible(token.piece)}: ${ORIGINS[origin]}${risen}${judged ? `, ${judged}` : ""}`;
   const marks = [sign(origin), tick ? h(`span.hp-tier-verdict.is-${verdict}`, tick) : null];
-  return h(
-    `button.hp-tier-token.is-${origin}`,
-    {
-      "type": "button",
-      "class": `is-${verdict ?? "open"}${fresh ? " is-fresh" : ""}`,
-      "style": `grid-column: ${token.position - from + 1}`,
-      "data-chip": `${level}-${token.id}`,
-      "aria-pressed": String(token.id === chosen),
-      "aria-label": words,
-      "title": words,
-      "onclick": () => onToken(token.id),
-    },
-    dom.token(token.piece, { cells: CELLS }),
-    h("span.hp-tier-marks", { "aria-hidden": "true" }, marks),
-  );
+  const attributes = {
+    "class": `hp-tier-token is-${origin} is-${verdict ?? "open"}${fresh ? " is-fresh" : ""}`,
+    "style": `grid-column: ${token.position - from + 1}`,
+    "data-chip": `${level}-${token.id}`,
+    "aria-pressed": String(token.id === chosen),
+    "onclick": () => onToken(token.id),
+  };
+  const words = [dom.token(token.piece, { cells: CELLS }), h("span.hp-tier-marks", { "aria-hidden": "true" }, marks)];
+  return h("button", { type: "button", title, "aria-label": title, ...attributes }, words);
 }
 
-/** What passes between a level and the one below it; what is handed up is also drawn, one square per token. @type {(view: View, state: LaneState, level: number, event: Place) => HTMLElement} */
+/** What passes between a level and the one below it; what is handed up is also drawn, one square per token. @type {(view: View, state: LaneState, level: number, event: EventPlace) => HTMLElement} */
 function between({ step }, { lanes, level: now }, level, event) {
   const { chips, lent, asked, settled } = lanes[level - 1];
   const kept = chips.filter(({ verdict }) => verdict === "kept").length;
@@ -219,7 +207,7 @@ function table(name, heads, rows) {
   return scroller(name, h("table.hp-candidates.hp-levels-table", h("thead", line("th", heads)), h("tbody", body)));
 }
 
-/** Totals of the run up to an event; a token is kept if the level above kept it. @type {(view: View, event: Place) => HTMLElement} */
+/** Totals of the run up to an event; a token is kept if the level above kept it. @type {(view: View, event: EventPlace) => HTMLElement} */
 function sums({ trace, index }, event) {
   const all = totals(trace, index, event);
   const called = names(trace.setup);
@@ -230,13 +218,13 @@ function sums({ trace, index }, event) {
   return table("what each level did", ["", "calls", "tokens handed up", "kept above", "share kept"], rows.reverse());
 }
 
-/** Who drew a token, each of its tests up to an event, and where it ended. @type {(view: View, id: number | undefined, event: Place) => HTMLElement[]} */
+/** Who drew a token, each of its tests up to an event, and where it ended. @type {(view: View, id: number | undefined, event: EventPlace) => HTMLElement[]} */
 function lifeOf(view, id, event) {
   const token = lanesOf(view).tokens[id ?? -1];
   if (!token) return [];
   const called = names(view.trace.setup);
   const { born, instead, position, end } = token;
-  const past = (/** @type {Place} */ at) => event === null || (at !== null && at <= event);
+  const past = (/** @type {EventPlace} */ at) => event === null || (at !== null && at <= event);
   const facts = {
     who: called[born.level],
     origin: born.origin,

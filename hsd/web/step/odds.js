@@ -26,14 +26,10 @@ function bars({ info, rule, kept }, chances, { numbers = false } = {}) {
   const spoken = `${info.short} keeps ${number(mean(chances))} on average; ${list}; this time ${kept}`;
   const column = (/** @type {number} */ chance, /** @type {number} */ t) => {
     const title = `keeps ${plural(t, "token")}: ${percent(chance)}${t === kept ? ", this time" : ""}`;
-    const height = `height:${(HIGH * chance).toFixed(1)}px`;
-    return h(
-      "span.hp-odds-column",
-      { class: t === kept && "is-now", title },
-      numbers && h("small.hp-odds-number", percent(chance)),
-      h("i", { class: chance > 0 && "is-possible", style: height }),
-      h("small", chances.length <= NUMBERED || t % 5 === 0 || t === kept ? String(t) : ""),
-    );
+    const bar = h("i", { class: chance > 0 && "is-possible", style: `height:${(HIGH * chance).toFixed(1)}px` });
+    const under = h("small", chances.length <= NUMBERED || t % 5 === 0 || t === kept ? String(t) : "");
+    const above = numbers && h("small.hp-odds-number", percent(chance));
+    return h("span.hp-odds-column", { class: t === kept && "is-now", title }, above, bar, under);
   };
   return h("span.hp-odds-bars", { "data-rule": rule, "role": "img", "aria-label": spoken }, chances.map(column));
 }

@@ -2,10 +2,10 @@
 // rule, commit. Pure: says at which beat something happens, and what there is to say of it then.
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
-import { number, say } from "./fill.js";
+import { listing, number, say } from "./fill.js";
 import { copies, tapsOf, verdicts } from "./model.js";
 import { PARTS } from "./parts.js";
-import { listing, testFacts } from "./sentences.js";
+import { testFacts } from "./sentences.js";
 
 const TIME = 2600; // milliseconds that a beat of a part stays
 /** @type {Record<string, number>} */
@@ -89,8 +89,8 @@ const BEATS = {
 
 /** @type {(view: View, judged: Judged, i: number, phase: Phase) => [string, SentenceFacts]} */
 function testBeat(view, judged, i, { beats }) {
-  const { decisions, kept } = judged;
-  const { forward } = judged.info;
+  const { decisions, kept, info } = judged;
+  const { forward } = info;
   const last = i === decisions.length - 1 && decisions[i].accepted === forward;
   const facts = testFacts(view, judged, decisions[i]);
   const struck = facts.changes.length ? facts.changes : null;

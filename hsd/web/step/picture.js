@@ -11,7 +11,6 @@ const HATCHES = { "is-excess": ["--hp-q", 45], "is-deficient": ["--hp-p", -45] }
 /** @type {Record<string, string>} */
 const DASHES = { dashed: "6 3", dotted: "2 3" };
 
-/** @typedef {{above: string[], below: string[]}} Around sentences above and below a picture */
 /** @typedef {(rect: {left: number, top: number, width: number, height: number}) => {x: number, y: number, width: number, height: number}} At */
 
 /** The text of an SVG file. Long sentences around the picture are broken. @type {(shown: HTMLElement, around?: Around) => string} */
@@ -25,19 +24,14 @@ function svgText(shown, around = { above: [], below: [] }) {
   const bold = broken(around.above[0] ?? "", width).length;
   const line = (/** @type {string} */ words, /** @type {number} */ y, /** @type {boolean} */ first) =>
     s("text", { "x": MARGIN, y, "font-size": 14, "font-weight": first ? 600 : 400 }, words);
-  const whole = s(
-    "svg",
-    { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 ${top} ${width} ${height}`, width, height },
-    s("rect", { y: top, width, height, fill: backgroundOf(shown) }),
-    s(
-      "g",
-      { "fill": plainColour(color), "font-family": fontFamily },
-      above.map((words, i) => line(words, top + 24 + LINE * i, i < bold)),
-      below.map((words, i) => line(words, body.height + LINE * (i + 1), false)),
-    ),
-    body.nodes,
-  );
-  return new XMLSerializer().serializeToString(whole);
+  const lines = [
+    above.map((words, i) => line(words, top + 24 + LINE * i, i < bold)),
+    below.map((words, i) => line(words, body.height + LINE * (i + 1), false)),
+  ];
+  const words = s("g", { "fill": plainColour(color), "font-family": fontFamily }, lines);
+  const ground = s("rect", { y: top, width, height, fill: backgroundOf(shown) });
+  const place = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 ${top} ${width} ${height}`, width, height };
+  return new XMLSerializer().serializeToString(s("svg", place, ground, words, body.nodes));
 }
 
 /** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around?: Around) => Promise<Blob>} */
@@ -92,12 +86,9 @@ function drawing(root) {
 function hatches(style) {
   const hatch = (/** @type {[string, [string, number]]} */ [id, [variable, turn]]) => {
     const look = { fill: style.getPropertyValue(variable).trim(), height: 6 };
-    return s(
-      "pattern",
-      { id, width: 6, height: 6, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` },
-      s("rect", { ...look, width: 6, opacity: 0.28 }),
-      s("rect", { ...look, width: 3 }),
-    );
+    const bands = [s("rect", { ...look, width: 6, opacity: 0.28 }), s("rect", { ...look, width: 3 })];
+    const turned = { patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` };
+    return s("pattern", { id, width: 6, height: 6, ...turned }, bands);
   };
   return s("defs", Object.entries(HATCHES).map(hatch));
 }
@@ -126,21 +117,16 @@ function boxes(element, at) {
     const [width, colour] = [Number.parseFloat(style[`border${side}Width`]), style[`border${side}Color`]];
     return width > 0 && !clear(colour) ? [{ side, width, colour: plainColour(colour) }] : [];
   });
+  const rx = Math.min(Number.parseFloat(style.borderTopLeftRadius) || 0, box.height / 2);
+  const whole = { ...box, rx, fill: clear(fill) ? "none" : fill, opacity: style.opacity };
   if (drawn.length < 4) {
     const edges = drawn.map(({ side, width, colour }) => edge(box, side, width, colour));
-    return [
-      ...(clear(fill) ? [] : [s("rect", { ...box, rx: rounded(style, box), fill, opacity: style.opacity })]),
-      ...edges,
-    ];
+    return clear(fill) ? edges : [s("rect", whole), ...edges];
   }
   const [{ colour: stroke, width }] = drawn;
   const dashes = DASHES[style.borderTopStyle] ?? null;
-  const look = { stroke, "stroke-width": width, "stroke-dasharray": dashes, "fill": clear(fill) ? "none" : fill };
-  return [s("rect", { ...box, rx: rounded(style, box), ...look, opacity: style.opacity })];
+  return [s("rect", { ...whole, stroke, "stroke-width": width, "stroke-dasharray": dashes })];
 }
-
-/** @type {(style: CSSStyleDeclaration, box: {height: number}) => number} */
-const rounded = (style, { height }) => Math.min(Number.parseFloat(style.borderTopLeftRadius) || 0, height / 2);
 
 /** @type {(box: ReturnType<At>, side: string, thick: number, fill: string) => Element} */
 function edge({ x, y, width, height }, side, thick, fill) {
@@ -155,14 +141,8 @@ const measuring = document.createElement("canvas").getContext("2d");
 /** The text directly in an element, a line at a time; of a menu what is chosen. @type {(element: HTMLElement, at: At) => Element[]} */
 function texts(element, at) {
   const style = getComputedStyle(element);
-  const look = {
-    "fill": plainColour(style.color),
-    "font-family": style.fontFamily,
-    "font-size": style.fontSize,
-    "font-weight": style.fontWeight,
-    "font-style": style.fontStyle,
-    "xml:space": "preserve",
-  };
+  const font = ["family", "size", "weight", "style"].map((of) => [`font-${of}`, style.getPropertyValue(`font-${of}`)]);
+  const look = { "fill": plainColour(style.color), ...Object.fromEntries(font), "xml:space": "preserve" };
   const { x, y, width, height } = at(element.getBoundingClientRect());
   if (element instanceof HTMLSelectElement) {
     const middle = y + height / 2 + Number.parseFloat(style.fontSize) * 0.35;

@@ -10,20 +10,16 @@ import * as phases from "./phases.js";
 import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
-const exporting = () => needed(import("./export.js")); // what few visitors need
 const TOUCHES = ["pointerdown", "keydown", "wheel"];
 /** @type {Supposed} */
 const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
 
-/** @typedef {{read: View, view: View, plan: Plan}} Shown read: the step as it was recorded; view: as it is judged here, see again.js */
-/** @typedef {{step?: number, node?: number | null, supposed?: Supposing | null}} Where to go */
-
 class Player {
   record = /** @type {Trace | null} */ (null);
-  shown = /** @type {Shown | null} */ (null);
+  shown = /** @type {ShownStep | null} */ (null);
   step = -1;
   /** @type {PlayerState} */
-  state = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
+  now = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
   supposed = NO_CHANGE;
   once = false; // it plays to the end of this step only
   live = false;
@@ -45,7 +41,11 @@ class Player {
   forward = () => this.go(this.step + 1);
   moveBack = () => this.move(-1);
   moveOn = () => this.move(1);
-  play = () => this.steps.length && this.stage.transport.toggle();
+  toggle = () => this.steps.length && this.stage.transport.toggle();
+  play = () => this.steps.length && this.stage.transport.start();
+  refresh = () => this.stale && this.draw(true);
+  redraw = () => this.shown && this.show(this.step);
+  trace = () => this.record;
   next = () => this.goDifference(1);
   previous = () => this.goDifference(-1);
   up = () => this.moveInColumn(-1);
@@ -53,7 +53,7 @@ class Player {
   asItWas = () => this.suppose(NO_CHANGE);
   brief = () => this.options.brief?.first() ?? false; // whether the board is drawn as brief.js has it
   help = () => this.stage.dialog.showModal();
-  mass = () => this.setState({ mass: this.state.mass === "joint" ? "relative" : "joint" });
+  mass = () => this.setState({ mass: this.now.mass === "joint" ? "relative" : "joint" });
 
   get steps() {
     return this.record?.steps ?? [];
@@ -78,29 +78,23 @@ class Player {
   // ---- inside a step, from beat to beat
 
   get complete() {
-    return !this.shown || this.state.beat >= this.shown.plan.total - 1;
+    return !this.shown || this.now.beat >= this.shown.plan.total - 1;
   }
 
   goBeat(/** @type {number} */ beat, keepPlaying = false) {
     if (!keepPlaying) this.pause();
     if (!this.shown) return;
     const { view, plan } = this.shown;
-    this.state = { ...this.state, beat: Math.max(0, Math.min(beat, plan.total - 1)) };
-    this.stage.drawBeat(view, plan, this.state.beat);
+    this.now = { ...this.now, beat: Math.max(0, Math.min(beat, plan.total - 1)) };
+    this.stage.drawBeat(view, plan, this.now.beat);
     this.changed();
-  }
-
-  /** The step up to the end of one of its phases; as a whole where it has none of that name. @param {string} name */
-  goPhase(name) {
-    const phase = this.shown?.plan.phases.find((one) => one.name === name);
-    this.goBeat(phase ? phase.from + phase.beats - 1 : Infinity);
   }
 
   /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. @param {1 | -1} direction */
   move(direction) {
     this.pause();
     if (!this.shown) return;
-    const beat = this.state.beat + direction;
+    const beat = this.now.beat + direction;
     if (beat >= 0 && beat < this.shown.plan.total) this.goBeat(beat);
     else if (direction < 0) this.go(this.step - 1);
     else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
@@ -116,7 +110,7 @@ class Player {
 
   /** At the end of a live run the player waits for more; at the end of any other it stops. */
   playOn() {
-    if (!this.complete) this.goBeat(this.state.beat + 1, true);
+    if (!this.complete) this.goBeat(this.now.beat + 1, true);
     else if (this.once) return false;
     else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
     return !this.complete || (!this.once && (this.step < this.steps.length - 1 || this.live));
@@ -131,7 +125,7 @@ class Player {
   }
 
   pace() {
-    return this.shown ? phases.pause(phases.at(this.shown.plan, this.state.beat)) : 1000;
+    return this.shown ? phases.pause(phases.at(this.shown.plan, this.now.beat)) : 1000;
   }
 
   /** The same by itself, unless motion is unwelcome; the first touch of anything but Play stops it. */
@@ -164,7 +158,7 @@ class Player {
     const known = [...(coins ?? [])].filter(([node]) => read.nodes.has(node));
     this.supposed = { rule: rule === read.rule ? null : rule, coins: new Map(known) };
     const { plan } = this.judge(read);
-    this.state = { ...this.state, beat: plan.total - 1 };
+    this.now = { ...this.now, beat: plan.total - 1 };
     this.draw(true);
     this.changed();
   }
@@ -195,7 +189,7 @@ class Player {
   /** Show a step: at its end, unless a beat is given. @param {number} step */
   show(step, beat = Infinity) {
     if (!this.record) return;
-    const depth = this.shown && this.state.pinned ? this.shown.view.depth.get(this.state.node) : -1;
+    const depth = this.shown && this.now.pinned ? this.shown.view.depth.get(this.now.node) : -1;
     const read = readStep(this.record, step);
     const { rule } = this.supposed;
     this.supposed = { ...NO_CHANGE, rule: rule && judges(read).includes(rule) ? rule : null };
@@ -203,7 +197,7 @@ class Player {
     const node = [0, ...view.spine].find((id) => view.depth.get(id) === depth);
     this.step = step;
     this.passed = 0;
-    this.state = { ...this.state, node: node ?? view.decided, item: null, beat: Math.min(beat, plan.total - 1) };
+    this.now = { ...this.now, node: node ?? view.decided, item: null, beat: Math.min(beat, plan.total - 1) };
     this.stage.place(this.record, step, this.live);
     this.draw(true);
     this.changed();
@@ -215,8 +209,8 @@ class Player {
     const { view, plan } = this.shown;
     const hidden = this.options.hidden?.() ?? false;
     if (hidden) this.stale = true;
-    else if (whole || this.stale) this.stage.drawStep(view, this.state, plan);
-    else this.stage.drawSelection(view, this.state);
+    else if (whole || this.stale) this.stage.drawStep(view, this.now, plan);
+    else this.stage.drawSelection(view, this.now);
     if (!hidden) this.stale = false;
   }
 
@@ -224,7 +218,7 @@ class Player {
 
   /** @param {Partial<PlayerState>} change */
   setState(change) {
-    this.state = { ...this.state, ...change };
+    this.now = { ...this.now, ...change };
     this.draw(false);
     this.changed();
   }
@@ -251,7 +245,7 @@ class Player {
 
   parent() {
     if (!this.shown) return;
-    const { node, item } = this.state;
+    const { node, item } = this.now;
     this.selectNode(item || !node ? node : this.shown.view.nodes.get(node).parent);
     this.stage.arrive();
   }
@@ -259,7 +253,7 @@ class Player {
   child() {
     if (!this.shown) return;
     const { spine, children } = this.shown.view;
-    const { node, item } = this.state;
+    const { node, item } = this.now;
     const kids = item ? [] : (children.get(node) ?? []);
     const drawn = this.stage.tree.boxes().find(({ key, branch }) => key === "drawn" && branch === node);
     if (kids.length) this.selectNode(kids.find((id) => spine.includes(id)) ?? kids[0]);
@@ -268,15 +262,15 @@ class Player {
   }
 
   pin() {
-    this.setState({ pinned: !this.state.pinned });
-    this.stage.toast.say(this.state.pinned ? "pinned: this branch stays selected while you step" : "unpinned");
+    this.setState({ pinned: !this.now.pinned });
+    this.stage.toast.say(this.now.pinned ? "pinned: this branch stays selected while you step" : "unpinned");
   }
 
   escape() {
     this.stage.root.classList.remove("is-maximised");
-    this.state = { ...this.state, pinned: false };
+    this.now = { ...this.now, pinned: false };
     if (this.shown?.view.original) this.suppose(NO_CHANGE);
-    this.stage.closeFolds();
+    for (const { element } of Object.values(this.stage.folds)) element.open = false;
     if (this.shown) this.selectNode(this.shown.view.decided);
   }
 
@@ -312,9 +306,9 @@ class Player {
     const name = `hsd-${rule}-seed${seed}${isPicture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
       const around = isPicture ? this.around() : undefined;
-      const { step, node, supposed } = this.report();
+      const { step, node, supposed } = this.state();
       const view = { step, node, supposed, from: this.options.address?.() ?? "" };
-      const { make } = await exporting();
+      const { make } = await needed(import("./export.js"));
       save(name, await make(kind, this.record, { view, shown: this.stage.picture, around }));
     } catch (error) {
       this.stage.toast.say(error instanceof Error ? error.message : String(error));
@@ -338,7 +332,7 @@ class Player {
     return { above, below: [this.stage.transport.setup.textContent ?? "", page] };
   }
 
-  // ---- the controller
+  // ---- what is shown
 
   /** @param {Trace} trace @param {Where & {live?: boolean}} where */
   load(trace, { step = 0, live = false, ...where } = {}) {
@@ -348,7 +342,7 @@ class Player {
     this.shown = null;
     this.supposed = NO_CHANGE;
     this.step = -1;
-    this.state = { ...this.state, node: 0, item: null, pinned: false };
+    this.now = { ...this.now, node: 0, item: null, pinned: false };
     this.stage.load(this.record);
     if (this.steps.length) this.select({ step, ...where });
     else this.showEmpty(this.record);
@@ -382,15 +376,15 @@ class Player {
     if (!this.steps.length) return;
     this.go(step);
     const known = node === 0 || (node !== null && this.shown?.view.nodes.has(node));
-    if (known && node !== this.state.node) this.selectNode(node);
+    if (known && node !== this.now.node) this.selectNode(node);
     if (supposed) this.suppose(supposed);
   }
 
   /** @returns {PlayerReport} */
-  report() {
-    const { step, live, shown, state } = this;
-    const { item, ...place } = state;
-    const phase = shown ? phases.at(shown.plan, state.beat).phase.name : null;
+  state() {
+    const { step, live, shown, now } = this;
+    const { item, ...place } = now;
+    const phase = shown ? phases.at(shown.plan, now.beat).phase.name : null;
     const supposed = { rule: this.supposed.rule, coins: [...this.supposed.coins] };
     const playing = this.stage.transport.playing();
     return { ...place, step, phase, steps: this.steps.length, live, playing, supposed };
@@ -398,35 +392,17 @@ class Player {
 
   /** Tell the page where we are; the callback hears of every move once. */
   changed() {
-    const { step, steps, node, live, pinned, mass, supposed } = this.report();
+    const { step, steps, node, live, pinned, mass, supposed } = this.state();
     const { kept = null, shadow = null } = this.shown?.view.step ?? {};
     window.__hsd = { ready: true, step, steps, node, live, kept, shadowKept: shadow?.kept ?? null };
     const place = [step, node, pinned, mass, supposed.rule, ...supposed.coins].join();
     if (place === this.announced) return;
     this.announced = place;
-    this.options.onSelect?.(this.report());
+    this.options.onSelect?.(this.state());
   }
 }
 
 /** Make a player inside `root`. See README.md. @param {HTMLElement} root @param {PlayerOptions} options */
-function create(root, options = {}) {
-  const player = new Player(root, options);
-  return {
-    load: player.load.bind(player),
-    extend: player.extend.bind(player),
-    select: player.select.bind(player),
-    state: () => player.report(),
-    trace: () => player.record,
-    play: () => player.steps.length && player.stage.transport.start(),
-    pause: () => player.pause(),
-    judgeBy: (/** @type {string} */ rule) => player.judgeBy(rule),
-    phase: (/** @type {string} */ name) => player.goPhase(name),
-    report: async () => player.record && (await exporting()).report(player.record),
-    playOnce: () => player.playOnce(),
-    playAlone: () => player.playAlone(),
-    refresh: () => player.stale && player.draw(true),
-    redraw: () => player.shown && player.show(player.step),
-  };
-}
+const create = (root, options = {}) => new Player(root, options);
 
 export { create, Player };

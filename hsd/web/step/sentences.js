@@ -7,7 +7,7 @@ import { evaluate, holds as meets } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
-import { filled, number, pair, plain, say } from "./fill.js";
+import { filled, listing, number, pair, plain, say } from "./fill.js";
 import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
 import { mean } from "./odds.js";
 
@@ -253,7 +253,5 @@ const piece = (view, id) => ({ piece: view.nodes.get(id).piece, cells: 16 });
 const words = (view, nodes) => plain([{ piece: together(nodes.map((id) => view.nodes.get(id))) }]);
 /** @param {object[]} items */
 const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
-/** "1, 2 and 3". @param {string[]} all */
-const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(Boolean).join(" and ");
 
-export { changeFacts, lines, listing, story, testFacts, verdictFacts };
+export { changeFacts, lines, story, testFacts, verdictFacts };

@@ -7,6 +7,7 @@ import { follow } from "./cells.js";
 import { leftOutWords } from "./drafts.js";
 import { fold, needed, setupLine, storyCard, tools, treeCard } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
+import { plain, say } from "./fill.js";
 import { odds } from "./odds.js";
 import { PARTS } from "./parts.js";
 import * as phases from "./phases.js";
@@ -16,15 +17,12 @@ import * as transport from "./transport.js";
 import * as tree from "./tree.js";
 import { describe } from "./tree.js";
 
-const NO_DETAIL =
-  "This trace was recorded without detail: there is no tree to draw. Run again with tracing on to see it.";
 const FOLDS = {
   decisions: "The tests, one by one",
   ledger: "A branch in full: what could come next",
   table: "The numbers, token by token",
 };
 /** @typedef {keyof typeof FOLDS} FoldName */
-/** @typedef {import("./player.js").Player} Player */
 let folds = /** @type {typeof import("./folds.js") | null} */ (null); // what fills the folds, once one was opened
 const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
@@ -57,20 +55,16 @@ class Stage {
     this.parts = PARTS.map((part) => ({ part, card: part.create({ selectNode }), on: false }));
     this.story = storyCard(player.asItWas);
     this.card = treeCard(this.tree.element, player.mass);
-    this.folds = {
-      decisions: fold(FOLDS.decisions, () => this.drawFold("decisions")),
-      ledger: fold(FOLDS.ledger, () => this.drawFold("ledger")),
-      table: fold(FOLDS.table, () => this.drawFold("table")),
-    };
+    const folded = (/** @type {FoldName} */ name) => fold(FOLDS[name], () => this.drawFold(name));
+    this.folds = { decisions: folded("decisions"), ledger: folded("ledger"), table: folded("table") };
     this.prepareRoot(tools(player, hasLink));
   }
 
   prepareRoot(/** @type {HTMLElement} */ buttons) {
     const { root } = this;
     root.classList.add("hsd-kit", "hsd-player");
-    root.tabIndex = 0;
-    root.setAttribute("role", "region");
-    if (!root.hasAttribute("aria-label")) root.setAttribute("aria-label", "speculative decoding, step by step");
+    root.ariaLabel ??= "speculative decoding, step by step";
+    Object.assign(root, { tabIndex: 0, role: "region" });
     root.replaceChildren(
       this.text.element,
       this.story.element,
@@ -127,16 +121,11 @@ class Stage {
   /** Everything about a step. @param {View} view @param {PlayerState} state @param {Plan} plan */
   drawStep(view, state, plan) {
     this.plan = plan;
-    this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : NO_DETAIL;
+    this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : plain(say("no details", {}));
     this.onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
     this.board.element.hidden = !this.onBoard;
-    if (this.onBoard)
-      this.board.draw(view, {
-        plan,
-        selected: state.node,
-        changed: Boolean(view.original),
-        first: this.player.brief(),
-      });
+    const shown = { plan, selected: state.node, changed: Boolean(view.original), first: this.player.brief() };
+    if (this.onBoard) this.board.draw(view, shown);
     this.card.element.hidden = this.onBoard;
     this.drawParts(view, plan, state.node);
     this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
@@ -174,11 +163,10 @@ class Stage {
     this.tree.beat(beat, last);
     for (const { on, card } of this.parts) if (on) card.beat?.(place, last);
     this.transport.beat(plan, beat);
+    /** @type {Record<string, Part[]>} */
     const words = last ? story(view, this.player.brief()) : phases.telling(view, place);
     for (const [part, element] of Object.entries(this.story.parts))
-      element.replaceChildren(
-        .../** @type {(Node | string)[]} */ (prose(/** @type {Record<string, Part[]>} */ (words)[part] ?? [])),
-      );
+      element.replaceChildren(.../** @type {Node[]} */ (prose(words[part] ?? [])));
     this.story.back.hidden = !view.original;
   }
 
@@ -186,7 +174,8 @@ class Stage {
   drawSelection(view, state) {
     this.shown = { view, state };
     const drawable = view.detail || view.own.residual !== null;
-    this.showTree(drawable);
+    const { scroller, readline, hidden, massButton } = this.card;
+    for (const part of [scroller, readline, hidden, massButton]) part.hidden = !drawable;
     if (drawable && !this.onBoard) this.drawTree(view, state);
     this.board.select(state.node);
     for (const { on, card } of this.parts) if (on) card.select?.(state.node);
@@ -245,10 +234,6 @@ class Stage {
     return picture ?? drawing ?? (this.onBoard ? this.board.grid : this.tree.element);
   }
 
-  closeFolds() {
-    for (const { element } of Object.values(this.folds)) element.open = false;
-  }
-
   /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. @param {HTMLElement | null} [place] where it is pointed at */
   link(place) {
     const node = place?.dataset.node;
@@ -273,11 +258,11 @@ class Stage {
     this.tree.beat(state.beat, true);
     element.classList.toggle("is-pinned", state.pinned);
     const { hidden, massButton } = this.card;
-    hidden.textContent = view.detail ? leftOutWords(drawn.tree).join(" ") : "";
+    hidden.textContent = view.detail ? leftOutWords(drawn.tree) : "";
     massButton.hidden = !view.branches.size;
     massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
     this.readout(null);
-    if (focused) this.focusActive();
+    if (focused) this.activeElement()?.focus({ preventScroll: true });
   }
 
   /** A run without any step. @param {string} words */
@@ -285,40 +270,22 @@ class Stage {
     this.shown = null;
     for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
     this.story.parts.lead.textContent = words;
-    this.card.note.textContent = "";
     const cards = this.parts.flatMap(({ card }) => [card.drawing, card.below]);
-    for (const card of [this.board.element, ...cards]) if (card) card.hidden = true;
-    this.showTree(false);
-    for (const { element } of Object.values(this.folds)) element.hidden = true;
+    const folds = Object.values(this.folds).map(({ element }) => element);
+    for (const card of [this.board.element, this.card.element, ...cards, ...folds]) if (card) card.hidden = true;
   }
 
-  /** @param {boolean} on */
-  showTree(on) {
-    const { scroller, readline, hidden, massButton } = this.card;
-    for (const part of [scroller, readline, hidden, massButton]) part.hidden = !on;
-  }
+  activeBox = () => this.tree.boxes().find(({ key }) => key === this.active);
+  activeElement = () => /** @type {HTMLElement | null} */ (this.tree.element.querySelector(".hp-node.is-active"));
 
-  activeBox() {
-    return this.tree.boxes().find(({ key }) => key === this.active);
-  }
-
-  /** @returns {HTMLElement | null} */
-  get activeElement() {
-    return this.tree.element.querySelector(".hp-node.is-active");
-  }
-
-  focusActive() {
-    this.activeElement?.focus({ preventScroll: true });
-  }
-
-  /** The selected token and its branch are in sight. */
+  /** Scroll the tree so that the selected token and its branch are in sight. */
   reveal() {
-    follow(this.card.scroller, this.activeElement, NEXT_COLUMN);
+    follow(this.card.scroller, this.activeElement(), NEXT_COLUMN);
   }
 
   /** A key has selected another token. */
   arrive() {
-    this.focusActive();
+    this.activeElement()?.focus({ preventScroll: true });
     this.reveal();
   }
 

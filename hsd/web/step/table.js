@@ -35,17 +35,16 @@ function ordered(view, from = 0) {
 /** The card of the numbers; the first rows, the selected one among them, and a button for the others. @type {(view: StepView, state: {select: (node: number) => void, node: number}) => HTMLElement} */
 function table(view, { select, node: selected }) {
   const shown = columns(view);
-  const row = (/** @type {TreeNode} */ node) =>
-    h(
-      "tr",
-      { "class": node.id === selected && "is-active", "data-node": node.id, "onclick": () => select(node.id) },
-      h("td.hp-sticky", view.depth.get(node.id)),
-      h("th.hp-sticky.is-second", { scope: "row" }, token(node.piece, { cells: 14 })),
-      shown.map(([name, , measure]) => {
-        const value = measure(node, view.branches.get(node.id));
-        return h("td", { "title": value, "data-column": name }, number(value));
-      }),
-    );
+  const row = (/** @type {TreeNode} */ node) => {
+    const { id, piece } = node;
+    const name = h("th.hp-sticky.is-second", { scope: "row" }, token(piece, { cells: 14 }));
+    const cells = shown.map(([name, , measure]) => {
+      const value = measure(node, view.branches.get(id));
+      return h("td", { "title": value, "data-column": name }, number(value));
+    });
+    const attributes = { "class": id === selected && "is-active", "data-node": id, "onclick": () => select(id) };
+    return h("tr", attributes, h("td.hp-sticky", view.depth.get(id)), name, cells);
+  };
   const all = ordered(view);
   const rest = all.slice(MOST).filter(({ id }) => id !== selected);
   const show = (/** @type {Event} */ event) => {

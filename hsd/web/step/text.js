@@ -4,8 +4,8 @@
 import { afterLayout, h, SIGNS } from "../kit/dom.js";
 import { plural, runs, shorten, visible } from "../kit/format.js";
 import { begin, Running, together, written } from "../kit/spans.js";
+import { follow } from "./cells.js";
 import { fuzzy, readAlone } from "./model.js";
-import { mended, tokensOf } from "./tokens.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
@@ -66,12 +66,8 @@ function wrapped(piece) {
 /** The card of the text. onStep: a step of it was clicked. @param {(index: number) => void} onStep */
 function create(onStep) {
   const flow = h("div.hp-flow", { dir: "auto", translate: "no", tabindex: 0, role: "group", "aria-label": "the text" });
-  const origins = /** @type {const} */ ([
-    ["draft", "kept"],
-    ["correction", "correction"],
-    ["bonus", "bonus"],
-  ]);
-  const legend = origins.map(([origin, words]) => h("span", h(`span.hp-sign.is-${origin}`, SIGNS[origin]), " ", words));
+  const signs = Object.entries(SIGNS).map(([origin, sign]) => [h(`span.hp-sign.is-${origin}`, sign), origin]);
+  const legend = signs.map(([sign, origin]) => h("span", sign, " ", origin === "draft" ? "kept" : origin));
   const head = h("div.hp-head", h("h3.hp-title", "Text so far"), h("p.hp-hint.hp-keyline", legend));
   const element = h("section.hp-card.hp-text", { "aria-label": "Text so far" }, head, flow);
   let groups = /** @type {HTMLElement[]} */ ([]);
@@ -122,12 +118,8 @@ function create(onStep) {
       const own = step.committed.map((token, k) => place(out(token, from + i, spared?.includes(k + 1))));
       groups.push(h("span.hp-group", { "data-step": from + i, "onclick": () => onStep(from + i) }, own));
     }
-    take(
-      mended(
-        steps.flatMap(({ committed }) => committed),
-        text,
-      ),
-    );
+    const tokens = steps.flatMap(({ committed }) => committed);
+    take(mended(tokens, text));
     flow.append(...groups.slice(from));
   }
 
@@ -158,16 +150,48 @@ function create(onStep) {
       if (group.className !== state) group.className = state;
     });
     const now = groups[index];
-    if (now) afterLayout(() => keepInView(flow, now));
+    if (now) afterLayout(() => follow(flow, now));
   }
 
   return { element, load, extend, select, suppose };
 }
 
-/** Scroll only the box, never the page. @type {(box: Element, element: Element) => void} */
-function keepInView(box, element) {
-  const [outer, inner] = [box.getBoundingClientRect(), element.getBoundingClientRect()];
-  if (inner.top < outer.top || inner.bottom > outer.bottom) box.scrollTop += inner.bottom - outer.bottom + 24;
+// ---- its tokens as kit/spans.js wants them, those of older traces too, which have � for bytes
+
+const utf8 = new TextEncoder();
+
+/** @type {(prompt: Pick<Prompt, "pieces" | "bytes">) => Token[]} */
+const tokensOf = ({ pieces, bytes = {} }) => pieces.map((piece, i) => ({ piece, bytes: bytes[i] }));
+
+/** How much of the end of one text another one begins with. @type {(before: string, text: string) => number} */
+function overlap(before, text) {
+  let length = Math.min(before.length, text.length);
+  while (!text.startsWith(before.slice(before.length - length))) length -= 1;
+  return length;
 }
 
-export { create };
+/** Return the tokens, each piece with � replaced by its part of `text`, which they spell; unchanged if any has bytes. @param {Token[]} tokens */
+function mended(tokens, text = "") {
+  const lost = (/** @type {Token} */ { piece }) => piece?.includes("�");
+  const first = tokens.findIndex(lost);
+  if (first < 0 || !text || tokens.some(({ bytes }) => bytes)) return tokens;
+  const before = tokens.slice(0, first).map(({ piece }) => piece);
+  let at = overlap(before.join(""), text);
+  return tokens.map((token, i) => {
+    if (i < first) return token;
+    const { piece = "" } = token;
+    if (!lost(token)) {
+      if (text.startsWith(piece, at)) at += piece.length;
+      return token;
+    }
+    const next = tokens[i + 1];
+    if (next && lost(next)) return { ...token, bytes: "" };
+    const end = next ? text.indexOf(next.piece ?? "", at) : -1;
+    const own = text.slice(at, end < 0 ? text.length : end);
+    at += own.length;
+    const bytes = [...utf8.encode(own)].map((byte) => byte.toString(16).padStart(2, "0"));
+    return { ...token, bytes: bytes.join("").toUpperCase() };
+  });
+}
+
+export { create, mended, tokensOf };

@@ -1,15 +1,16 @@
 // The player's transport: buttons, the phases of the step, the differences between the rules and the speed; one cell per
 // step, whose bars are tokens gained; and what was gained so far.
-import { afterLayout, h, icon, targetOf } from "../kit/dom.js";
-import { count, number, plural } from "../kit/format.js";
+import { afterLayout, h, icon, prose, targetOf } from "../kit/dom.js";
+import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
+import { plain, say } from "./fill.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
 
-/** @param {import("./stage.js").Player} player */
+/** @param {Player} player */
 function create(player) {
   const speeds = SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`));
   const speed = h("select.hp-speed", { "aria-label": "speed", "title": "speed" }, speeds);
@@ -27,36 +28,23 @@ function create(player) {
     button(icon("forward"), "one move on (→)", player.moveOn),
     button(icon("last"), "one step forward (Shift →)", player.forward),
   ];
-  const rail = slider("the phases of this step", {
-    css: "hp-scrub",
-    step: 1,
-    oninput: () => player.goBeat(Number(rail.value)),
-  });
+  const scrub = () => player.goBeat(Number(rail.value));
+  const rail = slider("the phases of this step", { css: "hp-scrub", step: 1, oninput: scrub });
   const names = h("div.hp-phase-names", { "aria-hidden": "true" });
   const { brief } = player.options;
   const turn =
     brief && button("", "the draft and both verdicts alone, or everything", brief.turn, { class: "hp-turn" });
   const inside = h("div.hp-rail", names, rail);
   const place = h("output.hp-place");
-  const cells = h("div.hp-cells", {
-    "role": "slider",
-    "tabindex": "0",
-    "aria-label": "step",
-    "aria-valuemin": 1,
-    "onclick": (event) => {
-      const step = targetOf(event).closest("[data-step]")?.getAttribute("data-step");
-      if (step) player.go(Number(step));
-    },
+  const cells = h("div.hp-cells", { "role": "slider", "tabindex": "0", "aria-label": "step", "aria-valuemin": 1 });
+  cells.addEventListener("click", (event) => {
+    const step = targetOf(event).closest("[data-step]")?.getAttribute("data-step");
+    if (step) player.go(Number(step));
   });
   const [totals, setup] = [h("p.hp-hint.hp-totals"), h("p.hp-hint.hp-setup")];
-  const element = h(
-    "section",
-    { "class": "hp-card hp-transport", "aria-label": "Steps" },
-    h("div.hp-bar", h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed, turn),
-    cells,
-    totals,
-    setup,
-  );
+  const bar = [h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed, turn];
+  const shown = [h("div.hp-bar", bar), cells, totals, setup];
+  const element = h("section.hp-card.hp-transport", { "aria-label": "Steps" }, shown);
   let tallest = 1;
 
   function load(/** @type {Trace} */ record) {
@@ -80,9 +68,8 @@ function create(player) {
     cells.querySelector(".is-now")?.classList.remove("is-now");
     now?.classList.add("is-now");
     place.textContent = words;
-    cells.setAttribute("aria-valuemax", String(Math.max(steps.length, 1)));
-    cells.setAttribute("aria-valuenow", String(index + 1));
-    cells.setAttribute("aria-valuetext", words);
+    const values = { ariaValueMax: String(Math.max(steps.length, 1)), ariaValueNow: String(index + 1) };
+    Object.assign(cells, values, { ariaValueText: words });
     if (now) afterLayout(() => (cells.scrollLeft = now.offsetLeft - cells.clientWidth / 2));
     totals.replaceChildren(...summary(steps, index));
     for (const control of differences) control.disabled = !steps.some(differs);
@@ -113,7 +100,7 @@ function create(player) {
   return { ...clock, element, setup, load, extend, select, phases, beat };
 }
 
-/** The button that plays, and the clock behind it. @type {(player: import("./stage.js").Player, speed: () => number) => {element: HTMLElement, start: () => void, pause: () => void, toggle: () => void, playing: () => boolean}} */
+/** The button that plays, and the clock behind it. @type {(player: Player, speed: () => number) => {element: HTMLElement, start: () => void, pause: () => void, toggle: () => void, playing: () => boolean}} */
 function playing(player, speed) {
   let timer = 0;
   const element = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
@@ -150,24 +137,18 @@ function playing(player, speed) {
 /** A step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole bar; several: drafts. @type {(step: Step, index: number, tallest: number, several: boolean) => HTMLElement} */
 function stepCell(step, index, tallest, several) {
   const { shadow, kept, drafted, committed } = step;
-  const other = shadow && differs(step) ? `, ${ruleInfo(shadow.rule).short} would keep ${shadow.kept}` : "";
-  const words = several ? `kept ${kept}, drafted ${drafted}` : `kept ${kept} of ${drafted}`;
   const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
   const own = committed.length - kept;
-  return h(
-    "div.hp-cell",
-    {
-      "class": other ? "is-different" : null,
-      "data-step": index,
-      "title": `step ${index + 1}: ${plural(committed.length, "token")} gained, ${words}${other}`,
-    },
-    h(
-      "div.hp-column",
-      own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
-      h("div.hp-gain.is-draft", { style: share(kept) }),
-    ),
-    h("div.hp-flag", { "aria-hidden": "true" }, other ? "≠" : ""),
-  );
+  const other = shadow && differs(step) && { "other": ruleInfo(shadow.rule).short, "other kept": shadow.kept };
+  const facts = { step: index + 1, gained: committed.length, kept, drafted, several };
+  const title = plain(say("step cell", { ...facts, ...other }));
+  const bars = [
+    own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
+    h("div.hp-gain.is-draft", { style: share(kept) }),
+  ];
+  const flag = h("div.hp-flag", { "aria-hidden": "true" }, other ? "≠" : "");
+  const css = `hp-cell${other ? " is-different" : ""}`;
+  return h("div", { "class": css, "data-step": index, title }, h("div.hp-column", bars), flag);
 }
 
 /** Totals up to the step that is shown. @type {(steps: Step[], index: number) => HTMLElement[]} */
@@ -177,13 +158,8 @@ function summary(steps, index) {
   const calls = done.reduce((total, step) => total + step.target_calls, 0);
   if (!calls) return [];
   const differing = steps.filter(differs).length;
-  const rules = `the rules differ in ${differing} of ${plural(steps.length, "step")} (≠)`;
-  const from = tokens === 1 ? " token from " : " tokens from ";
-  const to = ` target ${calls === 1 ? "call" : "calls"} so far: `;
-  return [
-    h("span", h("b", count(tokens)), from, h("b", count(calls)), to, h("b", number(tokens / calls)), " per call"),
-    h("span", differing ? rules : "bars: tokens gained per step"),
-  ];
+  const facts = { tokens, calls, rate: number(tokens / calls), differing, steps: steps.length };
+  return ["gained so far", "differing"].map((name) => h("span", prose(say(name, facts))));
 }
 
 export { create };

@@ -4,7 +4,7 @@
 // changes classes.
 import { h, s, token } from "../kit/dom.js";
 import { count, number, percent, short, visible } from "../kit/format.js";
-import { compare, follow, level, masses } from "./cells.js";
+import { appear, compare, follow, level, masses } from "./cells.js";
 import { beatIn } from "./growth.js";
 import { branchesAlong, layout } from "./layout.js";
 import { decisive, usualLength, VERDICTS, verdicts } from "./model.js";
@@ -15,10 +15,9 @@ const BESIDE = ["candidate", "dropped"]; // what was not drafted
 const MIDDLE = { candidate: 22, dropped: 13 }; // pixels from the top of a row to the middle of a box; of all others:
 const UNDER_NAME = 37;
 
-/** @typedef {{select: (choice: TreeChoice) => void, hover: (box: TreeBox | null) => void}} Handlers */
 /** @typedef {ReturnType<typeof timesOf>} Times */
 
-/** @param {Handlers} handlers */
+/** @param {TreeActions} handlers */
 function create(handlers) {
   const grid = h("div.hp-tree", { "role": "group", "aria-label": "draft tree" });
   let boxes = /** @type {TreeBox[]} */ ([]);
@@ -47,13 +46,9 @@ function create(handlers) {
 
   /** @type {(now: number, last: boolean) => void} last: whether nothing comes after it */
   function beat(now, last) {
-    const appearing = /** @type {HTMLElement[]} */ ([...grid.querySelectorAll("[data-at]")]);
-    for (const one of appearing) {
-      one.classList.toggle("is-later", Number(one.dataset.at) > now);
-      if (one.dataset.turn) one.classList.toggle(`is-${one.dataset.verdict}`, Number(one.dataset.turn) <= now);
-    }
-    const fresh = appearing.find((one) => Number(one.dataset.at) === now && one.matches(".hp-node, .hp-badge"));
-    if (fresh && !last && grid.parentElement) follow(grid.parentElement, fresh);
+    appear(grid, now);
+    if (!last && grid.parentElement)
+      follow(grid.parentElement, grid.querySelector(".is-current:is(.hp-node, .hp-badge)"));
   }
 
   return { element: grid, draw, beat, boxes: () => boxes };
@@ -115,57 +110,35 @@ function edge(from, to, times) {
   const width = BESIDE.includes(to.kind) ? 0.75 + 4 * (to.p ?? 0) : 1.5 + 6 * (to.p ?? 0);
   const last = to.row + (straight ? 3 : 2);
   const path = { "d": straight ? "M0 .5L1 .5" : "M0 0C.6 0 .4 1 1 1", "vector-effect": "non-scaling-stroke" };
-  return h(
-    "div.hp-edge",
-    {
-      ...change(to, times),
-      "aria-hidden": "true",
-      "style": `grid-area:${from.row + 2} / ${2 * to.column} / ${last};margin:${start}px 0 ${straight ? 0 : -end}px`,
-    },
-    s(
-      "svg",
-      { viewBox: "0 0 1 1", preserveAspectRatio: "none", style: straight ? "height:2px;margin-top:-1px" : null },
-      s("path", { ...path, "stroke-width": width.toFixed(2) }),
-    ),
-  );
+  const style = `grid-area:${from.row + 2} / ${2 * to.column} / ${last};margin:${start}px 0 ${straight ? 0 : -end}px`;
+  const box = { viewBox: "0 0 1 1", preserveAspectRatio: "none", style: straight && "height:2px;margin-top:-1px" };
+  const line = s("svg", box, s("path", { ...path, "stroke-width": width.toFixed(2) }));
+  return h("div.hp-edge", { ...change(to, times), "aria-hidden": "true", style }, line);
 }
 
-/** A box, and what stands above and below it. @type {(view: View, box: TreeBox, how: {active: boolean, times: Times, handlers: Handlers}) => HTMLElement} */
+/** A box, and what stands above and below it. @type {(view: View, box: TreeBox, how: {active: boolean, times: Times, handlers: TreeActions}) => HTMLElement} */
 function cell(view, box, { active, times, handlers: { select, hover } }) {
   const words = describe(view, box);
+  const said = { "role": "button", "aria-label": words.join(", "), "title": words.join("\n") };
+  const place = {
+    "data-key": box.key,
+    "data-node": box.id,
+    "tabindex": active ? 0 : -1,
+    "aria-pressed": String(active),
+  };
+  const [over, out] = [() => hover(box), () => hover(null)];
+  const does = { onclick: () => select(box), onpointerenter: over, onpointerleave: out, onfocus: over };
+  const read = box.read && h("i.hp-expanded", { "data-at": times.expanded(box) }, "▸");
+  const inside = [token(box.piece, { cells: 30 }), contents(box, times), read];
   const node = h(
-    "div.hp-node",
-    {
-      ...change(box, times),
-      "role": "button",
-      "aria-label": words.join(", "),
-      "data-key": box.key,
-      "data-node": box.id,
-      "tabindex": active ? 0 : -1,
-      "aria-pressed": String(active),
-      "title": words.join("\n"),
-      "onclick": () => select(box),
-      "onpointerenter": () => hover(box),
-      "onpointerleave": () => hover(null),
-      "onfocus": () => hover(box),
-    },
-    token(box.piece, { cells: 30 }),
-    contents(box, times),
-    box.read ? h("i.hp-expanded", { "data-at": times.expanded(box) }, "▸") : null,
+    `div.hp-node${active ? ".is-active" : ""}`,
+    { ...change(box, times), ...said, ...place, ...does },
+    inside,
   );
-  if (active) node.classList.add("is-active");
   const name = box.label ? h("span.hp-rowlabel", { "data-at": times.at(box) }, box.label) : null;
   const below = box.kind === "root" ? keyOf(view) : box.kind === "draft" ? testsOf(view, box.id ?? 0, times) : null;
-  return h(
-    "div.hp-treecell",
-    {
-      class: BESIDE.includes(box.kind) ? "is-beside" : null,
-      style: box.kind === "root" ? "grid-area:2 / 1 / span 3" : areaOf(box),
-    },
-    name,
-    node,
-    below,
-  );
+  const style = box.kind === "root" ? "grid-area:2 / 1 / span 3" : areaOf(box);
+  return h("div.hp-treecell", { class: BESIDE.includes(box.kind) && "is-beside", style }, name, node, below);
 }
 
 /** @type {(box: TreeBox, times: Times) => Child} */
@@ -189,23 +162,12 @@ function testsOf(view, id, times) {
     const first = tests.length > MOST ? tests.slice(0, MOST - 1) : tests;
     const more = tests.slice(first.length);
     const passed = tests.some((test) => test.accepted);
-    const badge = (
-      /** @type {string} */ outcome,
-      /** @type {string} */ words,
-      /** @type {ReadTest | null} */ test = null,
-    ) =>
-      h(
-        `span.hp-badge.is-${outcome}`,
-        {
-          "data-badge": judged.rule,
-          "data-order": test?.order,
-          "data-at": times.tested(judged, test),
-          "aria-hidden": "true",
-        },
-        marker(judged === view.own, test?.order),
-        h("b", outcome === "fail" ? "✕" : "✓"),
-        words,
-      );
+    /** @type {(outcome: string, words: string, test?: ReadTest | null) => HTMLElement} */
+    const badge = (outcome, words, test = null) => {
+      const place = { "data-badge": judged.rule, "data-order": test?.order, "data-at": times.tested(judged, test) };
+      const inside = [marker(judged === view.own, test?.order), h("b", outcome === "fail" ? "✕" : "✓"), words];
+      return h(`span.hp-badge.is-${outcome}`, { ...place, "aria-hidden": "true" }, inside);
+    };
     return [
       first.map((test) => badge(test.accepted ? "pass" : "fail", compare(test), test)),
       more.length ? badge("fail", `${more.length} more, ${passed ? "last passes" : "all fail"}`) : null,
@@ -220,14 +182,10 @@ const marker = (own, order) => h(`i.hp-marker.${own ? "is-own" : "is-other"}`, o
 /** Under the root: what the round and the square numbers are. @type {(view: View) => Child} */
 const keyOf = (view) =>
   view.own.decisions.length > 0 &&
-  verdicts(view).map((judged) =>
-    h(
-      "span.hp-rowlabel",
-      marker(judged === view.own, 1),
-      " ",
-      h(judged === view.own ? "b" : "span", judged.info.short),
-    ),
-  );
+  verdicts(view).map((judged) => {
+    const own = judged === view.own;
+    return h("span.hp-rowlabel", marker(own, 1), " ", h(own ? "b" : "span", judged.info.short));
+  });
 
 /** What a box says in words: its title, and the line under the tree. @type {(view: View, box: TreeBox) => string[]} */
 function describe(view, box) {
@@ -251,35 +209,23 @@ const testWords = ({ at }, id) => (at.get(id) ?? []).map((test) => `test ${test.
 
 /** @type {(rest: TreeRest, times: Times) => HTMLElement} */
 function restOf({ row, column, hidden, p, q }, times) {
-  const words = [q === null ? "" : `q ${percent(q)} · `, `p ${percent(p)}`];
-  return h(
-    "small.hp-rest",
-    { "style": areaOf({ row, column }), "data-at": times.read },
-    `+ ${count(hidden)} more`,
-    h("br"),
-    words,
-  );
+  const words = [`+ ${count(hidden)} more`, h("br"), q === null ? "" : `q ${percent(q)} · `, `p ${percent(p)}`];
+  return h("small.hp-rest", { "style": areaOf({ row, column }), "data-at": times.read }, words);
 }
 
-/** How much the draft gives too much and too little after each token of the path through the selected one, in that token's column; joint: times its probability. @type {(tree: TreeLayout, line: number, how: {joint: boolean, at: number, select: Handlers["select"]}) => HTMLElement[]} */
+/** How much the draft gives too much and too little after each token of the path through the selected one, in that token's column; joint: times its probability. @type {(tree: TreeLayout, line: number, how: {joint: boolean, at: number, select: TreeActions["select"]}) => HTMLElement[]} */
 function massRow({ view, selected }, line, { joint, at, select }) {
   const pair = (/** @type {Branch} */ branch) => {
     const { node, capped, joint_q: factor } = branch;
     const [excess, deficient] = [branch.excess, branch.deficient].map((x) => (joint ? x * factor : x));
     const piece = node ? view.nodes.get(node).piece : view.rootPiece;
-    return h(
-      "div.hp-masspair",
-      {
-        "class": node === selected ? "is-active" : null,
-        "style": `grid-area:${line} / ${track(view.depth.get(node))}`,
-        "data-branch": node,
-        "data-at": at,
-        "title": `excess ${number(excess)}, deficient ${number(deficient)}, capped ratio c ${number(capped)}`,
-        "onclick": () => select({ kind: "mass", branch: node, key: null }),
-      },
-      masses({ excess, deficient }),
-      h("small", `c ${short(capped)}, after `, token(piece, { cells: 12 })),
-    );
+    const style = `grid-area:${line} / ${track(view.depth.get(node))}`;
+    const title = `excess ${number(excess)}, deficient ${number(deficient)}, capped ratio c ${number(capped)}`;
+    const onclick = () => select({ kind: "mass", branch: node, key: null });
+    const words = h("small", `c ${short(capped)}, after `, token(piece, { cells: 12 }));
+    const css = node === selected && "is-active";
+    const attributes = { "class": css, style, title, "data-branch": node, "data-at": at, onclick };
+    return h("div.hp-masspair", attributes, masses({ excess, deficient }), words);
   };
   return branchesAlong(view, selected).map(pair);
 }

@@ -213,3 +213,143 @@ type FormulaLeaf = { v: string; n?: undefined; of?: string } | { n: string; v?: 
 type FormulaPiece = string | FormulaLeaf | { sup: FormulaPiece[] } | { top: FormulaPiece[]; bottom: FormulaPiece[] };
 /** A part of a filled sentence. */
 type Filled = string | Special;
+
+// ---- parts that only some runs have, see parts.js
+
+/** The elements of a part, and how they are drawn. */
+type PartCard = {
+  /** The main drawing of a step: it stands above the transport, the board then below it. */
+  drawing?: HTMLElement;
+  /** What of the drawing is exported, where that is not all. */
+  picture?: HTMLElement;
+  /** A card under the board or the tree. */
+  below?: HTMLElement;
+  /** Draw a step, whole. */
+  draw: (view: View, state: { plan: Plan; selected: number }) => void;
+  /** How far the step has come, see `at` of phases.js; last: whether it is over. */
+  beat?: (place: Beat, last: boolean) => void;
+  /** Another drafted token is selected. */
+  select?: (node: number) => void;
+};
+type StepPart = {
+  /** Whether a step has what this part draws. */
+  shows: (view: View) => boolean;
+  /** The phases of such a step, made from the usual ones. */
+  moves?: (view: View, usual: Move[]) => Move[];
+  /**
+   * Of each phase of its own: the sentence of hsd/trace/sentences.yaml that tells its i-th beat, and the facts put in; ||
+   * parts headline and detail.
+   */
+  beats?: Record<string, (view: View, i: number) => [sentence: string, facts: SentenceFacts]>;
+  /** Make its cards, once per player. */
+  create: (actions: { selectNode: (node: number) => void }) => PartCard;
+};
+
+// ---- levels and exits
+
+/** The number of an event of a step; null for the target's pass. */
+type EventPlace = number | null;
+/** Where a token was first drafted or drawn. */
+type Birth = { level: number; origin: Origin; event: EventPlace };
+type LaneTest = Pick<Tested, "p" | "q" | "coin" | "accepted"> & {
+  threshold: number | null;
+  level: number;
+  event: EventPlace;
+  kept: boolean;
+};
+/**
+ * A token, followed from where it was born to where it ended. position: its place in the text, from 0; instead: the piece
+ * that it replaced.
+ */
+type LaneToken = {
+  id: number;
+  piece: string;
+  position: number;
+  born: Birth;
+  instead?: string;
+  tests: LaneTest[];
+  end: { kind: "text" | "dropped" | "cut"; event: EventPlace } | null;
+};
+/** What an event, or the target's pass, appends to a lane; tested: what the level below had handed up. */
+type AddedTokens = Omit<Birth, "origin"> & {
+  position: number;
+  kept: number;
+  tested: { piece: string }[];
+  committed: Pick<Committed, "piece" | "origin">[];
+};
+/** A token in a lane. */
+type LaneChip = { token: LaneToken; verdict: "kept" | "dropped" | null; fresh: boolean };
+/**
+ * The lane of a level at a moment: its tokens; asked, how many the level was asked for; settled, how many it has; lent, how
+ * many it has just handed up and the level above has judged.
+ */
+type LevelLane = { chips: LaneChip[]; asked: number | null; settled: number; lent: number | null };
+/** The lanes after an event, the smallest level first, and the level at which it happened. */
+type LaneState = { level: number; lanes: LevelLane[] };
+/** end: the length that the longest lane reaches. */
+type Lanes = { tokens: LaneToken[]; states: LaneState[]; end: number };
+/** What a level did. handed: tokens that it handed up and the level above judged; kept: how many of these were kept. */
+type LevelTotals = Work & { handed: number; kept: number };
+/** chosen: the token of a lane that is pressed. */
+type LaneChoice = { chosen: number | undefined; onToken: (id: number) => void };
+/** TextSpan of the text, the last one not included. */
+type TextSpan = [from: number, to: number];
+/** What was computed in one event, see `workOf` of exits.js. */
+type GroupWork = { level: number; read: TextSpan[]; heads: TextSpan; after: number[] };
+/** In layers on one token. */
+type LayerCost = { parts: { level: number; layers: number; heads: number }[]; sum: number };
+
+// ---- trees
+
+/** A token that a level of the tree proposed. */
+type GrownToken = {
+  /** Its place among all of them, from 1 on. */
+  id: number;
+  /** The one that it follows; 0 for the last token of the text. */
+  parent: number;
+  /** From 1 on. */
+  level: number;
+  token: number;
+  piece: string;
+  /** What the draft gave it. */
+  q: number;
+  /** The draft's confidence: its probability of the whole path to it. */
+  joint: number;
+  /** Whether the draft read it, to find what may follow. */
+  read: boolean;
+  /** Of the drafted tree; null for one that the re-ranking dropped. */
+  node: number | null;
+};
+/** "know", "propose" or "expand": what happens in a beat while a tree grows. */
+type GrowthMoment = { kind: string; level: number };
+/** A token of a tree in the target's pass. */
+type MaskRow = {
+  /** Of the node; 0 for the last token of the text. */
+  id: number;
+  piece: string;
+  /** Its place in the text. */
+  position: number;
+  /** The nodes that it sees, itself last. */
+  sees: number[];
+  /** The draft's probability of its whole path; null for node 0, which was not drafted. */
+  joint: number | null;
+  /** The target's. */
+  reach: number;
+  /** Whether it stays in the cache. */
+  kept: boolean;
+};
+
+// ---- the player
+
+type Player = import("./player.js").Player;
+/** read: the step as it was recorded; view: as it is judged here, see again.js. */
+type ShownStep = { read: View; view: View; plan: Plan };
+/** Where to go. */
+type Where = { step?: number; node?: number | null; supposed?: Supposing | null };
+/** Sentences above and below a picture. */
+type Around = { above: string[]; below: string[] };
+/** What a saved file opens on; from: the address that it was saved at. */
+type SavedView = Pick<PlayerReport, "step" | "node" | "supposed"> & { from: string };
+/** coin: what if the coin of a node had been another? */
+type TestActions = { select: (node: number) => void; coin?: (node: number, value: number) => void };
+type TreeActions = { select: (choice: TreeChoice) => void; hover: (box: TreeBox | null) => void };

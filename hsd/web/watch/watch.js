@@ -10,7 +10,7 @@ import { create } from "../step/player.js";
 import { alike } from "../step/sums.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
-import { sourceWords, tracePair } from "../step/chips.js";
+import { sourceWords, tracePair } from "../step/frame.js";
 import { follow } from "./downloads.js";
 import { chip, files, first, folding, keys, part, status, turn } from "./head.js";
 import * as links from "./links.js";

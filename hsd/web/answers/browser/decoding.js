@@ -34,8 +34,8 @@ function targetOf(model, options, keepsRaw) {
     /** The rows after the last `keep` of the tokens that are new. @type {(tokens: number[], keep: number) => Row[]} */
     read(tokens, keep) {
       const rows = target.text.read(tokens, keep, (row) => ROWS.copy(row));
-      if (keepsRaw) target.raw = rows.map((row) => probabilities(ROWS.copy(row), UNCHANGED));
-      return rows.map((row) => probabilities(row, options));
+      if (keepsRaw) target.raw = rows.map((row) => probabilities(ROWS.copy(row), UNCHANGED, model.engine));
+      return rows.map((row) => probabilities(row, options, model.engine));
     },
   };
   return target;
@@ -47,7 +47,7 @@ function drafter({ head, told, codec }, target, options) {
   const read = (/** @type {number[]} */ tokens) => text.read(tokens, 1)[0];
   /** @type {(logits: WideRow, sampling?: Sampling) => WideRow} */
   const rowOf = (logits, sampling = options) =>
-    ROWS.spread(probabilities(logits.slice(), sampling), head.vocab, target.text.model.vocab);
+    ROWS.spread(probabilities(logits.slice(), sampling, head.engine), head.vocab, target.text.model.vocab);
   const { gamma, confidence, temperature } = options;
   return {
     text,
@@ -182,6 +182,16 @@ class Decoding {
     this.note(this.produced[this.produced.length - 1]);
     this.seconds += now() - start;
     return step;
+  }
+
+  /** Hand over the steps that come in so many seconds; whether the run has ended. @type {(seconds: number, take: (step: Step) => void) => boolean} */
+  some(seconds, take) {
+    for (const begin = now(); now() - begin < seconds; ) {
+      const step = this.step();
+      if (!step) return true;
+      take(step);
+    }
+    return false;
   }
 
   /** Notice the end of the text. @param {number} last - token of it */

@@ -33,6 +33,8 @@ function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
 class Engine {
   staged = 0; // bytes at `staging`, to hand over a part of a tensor
   staging = 0;
+  softened = 0; // numbers of a row for which there is room at `powers`
+  powers = 0;
 
   /**
    * module: for several threads where a memory is shared, see `sharing`. They help from the time that `there` resolves:
@@ -84,6 +86,18 @@ class Engine {
     const place = this.made("take", this.place, values.byteLength);
     this.write(place, values.byteLength, new Uint8Array(values.buffer));
     return place;
+  }
+
+  /** Make a row of logits probabilities, where they are, at a temperature above 0. @type {(row: WideRow, temperature: number) => WideRow} */
+  soften(row, temperature) {
+    const width = row.length;
+    if (width > this.softened) [this.powers, this.softened] = [this.made("take", this.place, 12 * width), width];
+    const place = this.powers + 8 * width; // behind as many numbers in double precision
+    const here = new Float32Array(this.memory.buffer, place, width);
+    here.set(row);
+    this.calls.soften(place, width, temperature, place, this.powers);
+    row.set(here);
+    return row;
   }
 
   /** A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor @param {Take} take */

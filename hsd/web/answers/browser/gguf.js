@@ -149,19 +149,10 @@ function safeHeader(bytes) {
   const end = 8 + Number(viewOf(bytes).getBigUint64(0, true));
   if (end > bytes.length) throw new RangeError("the beginning goes on");
   const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
-  const tensors = Object.entries(entries).map(
-    ([
-      name,
-      {
-        dtype,
-        shape,
-        data_offsets: [offset, until],
-      },
-    ]) => {
-      const columns = shape.at(-1);
-      return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes: until - offset };
-    },
-  );
+  const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: span }]) => {
+    const [columns, [offset, until]] = [shape.at(-1), span];
+    return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes: until - offset };
+  });
   return { fields: {}, tensors, end };
 }
 

@@ -62,15 +62,10 @@ class Run {
 
   /** The next steps, as many as come in a moment; with the last of them the result, and which step to look at. */
   next() {
-    const { decoding } = this;
     const steps = /** @type {Step[]} */ ([]);
-    for (const begin = performance.now(); performance.now() - begin < 1000 * UPDATE; ) {
-      const step = decoding.step();
-      if (!step) return { steps, ...this.end(), telling: this.telling ?? 0 };
-      steps.push(step);
-      if (this.telling === null && differs(step)) this.telling = step.index;
-    }
-    return { steps };
+    const over = this.decoding.some(UPDATE, (step) => steps.push(step));
+    this.telling ??= steps.find(differs)?.index ?? null;
+    return over ? { steps, ...this.end(), telling: this.telling ?? 0 } : { steps };
   }
 
   /** How it stands, and no more of it. */

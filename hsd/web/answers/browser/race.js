@@ -91,18 +91,18 @@ function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
   const { temperature, top_p, top_k, max_new_tokens: length, seed } = plain.options;
   const parameters = Object.entries(link(plain.prompt, plain.options, page.browser));
   const query = parameters.filter(([name]) => KNOWN[name]?.scope !== "lane");
-  const texts = told.slice(1).map(({ own }) => Object.entries(own).map(([name, x]) => `${name}:${x}`));
+  const texts = told.slice(1).map(({ own }) =>
+    Object.entries(own)
+      .map((one) => one.join(":"))
+      .join("~"),
+  );
   const header = {
     prompt: plain.prompt,
     sampling: { temperature, top_p, top_k, length },
     seed: String(seed),
     rounds: Number(rounds),
     lanes: told,
-    link: {
-      ...Object.fromEntries(query),
-      lanes: texts.map((parts) => parts.join("~")).join(","),
-      rounds: String(rounds),
-    },
+    link: { ...Object.fromEntries(query), lanes: texts.join(), rounds: String(rounds) },
   };
   return { header, lanes: [plain, ...others] };
 }

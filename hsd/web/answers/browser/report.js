@@ -2,7 +2,7 @@
 // one draft of a model, with copies, or without drafts, on one prompt. A record is that of one timed run, see timed.js.
 import { student } from "../../kit/format.js";
 import { sum } from "../../rules/law.js";
-import { plain, say } from "../../step/fill.js";
+import { listing, plain, say } from "../../step/fill.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
 const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
@@ -111,13 +111,8 @@ class Measured {
     };
     if (!own) return row;
     const draft = this.lane.options.proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
-    return {
-      ...row,
-      limit,
-      efficiency: speedup / Number(limit),
-      draft_call_ms: draft,
-      rate: this.ratio("kept", "drafted"),
-    };
+    const reached = { limit, efficiency: speedup / Number(limit), rate: this.ratio("kept", "drafted") };
+    return { ...row, ...reached, draft_call_ms: draft };
   }
 
   /** Whether it is faster than another by more than chance: in every round, or far in the only one. @param {Measured} other */
@@ -148,8 +143,7 @@ const tell = (/** @type {string} */ name, /** @type {TableRow} */ known) => plai
 
 /** The lanes' names; those that are not lossless say so. @param {TableRow[]} rows */
 function named(rows) {
-  const names = rows.map((row) => row.case + (row.lossless ? "" : " (not lossless)"));
-  return names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
+  return listing(rows.map((row) => row.case + (row.lossless ? "" : " (not lossless)")));
 }
 
 /** Milliseconds with two or three digits; "" where there are none. @param {number} x */

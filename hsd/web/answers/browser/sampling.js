@@ -1,4 +1,5 @@
-// From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision, as there.
+// From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision, as there, with the
+// softmax of the engine.
 import { likeliest } from "../../rules/law.js";
 
 const COLDEST = 1e-30; // below, logits divided by the temperature leave single precision
@@ -7,7 +8,6 @@ const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps bes
 const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
 const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
-let wide = new Float64Array(0); // for one row at a time, in double precision
 
 /** The places of the numbers of a row that are at least `least`, the largest first. @type {(row: WideRow, least: number) => number[]} */
 function sorted(row, least) {
@@ -22,15 +22,6 @@ function topped(row, k) {
   const order = sorted(row, -Infinity).slice(0, k + SPARE);
   const places = order.filter((place) => row[place] >= row[order[k - 1]]);
   return only(row, places, (x) => x, -Infinity);
-}
-
-function softmax(/** @type {WideRow} */ row) {
-  const most = row[likeliest(row)];
-  if (wide.length < row.length) wide = new Float64Array(row.length);
-  let total = 0;
-  for (let i = 0; i < row.length; i += 1) total += wide[i] = Math.exp(row[i] - most);
-  for (let i = 0; i < row.length; i += 1) row[i] = wide[i] / total;
-  return row;
 }
 
 /** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. @type {(places: number[], shares: WideRow, mass: number) => number[] | null} */
@@ -61,12 +52,10 @@ function only(row, places, change, others) {
   return row;
 }
 
-/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. @type {(row: WideRow, sampling: Sampling) => WideRow} */
-function probabilities(row, { temperature, top_k: topK, top_p: topP }) {
+/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. @type {(row: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow} */
+function probabilities(row, { temperature, top_k: topK, top_p: topP }, engine) {
   if (temperature < COLDEST) return only(row, [likeliest(row)], () => 1, 0);
-  const by = fround(temperature);
-  for (let i = 0; i < row.length; i += 1) row[i] /= by;
-  return nucleus(softmax(topped(row, topK)), topP);
+  return nucleus(engine.soften(topped(row, topK), temperature), topP);
 }
 
 /** Rows of numbers of this kind, which are large: those of one step are written over by the next. */

@@ -26,23 +26,18 @@ class Timed {
 
   /** The steps of a moment; with the last of them the result, and the record that numbers come from. @param {{calmly?: boolean}} how */
   next({ calmly }) {
-    const { decoding } = this;
-    const steps = [];
-    for (const begin = performance.now(); performance.now() - begin < 1000 * (calmly ? SELDOM : NEWS); ) {
-      const step = decoding.step();
-      if (!step) return { steps, record: this.record(), ...this.end() };
+    const steps = /** @type {Values[]} */ ([]);
+    const over = this.decoding.some(calmly ? SELDOM : NEWS, (step) => {
+      const { committed, kept, target_calls: calls } = step;
       this.steps.push(step);
       steps.push({
-        end: decoding.seconds,
-        calls: step.target_calls,
-        kept: step.kept,
-        last: step.committed[step.committed.length - 1].origin,
-        tokens: step.committed.map(({ token }) => token),
-        pieces: step.committed.map(({ piece }) => piece),
-        ...(step.committed.some(({ bytes }) => bytes) && { bytes: step.committed.map(({ bytes }) => bytes) }),
+        ...{ end: this.decoding.seconds, calls, kept, last: committed[committed.length - 1].origin },
+        tokens: committed.map(({ token }) => token),
+        pieces: committed.map(({ piece }) => piece),
+        ...(committed.some(({ bytes }) => bytes) && { bytes: committed.map(({ bytes }) => bytes) }),
       });
-    }
-    return { steps };
+    });
+    return over ? { steps, record: this.record(), ...this.end() } : { steps };
   }
 
   /** @returns {RunRecord} */
