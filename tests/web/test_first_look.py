@@ -143,6 +143,14 @@ def test_no_number_is_heard_without_its_token_and_no_token_is_translated(visitor
 
 
 @pytest.mark.recorded
+@pytest.mark.parametrize(("preset", "said"), [("cat", True), ("released", False)])
+def test_that_texts_keep_the_law_is_said_of_lossless_rules_alone(visitors, preset, said):
+    visitor = visitors(brief=True, **STILL).open(f"?preset={preset}", options=False)
+    visitor.page.locator(".hf-sentence").wait_for()
+    assert ("as likely as" in visitor.page.inner_text(".hf-sentence")) == said
+
+
+@pytest.mark.recorded
 def test_a_full_screen_before_a_room_is_large_and_a_clicker_moves_it(visitors):
     visitor = visitors(brief=True, width=1920, height=1080, **STILL).open(options=False)
     visitor.page.evaluate("document.querySelector('.hf-player').classList.add('is-maximised')")
