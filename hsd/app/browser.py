@@ -115,4 +115,5 @@ def _drafting() -> int:
     content = HEAD_FILE.read_bytes()
     size = 8 + int.from_bytes(content[:8], "little")
     tensors = json.loads(content[8:size]).items()
-    return sum(prod(one["shape"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__"))
+    sizes = [(prod(one["shape"]), one["dtype"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__")]
+    return sum(size // 34 * 32 if kind == "U8" else size for size, kind in sizes)  # blocks: see hsd/models/head.py

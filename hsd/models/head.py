@@ -246,6 +246,20 @@ class HeadSession:
         self._cache, self._rows = self._cache.clone(), self._rows.clone()
 
 
+def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a head's weights, those in 8 bits as float32.
+
+    These are bytes (rows, 34 · n) of n blocks: the largest of 32 weights in 16 bits, then each in 127ths of it. Raises
+    RuntimeError for another size.
+    """
+
+    def whole(held: Tensor) -> Tensor:
+        blocks = held.unflatten(-1, (-1, 34))
+        return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
+
+    return {name: whole(held) if held.dtype == torch.uint8 else held for name, held in weights.items()}
+
+
 def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
     """Return logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
     logits = known.new_full((len(known), width), -torch.inf)

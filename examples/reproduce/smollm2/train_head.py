@@ -30,6 +30,8 @@ from torch import Tensor, nn
 from training import Batch, Meeting, Training, arguments, begin, distance, draft_vocabulary, endless, held_out, shifted
 from write_text import TAPS, rope_rates, rotate
 
+from hsd.models.head import in_full
+
 DEEPEST, SCALE = 27.0, 4.0  # root mean square of the deepest tap's states, and of what stands for them in the head
 
 
@@ -193,7 +195,7 @@ def save(head: Head, vocab: Tensor, config: Any, folder: Path) -> None:
 
 def load(head: Head, folder: Path) -> None:
     """Load the weights of a saved head; parameters that it lacks keep their values."""
-    content = load_file(folder / "model.safetensors")
+    content = in_full(load_file(folder / "model.safetensors"))
     known = {name: content[published].float() for name, published in PUBLISHED.items() if published in content}
     head.load_state_dict(known, strict=False)
 
@@ -313,7 +315,8 @@ def start_from(head: Head, vocab: Tensor, folder: Path) -> None:
     Rows of tokens that both know are kept. Where only the new head norms what it feeds back, the last norm grows and
     the last matrix shrinks by one factor: predictions stay, and what is fed back gets the size SCALE that it had.
     """
-    own, theirs, rows = head.lm_head.detach().clone(), vocabulary_of(folder), load_file(folder / "model.safetensors")
+    own, theirs = head.lm_head.detach().clone(), vocabulary_of(folder)
+    rows = in_full(load_file(folder / "model.safetensors"))
     place = {token: row for row, token in enumerate(theirs.tolist())}
     shared = [(row, place[token]) for row, token in enumerate(vocab.tolist()) if token in place]
     mine, known = (torch.tensor(part) for part in zip(*shared, strict=True))

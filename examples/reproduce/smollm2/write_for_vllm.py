@@ -15,13 +15,16 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
+from hsd.models.head import in_full
 from hsd.paths import ASSETS
 
 LAYER = "midlayer."
 
 
 def write(folder: Path, head: Path = ASSETS / "smollm2" / "draft") -> None:
-    weights, config = load_file(head / "model.safetensors"), json.loads((head / "config.json").read_text("utf-8"))
+    config = json.loads((head / "config.json").read_text("utf-8"))
+    stored = in_full(load_file(head / "model.safetensors"))
+    weights = {name: held.half() if held.is_floating_point() else held for name, held in stored.items()}
     norms = weights.pop("taps_norm.weight", None)
     if norms is not None:
         weights |= {f"fc_norm.{tap}.weight": norm.contiguous() for tap, norm in enumerate(norms)}

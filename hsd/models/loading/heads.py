@@ -37,7 +37,7 @@ from transformers import LlamaConfig
 from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from hsd.errors import HsdError, first_line
-from hsd.models.head import LAYER, HeadModel, Shape
+from hsd.models.head import LAYER, HeadModel, Shape, in_full
 from hsd.models.loading.hub import Source, explain, file_of
 from hsd.models.loading.sizes import Sizes, of_head
 
@@ -201,7 +201,7 @@ def _files(source: Source) -> list[Path]:
 def _tensors(file: Path) -> dict[str, Tensor]:
     """Return the tensors in a file. A pickle is read without running what it holds."""
     if file.suffix == ".safetensors":
-        return load_file(file)
+        return in_full(load_file(file))
     if not is_zipfile(file):
         raise Unfit(f"{file.name} is cut short, or no file that torch has saved")
     try:

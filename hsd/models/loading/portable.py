@@ -18,6 +18,7 @@ from safetensors.torch import load_file
 
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
+from hsd.models.head import in_full
 from hsd.models.loading.text import TokenizerCodec
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.engine import KINDS, SIDE
@@ -66,7 +67,7 @@ def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
     """Return the head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
     try:
-        weights = load_file(folder / "model.safetensors")
+        weights = in_full(load_file(folder / "model.safetensors"))
         return SmallHead(_config_of(folder), weights, target, name, revision)
     except (OSError, SafetensorError, LookupError, TypeError, ValueError, RuntimeError) as error:
         if isinstance(error, HsdError):

@@ -1,7 +1,7 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
 // the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
-import { need, needFinite, numbers } from "./gguf.js";
+import { inFull, need, needFinite, numbers } from "./gguf.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -119,7 +119,8 @@ class Engine {
   /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile} file @param {(name: string) => number} width */
   async tensors(file, width = () => 0) {
     const found = /** @type {Places} */ ({});
-    await file.each(async (name, tensor, given) => {
+    await file.each(async (name, stored, taken) => {
+      const [tensor, given] = inFull(stored, taken);
       const take = async (/** @type {number} */ count) => needFinite(name, tensor.kind, await given(count));
       if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
       else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));

@@ -4,7 +4,7 @@ import { Refusal } from "../refusal.js";
 
 const KINDS = /** @type {Record<any, number[]>} */ ({ 0: [1, 4, 2], 1: [1, 2, 0], 3: [32, 20, 0, 2], 8: [32, 34, 0] }); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
 const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
-const TYPES = /** @type {Record<string, number | string>} */ ({ F32, F16: 1, I64: "I64" });
+const TYPES = /** @type {Record<string, number | string>} */ ({ F32, F16: 1, I64: "I64", U8: "U8" });
 const NUMBERS = /** @type {const} */ ([
   ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
@@ -58,13 +58,8 @@ function reader(bytes) {
   return { number, text, value, place: () => at };
 }
 
-/** @type {(one: Bytes, other: Bytes) => Bytes} */
-function joined(one, other) {
-  const found = new Uint8Array(one.length + other.length);
-  found.set(one);
-  found.set(other, one.length);
-  return found;
-}
+/** @type {(one: Bytes, other: Bytes) => Promise<Bytes>} */
+const joined = async (one, other) => new Uint8Array(await new Blob([one, other]).arrayBuffer());
 
 /** Bytes that come in parts, taken in their order. A part is not looked at once the next is asked for. @param {Parts} given */
 function sourceOf(given) {
@@ -84,7 +79,7 @@ function sourceOf(given) {
     },
     /** What `read` returns for the beginning, as soon as enough of it is there. @param {(bytes: Bytes) => FileHeader} read */
     async begin(read) {
-      for (let bytes = await more(); ; bytes = joined(bytes.slice(), await more())) {
+      for (let bytes = await more(); ; bytes = await joined(bytes.slice(), await more())) {
         try {
           const found = read(bytes);
           left = bytes.subarray(found.end);
@@ -97,15 +92,9 @@ function sourceOf(given) {
     },
     /** The next so many bytes. @type {Take} */
     async take(count) {
-      let found = left.subarray(0, count);
-      left = left.subarray(found.length);
-      while (found.length < count) {
-        found = found.slice(); // of a part that is over
-        left = await more();
-        const missing = count - found.length;
-        found = joined(found, left.subarray(0, missing));
-        left = left.subarray(missing);
-      }
+      while (left.length < count) left = await joined(left.slice(), await more()); // a copy: that part is over then
+      const found = left.subarray(0, count);
+      left = left.subarray(count);
       return found;
     },
   };
@@ -149,9 +138,10 @@ function safeHeader(bytes) {
   const end = 8 + Number(viewOf(bytes).getBigUint64(0, true));
   if (end > bytes.length) throw new RangeError("the beginning goes on");
   const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
-  const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: span }]) => {
-    const [columns, [offset, until]] = [shape.at(-1), span];
-    return { name, kind: TYPES[dtype], rows: product(shape) / columns, columns, offset, bytes: until - offset };
+  const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: place }]) => {
+    const [last, blocks] = [shape.at(-1), dtype === "U8"];
+    const [rows, columns] = [product(shape) / last, blocks ? (last / 34) * 32 : last];
+    return { name, kind: TYPES[dtype], rows, columns, offset: place[0], bytes: place[1] - place[0] };
   });
   return { fields: {}, tensors, end };
 }
@@ -184,10 +174,28 @@ const readSafetensors = (/** @type {Parts} */ parts) => opened(parts, safeHeader
 function numbers({ kind }, data) {
   if (kind === TYPES.I64) return Array.from(new BigInt64Array(data.slice().buffer), Number);
   if (kind === F32) return new Float32Array(data.slice().buffer);
-  return Float32Array.from(new Uint16Array(data.slice().buffer), (bits) => {
-    const [sign, power, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
-    return sign * (power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24);
-  });
+  return Float32Array.from(new Uint16Array(data.slice().buffer), half);
+}
+
+/** A number of 16 bits. @param {number} bits */
+function half(bits) {
+  const [sign, power, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  return sign * (power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24);
+}
+
+/** A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32: it, and what takes its bytes. @type {(tensor: Tensor, take: Take) => [Tensor, Take]} */
+function inFull(tensor, take) {
+  if (tensor.kind !== TYPES.U8) return [tensor, take];
+  const whole = async (/** @type {number} */ count) => {
+    const blocks = await take((count / 128) * 34);
+    const found = new Float32Array(count / 4);
+    for (let i = 0, at = 0; at < blocks.length; at += 34) {
+      const most = half(blocks[at] | (blocks[at + 1] << 8));
+      for (let k = at + 2; k < at + 34; k++) found[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
+    }
+    return new Uint8Array(found.buffer);
+  };
+  return [{ ...tensor, kind: F32, bytes: (tensor.bytes / 34) * 128 }, whole];
 }
 
 /** A tensor's bytes; throws where a number among them, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => Bytes} */
@@ -200,4 +208,4 @@ function needFinite(name, kind, data) {
   return data;
 }
 
-export { need, needFinite, numbers, readGguf, readSafetensors };
+export { inFull, need, needFinite, numbers, readGguf, readSafetensors };

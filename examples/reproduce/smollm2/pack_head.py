@@ -1,0 +1,47 @@
+"""Store a trained head in 8 bits, as the portable engine computes with it: the same numbers there, half the file.
+
+    python examples/reproduce/smollm2/pack_head.py FOLDER    # a folder that train_head.py or train_on_gpu.py wrote
+
+Rewrites model.safetensors in the layout that `hsd.models.head.in_full` reads: of each 32 weights in a row the largest
+magnitude in 16 bits, then each weight in 127ths of it. Vectors and the list of drafted tokens stay as they are.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
+
+from hsd.models.head import in_full
+
+
+def main() -> None:
+    file = Path(sys.argv[1]) / "model.safetensors"
+    weights = {name: held for name, held in in_full(load_file(file)).items() if name != "t2d"}  # d2t tells as much
+    before = file.stat().st_size
+    save_file({name: in_blocks(held) if packable(name, held) else held for name, held in weights.items()}, file)
+    error = max(float((in_full(load_file(file))[name] - held.float()).abs().max()) for name, held in weights.items())
+    sizes = f"{before / 1e6:.1f} MB before, {file.stat().st_size / 1e6:.1f} MB now"
+    print(f"{file}: {sizes}, no weight off by more than {error:.4f}")
+
+
+def packable(name: str, held: Tensor) -> bool:
+    """Return whether a tensor is a matrix of the head; norms are few and stay."""
+    return held.is_floating_point() and held.dim() == 2 and not name.endswith("norm.weight")
+
+
+def in_blocks(held: Tensor) -> Tensor:
+    """Return weights (rows, 32 · n) as bytes (rows, 34 · n)."""
+    parts = held.float().unflatten(-1, (-1, 32))
+    most = parts.abs().amax(-1, keepdim=True).half()
+    shares = (parts / most.float() * 127).round().nan_to_num(0).to(torch.int8)
+    return torch.cat([most.view(torch.uint8), shares.view(torch.uint8)], -1).flatten(-2)
+
+
+if __name__ == "__main__":
+    main()
