@@ -80,7 +80,7 @@ def test_links_of_earlier_versions_still_open():
         ({"thresholds": {"a": 1}}, "thresholds \"{'a': 1}\": give numbers separated by commas"),
         ({"thresholds": "0"}, "threshold 0: choose a whole number from 1 to 32"),
         ({"thresholds": "3, 33"}, "threshold 33: choose a whole number from 1 to 32"),
-        ({"thresholds": "1 " * 50}, "50 thresholds: give fewer"),
+        ({"thresholds": "1 " * 5_000}, "5000 thresholds: give fewer"),
         ({"seed": "1" * 30}, "seed 111111111111111111111111111111: choose a whole number of at most 64 bits"),
         ({"stack": "0, 1.5"}, "place 1.5: choose a whole number"),
         ({"stack": "0_0_2", "system": "stack"}, "model 0 is in the stack twice"),

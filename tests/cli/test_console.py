@@ -229,7 +229,6 @@ def test_the_app_file_takes_the_options_of_the_command(monkeypatch: pytest.Monke
         (["conform", "x.py", "--rule", "hsd"], "--rule is for --keying"),
         (["conform", "x.py", "--rows", "x.json", "--vocab", "4"], "--vocab is for random pairs"),
         (["conform", "x.py", "--sampled", "--quick"], "--quick is for an exact verdict"),
-        (["fetch", "--engine", "portable"], "--engine is for NAME"),
         (["space", "publish", "a/b", "--weights", "--dry-run"], "--weights is for --static"),
         (["space", "export", "--static", "x", "--title", "x"], "--title is for --html"),
         (["space", "export", "--html", "x", "--weights"], "--weights is for --static"),

@@ -98,7 +98,9 @@ def test_zeros_in_either_row_lose_nothing(p: list[float], q: list[float]):
     models = context_free_models(p, q, 2)
     found, skipped = audit_tree_rules(models, 2)
     assert skipped == []
-    assert all(row["total_variation"] < EXACT for row in found.values())
+    exact = {name: row for name, row in found.items() if TREE_RULES[name.split(", ")[0]].lossless}
+    assert len(exact) > 20
+    assert all(row["total_variation"] < EXACT for row in exact.values())
 
 
 @pytest.mark.long

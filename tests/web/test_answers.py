@@ -137,6 +137,7 @@ def test_a_run_that_the_server_stopped_says_why_and_keeps_its_steps():
     why = "stopped after 120 s, the longest time here: ask for less"
     run = engine.call(take, {"steps": [1, 2], "message": why, "finish": "cancelled"})
     engine.stop()
+    assert run.pop("started") > 0
     assert run == {"steps": [1, 2], "problem": why, "finish": "cancelled"}
 
 
