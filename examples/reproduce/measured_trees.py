@@ -11,7 +11,6 @@ from typing import Any
 
 from measuring import RESULTS, interval
 from pages import table
-from science_page import which_head
 
 SHOWN = ("hsd 2", "grown 3 × 3, 7 nodes", "sampled 2 × 2, traversal")
 Row = dict[str, Any]
@@ -39,8 +38,8 @@ def law(rows: list[Row], machine: Row) -> str:
         [domain, *(kept_by_both(row) for row in rows if row["domain"] == domain)]
         for domain in dict.fromkeys(row["domain"] for row in rows)
     ]
-    where = f"{machine['dtype']}{which_head(machine)}"
-    return f"T = {rows[0]['T']:g}, {where}:\n\n" + table(["text", *(f"γ = {gamma}" for gamma in gammas)], lines)
+    head = ["text", *(f"γ = {gamma}" for gamma in gammas)]
+    return f"T = {rows[0]['T']:g}, {machine['dtype']}:\n\n{table(head, lines)}"
 
 
 def kept_by_both(row: Row) -> str:

@@ -387,7 +387,7 @@ def of_a_head() -> dict[str, str]:
     rows, machine = found["kept"], found["machine"]["kept"]
     where = (
         f"{rows[0]['count']} prompts of {rows[0]['new_tokens']} tokens per kind, T = {rows[0]['T']:g}, "
-        f"{machine['processor']}, load {machine['load']}{which_head(machine)}"
+        f"{machine['processor']}, load {machine['load']}"
     )
     blocks = {
         "worth": worth(found["law"]),
@@ -409,11 +409,6 @@ def worth(rows: list[Row]) -> str:
         f"In tokens per target call, on the same drafts and over all coins, HSD gives {', '.join(told)} on SmolLM2 at "
         f"T = {rows[0]['T']:g}, by kind of text; on the toys {min(gains):+.1%} to {max(gains):+.1%} at γ = 5, T = 1."
     )
-
-
-def which_head(machine: Row) -> str:
-    """Say so if a part was measured before the present head, when torch decoded it."""
-    return "; by the head before the present one" if "16bit" in machine["dtype"] else ""
 
 
 def real(rows: list[Row]) -> str:
