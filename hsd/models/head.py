@@ -254,7 +254,7 @@ def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     """
 
     def whole(held: Tensor) -> Tensor:
-        blocks = held.unflatten(-1, (-1, 34))
+        blocks = held.reshape(len(held), -1, 34)
         return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
 
     return {name: whole(held) if held.dtype == torch.uint8 else held for name, held in weights.items()}
