@@ -72,7 +72,7 @@ RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 def by_hand(shown: str) -> float:
     """What a reader gets who types the numbers of a formula into a calculator."""
-    worked = shown.strip().removeprefix("=").rsplit(" = ", 1)[0].strip()
+    worked = re.split(" [=≈] ", shown.strip().removeprefix("="))[0].strip()  # ≈ where the digits do not give it
     if worked.startswith("0/0"):
         return 1.0
     worked = re.sub("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda m: f"e{m[1].translate(RAISED)}", worked)
