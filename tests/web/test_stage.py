@@ -149,7 +149,8 @@ def test_back_and_forward_lead_to_runs_that_are_not_made_again(visitors):
     visitor.set("max-new-tokens", "12")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    visitor.until("location.search.includes('prompt=')")
+    ended = "!window.__hsd.live && location.search.includes('prompt=') && !location.search.includes('system=')"
+    visitor.until(ended)  # until then the address names what was chosen
     mine = seen(visitor)
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(request.url))
@@ -157,7 +158,7 @@ def test_back_and_forward_lead_to_runs_that_are_not_made_again(visitors):
     check(visitor, recorded("story"), "story")
     visitor.page.go_forward()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    visitor.until("location.search.includes('prompt=')")
+    visitor.until(ended)
     again = seen(visitor)
     assert again == mine
     assert not [url for url in asked if "queue/join" in url]
