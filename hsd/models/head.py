@@ -253,11 +253,11 @@ def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     RuntimeError for another size.
     """
 
-    def whole(held: Tensor) -> Tensor:
-        blocks = held.reshape(len(held), -1, 34)
+    def whole(rows: Tensor) -> Tensor:
+        blocks = rows.reshape(len(rows), -1, 34)
         return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
 
-    return {name: whole(held) if held.dtype == torch.uint8 else held for name, held in weights.items()}
+    return {name: whole(weight) if weight.dtype == torch.uint8 else weight for name, weight in weights.items()}
 
 
 def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:

@@ -8,6 +8,7 @@ magnitude in 16 bits, then each weight in 127ths of it. Vectors and the list of 
 
 from __future__ import annotations
 
+import argparse
 import sys
 from pathlib import Path
 
@@ -21,23 +22,29 @@ from hsd.models.head import in_full
 
 
 def main() -> None:
-    file = Path(sys.argv[1]) / "model.safetensors"
-    weights = {name: held for name, held in in_full(load_file(file)).items() if name != "t2d"}  # d2t tells as much
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    file = parser.parse_args().folder / "model.safetensors"
+    if not file.is_file():
+        parser.error(f"{file} is not there: give the folder of a trained head")
+    weights = in_full(load_file(file))
+    weights.pop("t2d", None)  # d2t tells as much
     before = file.stat().st_size
-    save_file({name: in_blocks(held) if packable(name, held) else held for name, held in weights.items()}, file)
-    error = max(float((in_full(load_file(file))[name] - held.float()).abs().max()) for name, held in weights.items())
+    save_file({name: in_blocks(one) if packable(name, one) else one for name, one in weights.items()}, file)
+    after = in_full(load_file(file))
+    error = max(float((after[name] - weight.float()).abs().max()) for name, weight in weights.items())
     sizes = f"{before / 1e6:.1f} MB before, {file.stat().st_size / 1e6:.1f} MB now"
     print(f"{file}: {sizes}, no weight off by more than {error:.4f}")
 
 
-def packable(name: str, held: Tensor) -> bool:
+def packable(name: str, weight: Tensor) -> bool:
     """Return whether a tensor is a matrix of the head; norms are few and stay."""
-    return held.is_floating_point() and held.dim() == 2 and not name.endswith("norm.weight")
+    return weight.is_floating_point() and weight.dim() == 2 and not name.endswith("norm.weight")
 
 
-def in_blocks(held: Tensor) -> Tensor:
+def in_blocks(weight: Tensor) -> Tensor:
     """Return weights (rows, 32 · n) as bytes (rows, 34 · n)."""
-    parts = held.float().unflatten(-1, (-1, 32))
+    parts = weight.float().unflatten(-1, (-1, 32))
     most = parts.abs().amax(-1, keepdim=True).half()
     shares = (parts / most.float() * 127).round().nan_to_num(0).to(torch.int8)
     return torch.cat([most.view(torch.uint8), shares.view(torch.uint8)], -1).flatten(-2)

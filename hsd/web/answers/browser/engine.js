@@ -119,9 +119,9 @@ class Engine {
   /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile} file @param {(name: string) => number} width */
   async tensors(file, width = () => 0) {
     const found = /** @type {Places} */ ({});
-    await file.each(async (name, stored, taken) => {
-      const [tensor, given] = inFull(stored, taken);
-      const take = async (/** @type {number} */ count) => needFinite(name, tensor.kind, await given(count));
+    await file.each(async (name, entry, source) => {
+      const [tensor, read] = inFull(entry, source);
+      const take = async (/** @type {number} */ count) => needFinite(name, tensor.kind, await read(count));
       if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
       else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
       else found[name] = await this.matrix(tensor, take, width(name));
