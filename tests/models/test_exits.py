@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 import torch
+from exit_programs import reads
 from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_deep
 from torch import Tensor, nn
 
@@ -134,28 +135,17 @@ def test_a_text_that_exits_take_further_and_roll_back_stays_true(model_of: Model
     """Random programs: any level reads on or forgets. Every answer equals that of a fresh start."""
     model = model_of(kind)
     for seed, split in enumerate(SPLITS):
-        exits, chance = EarlyExits(model, split), random.Random(seed)
+        exits, answers = EarlyExits(model, split), []
         sessions = exits.open()
-        text: list[int] = []
-        lengths, answers = [0] * len(sessions), []
         with counted(model) as seen:
-            for _ in range(14):
-                level, size = chance.randrange(len(sessions)), chance.randint(1, 7)
-                if chance.random() < 0.3:
-                    cut = chance.randint(0, lengths[level])
-                    sessions[level].crop(cut)
-                    lengths[level:] = [min(length, cut) for length in lengths[level:]]
-                    text = text[: lengths[0]]
-                    continue
-                end = lengths[level] + size
-                text += [chance.randrange(250) for _ in range(end - len(text))]
-                tokens = torch.tensor(text[lengths[level] : end])
-                lengths[: level + 1] = [max(length, end) for length in lengths[: level + 1]]
-                logits = sessions[level].forward(tokens, size)
+            for level, text, before, lengths in reads(sessions, random.Random(seed), 14, 7, 250):
+                tokens = torch.tensor(text[before[level] :])
+                logits = sessions[level].forward(tokens, len(tokens))
                 assert total(sessions).layers == seen["calls"]
                 assert total(sessions).computed == seen["reads"].total()
                 assert [session.length for session in sessions] == lengths
-                answers.append((logits, text[:end], exits.depths[level]))
+                answers.append((logits, text, exits.depths[level]))
+        assert answers
         for logits, read, depth in answers:
             expected = fresh(model, torch.tensor(read), depth)[-len(logits) :]
             torch.testing.assert_close(logits, expected, atol=CLOSE, rtol=0)

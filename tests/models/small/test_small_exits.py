@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from exit_programs import reads
 from joint_law import chi_square_p, first_tokens, token_law
 from safetensors.torch import load_file, save_file
 from small_gguf import (
@@ -95,27 +96,17 @@ def test_the_last_exit_has_the_bits_of_the_model(model: SmallModel, split: tuple
 @pytest.mark.parametrize("split", SPLITS)
 def test_a_text_that_exits_take_further_and_roll_back_stays_true(model: SmallModel, split: tuple[int, ...]):
     """Random programs: any level reads on or forgets. Every row has the bits of a fresh start, all work is counted."""
-    exits, chance = EarlyExits(model, split), Random(len(split))
-    sessions, text, lengths = exits.open(), list[int](), [0] * (len(split) + 1)
-    for _ in range(25):
-        level, size = chance.randrange(len(sessions)), chance.randint(1, 12)
-        if chance.random() < 0.3:
-            cut = chance.randint(0, lengths[level])
-            sessions[level].crop(cut)
-            lengths[level:] = [min(length, cut) for length in lengths[level:]]
-            text = text[: lengths[0]]
-            continue
-        end = lengths[level] + size
-        text += [chance.randrange(VOCAB) for _ in range(end - len(text))]
-        tokens, before = torch.tensor(text[lengths[level] : end]), sum((one.work for one in sessions), Work())
-        depths = list(zip((0, *exits.depths), exits.depths, lengths, strict=False))[: level + 1]
-        computed = sum((to - since) * max(0, end - length) for since, to, length in depths)
-        lengths[: level + 1] = [max(length, end) for length in lengths[: level + 1]]
-        rows = sessions[level].forward(tokens, size)
-        done = sum((one.work for one in sessions), Work()) - before
-        assert (done.computed, done.heads) == (computed, size)
+    exits = EarlyExits(model, split)
+    sessions = exits.open()
+    for level, text, before, lengths in reads(sessions, Random(len(split)), 25, 12, VOCAB):
+        tokens, work = torch.tensor(text[before[level] :]), sum((one.work for one in sessions), Work())
+        depths = list(zip((0, *exits.depths), exits.depths, before, strict=False))[: level + 1]
+        computed = sum((to - since) * max(0, len(text) - length) for since, to, length in depths)
+        rows = sessions[level].forward(tokens, len(tokens))
+        done = sum((one.work for one in sessions), Work()) - work
+        assert (done.computed, done.heads) == (computed, len(tokens))
         assert [session.length for session in sessions] == lengths
-        assert torch.equal(rows, fresh(model, torch.tensor(text[:end]), exits.depths[level])[-size:])
+        assert torch.equal(rows, fresh(model, torch.tensor(text), exits.depths[level])[-len(tokens) :])
 
 
 @pytest.mark.skipif(not NAMES, reason="no library is made for this processor")
