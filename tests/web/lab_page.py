@@ -1,4 +1,4 @@
-"""A page that holds nothing but the lab."""
+"""A page that holds nothing but the lab and the button of its tab, by which links find it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}
 <link rel="stylesheet" href="lab/lab.css">
 <style>body {{ margin: 0; padding: 16px; font-family: system-ui, sans-serif; background: #fff }}
 .dark body {{ background: #0f1218 }}</style></head>
-<body><div id="hsd-layout"></div><div class="hsd-lab hsd-kit" id="one"></div><script type="module">
+<body><div id="hsd-layout"></div><button id="hsd-tab-lab-button" hidden></button>
+<div class="hsd-lab hsd-kit" id="one"></div><script type="module">
 import {{ start }} from "./lab/lab.js";
 window.lab = start(document.getElementById("one"));
 for (const one of document.querySelectorAll(".hp-folded")) one.open = true;
