@@ -49,8 +49,7 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
     result: dict[str, Any] = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts}
     result["rules"] = audit_rules(models)
     if drafts > 1:
-        findings, skipped = audit_tree_rules(models, drafts)
-        result["rules"] |= findings
-        result["skipped"] = skipped
+        of_trees, result["skipped"] = audit_tree_rules(models, drafts)
+        result["rules"] |= of_trees
         result["optimum"] = optima(models, drafts)
     return {**result, "ideal": ideal_kept(models)}

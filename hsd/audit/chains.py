@@ -124,11 +124,12 @@ def open_residual(models: TableModels, path: Prefix) -> Tensor:
     return residual / residual.sum() if residual.sum() > 0 else models.target[path]
 
 
-def target_law(models: TableModels) -> Tensor:
-    """Return the exact law of the target's first γ+1 tokens, shape (V,)*(γ+1)."""
-    shape = (models.vocab,) * (models.gamma + 1)
-    paths = prefixes(models.vocab, models.gamma + 1, models.gamma + 1)
-    return torch.tensor([models.joint(models.target, x) for x in paths], dtype=torch.float64).reshape(shape)
+def target_law(models: TableModels, path: Prefix = ()) -> Tensor:
+    """Return the exact law of the target's first γ+1 tokens, shape (V,)*(γ+1), or of those that follow `path`."""
+    if len(path) > models.gamma:
+        return torch.ones((), dtype=torch.float64)
+    row = models.target[path]
+    return torch.stack([row[x] * target_law(models, (*path, x)) for x in range(models.vocab)])
 
 
 def total_variation(first: Tensor, second: Tensor) -> float:

@@ -124,7 +124,7 @@ def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[
     """The exact law of the first γ+1 output tokens, and how many are kept on average; None if that takes too long."""
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
-    following = cache(partial(_continuations, models))
+    following = cache(partial(target_law, models))
     for count, (weight, tree, ending) in enumerate(outcomes(rule, models, shape)):
         if count == MAX_ENDINGS:
             return None
@@ -170,10 +170,7 @@ def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
         "distinct": paths_shape(drafts, depth, "distinct"),
         "distinct-comb": comb_shape(drafts, depth, "distinct"),
         "top": paths_shape(drafts, depth, "chosen"),
-        "full, independent": regular_shape(drafts, depth, "independent"),
-        "full, distinct": regular_shape(drafts, depth, "distinct"),
-        "full, chosen": regular_shape(drafts, depth, "chosen"),
-        "full, mixed": regular_shape(drafts, depth, "mixed"),
+        **{f"full, {one}": regular_shape(drafts, depth, one) for one in ("independent", "distinct", "chosen", "mixed")},
     }
     return {name: shape for name, shape in known.items() if drafts <= vocab or shape.siblings == "independent"}
 
@@ -200,11 +197,3 @@ def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Pat
         parents.append(nodes[-1] if nodes else 0)
         nodes.append(len(parents))
     return Path(tuple(nodes), fork=len(shared))
-
-
-def _continuations(models: TableModels, path: Prefix) -> Tensor:
-    """Return how the target goes on after `path` up to length γ+1: (V,) * (γ+1-len(path)), summing to 1."""
-    if len(path) > models.gamma:
-        return torch.ones((), dtype=torch.float64)
-    row = models.target[path]
-    return torch.stack([row[x] * _continuations(models, (*path, x)) for x in range(models.vocab)])

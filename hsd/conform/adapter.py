@@ -159,8 +159,7 @@ class BlackBox:
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
         gamma = self.gamma
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
-        places = torch.tensor(drafts)
-        given = [rows[places] for rows in self._rows]
+        given = [rows[torch.tensor(drafts)] for rows in self._rows]
         if self.adapter.shared:
             given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.exponential))
         elif not self.adapter.sampled:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -16,11 +17,12 @@ from hsd.conform.boxes import Outcome
 from hsd.conform.recover import Recovered, Repeats, recover, rows_along
 from hsd.errors import HsdError
 from hsd.rules import RULES, Fuzzy, fuzzy_rule
-from hsd.rules.fuzzy import DIVERGENCES, MODES
+from hsd.rules.fuzzy import DIVERGENCES, MODES, relative_entropy
 from hsd.rules.law import token_tests
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
 MOST_OUTCOMES = 1_500  # V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
+MET = 1e-3  # the least chance of a prefix at which a rule's tolerance is read off
 SHRINKS = 2  # small pairs of models that are tried for each size
 MOST_TOKENS, MOST_CALLS = 6, 20_000  # of the vocabularies tried, and in all, in the search for a small counterexample
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
@@ -80,7 +82,7 @@ def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
     A draft counts by how often it is drafted. Settings are looked for on the first of them, which has random rows.
     """
     names = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
-    settled = (_fuzzy, _typical, _ensemble)
+    settled = (_fuzzy, _typical, _ensemble, _clipped)
     return names or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
 
 
@@ -138,6 +140,20 @@ def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
             fits = 0 < weight <= 1 and _equal(judged, ENSEMBLE.tuned(weight).law, 100 * tolerance)
             return [f"ensemble (draft weight {weight:.4g})"] if fits else []
     return []
+
+
+def _clipped(judged: list[Judged], tolerance: float) -> list[str]:
+    """Return the clipped rules that fit, at the most nats that the law of a token after a kept prefix is off."""
+    models, rows = judged[0].models, defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
+    for draft, law in judged[0].laws.items():
+        weight = models.joint(models.draft, draft)
+        for t, token in enumerate(draft):  # A(X, x) + C(X) r(x), as in `counterexample`
+            rows[draft[:t]] += weight * law.stop[t] * law.next(t)
+            rows[draft[:t]][token] += weight * law.stop[t + 1 :].sum()
+    written = {x: row / row.sum() for x, row in rows.items() if row.sum() > MET}
+    spent = max(float(relative_entropy(row, models.target[x])) for x, row in written.items())
+    fitting = [x for x in RULES.values() if x.recipe.clipped and _equal(judged, x.tuned(spent).law, 100 * tolerance)]
+    return [f"{rule.name} (tolerance {spent:.4g})" for rule in fitting]
 
 
 # Why it is wrong

@@ -16,7 +16,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 from typing import Any
 
@@ -202,10 +202,7 @@ def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[t
 
 def target_alone(row: Tensor, tokens: int) -> Tensor:
     """Return the law of tokens that follow `row` (V,) each: (V,) * tokens."""
-    law = torch.ones((), dtype=torch.float64)
-    for _ in range(tokens):
-        law = law.unsqueeze(-1) * row
-    return law
+    return reduce(lambda law, _: law.unsqueeze(-1) * row, range(tokens), torch.ones((), dtype=torch.float64))
 
 
 def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6) -> dict[str, Any]:

@@ -187,8 +187,7 @@ Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
 
 def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generator) -> Asked:
     """Return points at which one number takes `STRATA` values, from the centre of each draft's largest boxes."""
-    drafts: list[int] = []
-    points: list[Point] = []
+    drafts, points = list[int](), list[Point]()
     for draft, of in enumerate(regions):
         largest = {len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)}
         for base in (box_.centre for box_ in largest.values()):
@@ -271,10 +270,10 @@ class Repeats:
             parts = [part for part in (places[:1], places[1 : cut + 1], places[cut + 1 :]) if part]
             batch_of = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
             outcomes = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
-            other = {i: outcome for i, outcome in zip(places, outcomes, strict=True) if outcome != self.first[i]}
-            for i, outcome in other.items():
-                batches = (self.drafts, self.points, i), batch_of[i]
-                raise self._differs(self.first[i], outcome, batches, len(other) < SELDOM * len(places))
+            other = [(i, one) for i, one in zip(places, outcomes, strict=True) if one != self.first[i]]
+            if other:
+                (i, outcome), seldom = other[0], len(other) < SELDOM * len(places)
+                raise self._differs(self.first[i], outcome, ((self.drafts, self.points, i), batch_of[i]), seldom)
 
     def _batch(self, part: list[int], place: int) -> Batch:
         return [self.drafts[i] for i in part], [self.points[i] for i in part], place

@@ -46,12 +46,18 @@ def test_a_known_rule_is_found_as_it_is_known_from_inside(name: str):
     found = conform(adapter(RULES[name].law))
     known = audit()["rules"][name]
     assert found["expected_kept"] == pytest.approx(known["expected_accepted"], abs=1e-11)
-    clipped = name.startswith("clipped")  # its tolerance is not looked for
-    assert name == found["rule"] or name in found["equals"] or (clipped and found["rule"] == "none")
+    assert name in {one.split(" (")[0] for one in found["equals"]}
     assert found["lossless"] is (known["lossless"] and name != "naive-hsd")
     if name != "naive-hsd":  # its further calls are not seen
         first = found["pairs"]["random pair, seed 0"]
         assert first["total_variation"] == pytest.approx(known["total_variation"], abs=1e-11)
+
+
+@pytest.mark.parametrize("name", ["clipped", "clipped-hsd"])
+def test_the_tolerance_of_a_clipped_rule_is_read_off_its_law(name: str):
+    found = conform(adapter(RULES[name].tuned(0.02).law), gamma=2)
+    assert found["lossless"] is False
+    assert found["equals"] == [f"{name} (tolerance 0.02)"]
 
 
 def test_block_verification_and_hsd_are_one_law_and_no_other_two_are():
