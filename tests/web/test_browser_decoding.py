@@ -74,7 +74,8 @@ RUN = """(given, page) => {
 SOFTEN = """(rows, how, module) => {
   const { readFileSync } = process.getBuiltinModule("fs");
   globalThis.softens ??= new engine.Engine(new WebAssembly.Module(readFileSync(module)));
-  return rows.map((row) => [...sampling.probabilities(new Float32Array(row), how, softens)]);
+  const use = (logits) => [...sampling.probabilities(logits, how, softens)];
+  return rows.flatMap((row) => softens.rows(softens.vector(row), 1, row.length, use));
 }"""
 SUBSET = json.loads(FILE_OF_CASES.read_text(encoding="utf-8"))
 
@@ -323,8 +324,8 @@ BEYOND = """() => {
   const read = (text, tokens) => text.read(tokens, 1, (row) => [...row])[0];
   const text = () => new engine.TargetText(it.target);
   const texts = [text(), new engine.HeadText(it.head, text()), text()];
-  texts[1].target.read([1, 2, 3], 1);
-  for (const text of texts) text.read([1, 2, 3], 1);
+  read(texts[1].target, [1, 2, 3]);
+  for (const text of texts) read(text, [1, 2, 3]);
   const found = [];
   for (const text of texts.slice(0, 2)) {
     for (const tokens of [[64], [-1], [1.5], [undefined]]) found.push(refused(() => read(text, tokens)));

@@ -238,9 +238,10 @@ ROWS = """async ([folder, threads, ids]) => {
   const engine = new Engine(module, sharing(threads));
   const model = await Model.load(engine, await readGguf([await read("small.gguf")]), []);
   const text = new TargetText(model);
-  const rows = [...text.read(ids, ids.length)];
+  const copied = (row) => row.slice();
+  const rows = text.read(ids, ids.length, copied);
   await engine.there;
-  for (const token of ids) rows.push(...text.read([token], 1));
+  for (const token of ids) rows.push(...text.read([token], 1, copied));
   const told = { usual: sharing().threads, threads: engine.threads };
   return { ...told, rows: rows.map((row) => [...new Uint32Array(row.buffer)].join()).join() };
 }"""

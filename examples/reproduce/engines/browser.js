@@ -1,21 +1,22 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
-import { sharing } from "./engine.js";
+import { sharing, TargetText } from "./engine.js";
 import { piecesOf } from "./files.js";
 import { makePair } from "./pair.js";
 
 const CHUNK = 8; // tokens of a pass where a text is read for its rows
+const copied = (row) => row.slice();
 const median = (times) => times.sort((a, b) => a - b)[times.length >> 1];
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
 /** Median milliseconds by number of tokens, after `before` others; widths in turn. */
 function passes(target, { widths, before, repetitions }) {
-  const [text, ids] = [target.start(), range(1000, before + Math.max(...widths))];
-  text.read(ids.slice(0, before), 1);
+  const [text, ids] = [new TargetText(target), range(1000, before + Math.max(...widths))];
+  text.read(ids.slice(0, before), 1, copied);
   const times = widths.map(() => []);
   for (let i = 0; i <= repetitions; i += 1) {
     widths.forEach((width, at) => {
       const begin = performance.now();
-      text.read(ids.slice(before, before + width), width);
+      text.read(ids.slice(before, before + width), width, copied);
       if (i) times[at].push(performance.now() - begin);
       text.crop(before);
     });
@@ -26,10 +27,10 @@ function passes(target, { widths, before, repetitions }) {
 
 /** The likeliest token after each, and a sha256 of the sha256 of all rows. */
 async function rows(target, ids) {
-  const [text, likeliest, sums] = [target.start(), [], []];
+  const [text, likeliest, sums] = [new TargetText(target), [], []];
   for (let begin = 0; begin < ids.length; begin += CHUNK) {
     const part = ids.slice(begin, begin + CHUNK);
-    for (const row of text.read(part, part.length)) {
+    for (const row of text.read(part, part.length, copied)) {
       likeliest.push(row.reduce((best, x, i) => (x > row[best] ? i : best), 0));
       sums.push(new Uint8Array(await crypto.subtle.digest("SHA-256", row)));
     }

@@ -149,17 +149,13 @@ const usesDivergence = (/** @type {Pick<Recipe, "each">} */ recipe) => uses(reci
 /** The numbers that the test at t compares, see `groundsOf`. @type {(law: Law, t: number) => ReturnType<typeof groundsOf>} */
 const groundsAt = ({ recipe, along, threshold }, t) => groundsOf(recipe, along.at(t), t === threshold.length);
 
-/**
- * The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token.
- * copy: of a row.
- * @type {(law: Law, t: number, copy?: (row: Row) => Row) => Row}
- */
-function next({ recipe, along, threshold, a, b, p, q, tokens }, t, copy = (/** @type {Row} */ row) => row.slice()) {
+/** The row of the token after t kept ones: the residual, p itself where none is left, the bonus row, or a likeliest token. @type {(law: Law, t: number) => Row} */
+function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
   const all = t === threshold.length;
   const followed = recipe.follow === "mixture" && !all ? along.mixture(t) : p[t];
   if (recipe.follow) return oneHot(followed, likeliest(followed));
   if (all) return p[t];
-  const residual = recipe.coupled ? coupledLeft(p[t], q[t], tokens[t]) : copy(p[t]);
+  const residual = recipe.coupled ? coupledLeft(p[t], q[t], tokens[t]) : p[t].slice();
   const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
   if (!recipe.coupled)
     for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);

@@ -10,11 +10,10 @@ import { HeadText, TargetText } from "./engine.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { probabilities, rowsOf, UNCHANGED } from "./sampling.js";
+import { probabilities, spread, UNCHANGED } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const BELOW_ONE = 1 - 2 ** -53;
-const [ROWS, SMALL] = [rowsOf(Float32Array), rowsOf(Float64Array)]; // of the one run that is at its step
 const NO_ROW = new Float32Array(0);
 const now = () => performance.now() / 1000;
 
@@ -30,12 +29,16 @@ function targetOf(model, options, keepsRaw) {
   const target = {
     text: new TargetText(model),
     keepsRaw,
-    raw: /** @type {Row[] | undefined} */ (undefined),
+    raw: /** @type {Row[]} */ ([]),
     /** The rows after the last `keep` of the tokens that are new. @type {(tokens: number[], keep: number) => Row[]} */
     read(tokens, keep) {
-      const rows = target.text.read(tokens, keep, (row) => ROWS.copy(row));
-      if (keepsRaw) target.raw = rows.map((row) => probabilities(ROWS.copy(row), UNCHANGED, model.engine));
-      return rows.map((row) => probabilities(row, options, model.engine));
+      const raw = /** @type {Row[]} */ ([]);
+      const rows = target.text.read(tokens, keep, (logits) => {
+        if (keepsRaw) raw.push(probabilities(logits, UNCHANGED, model.engine));
+        return probabilities(logits, options, model.engine);
+      });
+      target.raw = keepsRaw ? raw : rows;
+      return rows;
     },
   };
   return target;
@@ -44,24 +47,24 @@ function targetOf(model, options, keepsRaw) {
 /** Make a proposer that drafts with the head, token by token: γ tokens, or for "auto" while one more pays. @type {MakeProposer} */
 function drafter({ head, told, codec }, target, options) {
   const text = new HeadText(head, target.text);
-  const read = (/** @type {number[]} */ tokens) => text.read(tokens, 1)[0];
-  /** @type {(logits: WideRow, sampling?: Sampling) => WideRow} */
-  const rowOf = (logits, sampling = options) =>
-    ROWS.spread(probabilities(logits.slice(), sampling, head.engine), head.vocab, target.text.model.vocab);
   const { gamma, confidence, temperature } = options;
+  /** The rows after some tokens that are new, by each way of sampling. @type {(tokens: number[], ...ways: Sampling[]) => WideRow[]} */
+  const read = (tokens, ...ways) =>
+    text.read(tokens, 1, (logits) =>
+      ways.map((way) => spread(probabilities(logits, way, head.engine), head.vocab, target.text.model.vocab)),
+    )[0];
   return {
     text,
     propose(whole, draws) {
       const found = { tokens: /** @type {number[]} */ ([]), q: /** @type {Row[]} */ ([]), support: head.vocab };
       const raw = /** @type {Row[]} */ ([]);
       const going = gamma === "auto" ? chain(told.config.stopping, confidence, temperature) : null;
+      const ways = going || target.keepsRaw ? [UNCHANGED, options] : [options];
       let unread = whole.slice(text.length);
       for (const number of draws) {
         if (going && !going.mayPay()) break;
-        const logits = read(unread);
-        const shares = going || target.keepsRaw ? rowOf(logits, UNCHANGED) : NO_ROW;
+        const [shares, row = shares] = read(unread, ...ways);
         if (going && !going.pays(shares[likeliest(shares)])) break;
-        const row = rowOf(logits);
         const token = picked(row, number);
         unread = [token];
         found.tokens.push(token);
@@ -72,7 +75,7 @@ function drafter({ head, told, codec }, target, options) {
       }
       return target.keepsRaw ? { ...found, raw } : found;
     },
-    extend: (token) => rowOf(read([token])),
+    extend: (token) => read([token], options)[0],
     settle: (length) => text.crop(length),
     rewind: (length) => text.rewind(length),
   };
@@ -97,7 +100,7 @@ function copier(_, target, { proposer }) {
   return {
     propose(text, draws) {
       const tokens = followed(text, draws.length, recordOf(proposer).longest);
-      q = tokens.map((token) => ROWS.spread([1], [token], target.text.model.vocab));
+      q = tokens.map((token) => spread([1], [token], target.text.model.vocab));
       begin = text.length;
       return { tokens, q, support: [...new Set(tokens)] };
     },
@@ -155,14 +158,14 @@ class Decoding {
   step() {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
-    for (const rows of [ROWS, SMALL]) rows.reuse();
     const { target, proposer } = this;
-    const before = { draft: proposer.text?.times.length ?? 0, target: target.text.times.length };
-    const [length, timer] = [this.text.length, clock()];
-    const played = this.play(Math.min(this.longest, this.room - 1), timer);
+    const calls = () => [target.text, proposer.text].map((text) => text?.times.length ?? 0);
+    const [length, before, { times, lap }] = [this.text.length, calls(), clock()];
+    const played = this.play(Math.min(this.longest, this.room - 1), lap);
     this.text.push(...played.committed);
     const details = this.bare ? /** @type {StepDetails} */ ({}) : this.recorder.details(played);
-    const work = (/** @type {number} */ calls) => ({ calls, layers: 0, computed: 0, heads: 0 });
+    lap("rest");
+    const work = calls().map((count, i) => ({ calls: count - before[i], layers: 0, computed: 0, heads: 0 }));
     const step = {
       index: this.count,
       context_length: length,
@@ -170,10 +173,10 @@ class Decoding {
       depth: played.tokens.length,
       kept: played.kept,
       target_calls: 1 + played.extra.length,
-      work: work(target.text.times.length - before.target),
-      below: proposer.text ? [work(proposer.text.times.length - before.draft)] : [],
+      work: work[0],
+      below: proposer.text ? [work[1]] : [],
       committed: this.recorder.committed(played.committed, played.kept, played.bonus),
-      times: timer.times(),
+      times,
       start: start - this.begin,
       ...details,
     };
@@ -200,27 +203,26 @@ class Decoding {
     else if (this.room <= 0) this.finish = this.produced.length >= this.options.max_new_tokens ? "length" : "context";
   }
 
-  /** One round: everything that it decided, and the tokens that it adds to the text. @type {(gamma: number, timer: ReturnType<typeof clock>) => Round} */
-  play(gamma, timer) {
+  /** One round: everything that it decided, and the tokens that it adds to the text. @type {(gamma: number, lap: ReturnType<typeof clock>["lap"]) => Round} */
+  play(gamma, lap) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
     const times = this.coupled ? this.numbers.times(this.text.length, gamma + 1, this.pair.target.vocab) : null;
     const { tokens, q, asked, support, raw } = this.proposed(times ? times.slice(0, gamma) : draws);
-    timer.lap("draft");
+    lap("draft");
     const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
-    timer.lap("target");
-    const merged = draftOf(p, q, tokens, support, (size) => SMALL.another(size));
-    const draft = { ...merged, raw: this.target.raw && { p: this.target.raw, q: raw } };
+    lap("target");
+    const draft = { ...draftOf(p, q, tokens, support), raw: { p: this.target.raw, q: raw } };
     const law = lawOver(this.rule, draft, this.settings);
     const given = { draws, coins, number };
     const decided = times ? byCoupling(draft, law, times, given) : { ...given, row: null, token: null };
     const count = kept(law, decided.coins);
     const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
-    const row = decided.row ?? next(law, count, (one) => ROWS.copy(one));
+    const row = decided.row ?? next(law, count);
     const token = ended ? null : (decided.token ?? pick(row, number));
-    timer.lap("verify");
+    lap("verify");
     const round = { ...draft, ...decided, law, row, token, kept: count, extra: [], extraDraws: [] };
     if (ruleOf(this.rule).resamples && token !== null) this.resample(round, token, asked);
-    timer.lap("target");
+    lap("target");
     const committed = [...tokens.slice(0, count), ...(token === null ? [] : [token]), ...round.extra];
     const length = this.text.length + committed.length - 1;
     this.target.text.crop(length);
@@ -270,7 +272,7 @@ class Decoding {
     const [text, length] = [this.target.text, this.target.text.length];
     const one = () => {
       const begin = now();
-      text.read(this.text.slice(-rows), rows);
+      text.read(this.text.slice(-rows), rows, () => null);
       const seconds = now() - begin;
       text.crop(length);
       return seconds;
@@ -298,19 +300,16 @@ function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   return { coins, draws: places, row, token, number: place(row, token, number) };
 }
 
-/** Adds up where a step's time goes. */
+/** Adds up where a step's time goes: `lap` books the time since the last one under a name. */
 function clock() {
-  const start = now();
-  let last = start;
-  const laps = { draft: 0, target: 0, verify: 0 };
-  return {
-    lap(/** @type {keyof typeof laps} */ name) {
-      const at = now();
-      laps[name] += at - last;
-      last = at;
-    },
-    times: () => ({ ...laps, rest: Math.max(now() - start - laps.draft - laps.target - laps.verify, 0) }),
+  const times = { draft: 0, target: 0, verify: 0, rest: 0 };
+  let last = now();
+  const lap = (/** @type {keyof typeof times} */ name) => {
+    const at = now();
+    times[name] += at - last;
+    last = at;
   };
+  return { times, lap };
 }
 
 export { Decoding };

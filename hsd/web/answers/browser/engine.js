@@ -15,7 +15,6 @@ const NORMS = ["attn_norm", "ffn_norm"];
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
-const copied = (/** @type {Float32Array} */ row) => row.slice();
 /** @type {(begin: number, count: number) => number[]} */
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
@@ -76,9 +75,10 @@ class Engine {
     new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
   }
 
-  /** Rows of numbers, each as `copy` makes it of what stands here for the moment. @type {(place: number, count: number, width: number, copy: CopyRow) => WideRow[]} */
-  rows(place, count, width, copy) {
-    return range(0, count).map((i) => copy(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
+  /** What `make` makes of each of some rows of numbers, which stand here for the moment. @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]} */
+  rows(place, count, width, make) {
+    if (width > this.softened) [this.powers, this.softened] = [this.made("take", this.place, 12 * width), width];
+    return range(0, count).map((i) => make(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
   vector(/** @type {number[] | Float32Array} */ numbers) {
@@ -88,16 +88,11 @@ class Engine {
     return place;
   }
 
-  /** Make a row of logits probabilities, where they are, at a temperature above 0. @type {(row: WideRow, temperature: number) => WideRow} */
-  soften(row, temperature) {
-    const width = row.length;
-    if (width > this.softened) [this.powers, this.softened] = [this.made("take", this.place, 12 * width), width];
-    const place = this.powers + 8 * width; // behind as many numbers in double precision
-    const here = new Float32Array(this.memory.buffer, place, width);
-    here.set(row);
-    this.calls.soften(place, width, temperature, place, this.powers);
-    row.set(here);
-    return row;
+  /** The softmax of a row that `rows` gives, at a temperature above 0. @type {(row: WideRow, temperature: number) => WideRow} */
+  soften({ byteOffset, length }, temperature) {
+    const place = this.powers + 8 * length; // behind as many numbers in double precision
+    this.calls.soften(byteOffset, length, temperature, place, this.powers);
+    return new Float32Array(this.memory.buffer, place, length).slice();
   }
 
   /** A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor @param {Take} take */
@@ -140,15 +135,15 @@ class Text {
     this.place = place;
   }
 
-  /** Read tokens; the logits after the last `keep` of them. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
-  read(tokens, keep, copy = copied) {
+  /** Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
+  read(tokens, keep, make) {
     const begin = performance.now();
-    const found = this.passed(tokens, keep, copy);
+    const found = this.passed(tokens, keep, make);
     this.times.push([tokens.length, (performance.now() - begin) / 1000]);
     return found;
   }
 
-  /** What a kind of text reads. @type {(tokens: number[], keep: number, copy: CopyRow) => WideRow[]} */
+  /** What a kind of text reads. @type {ReadTokens} */
   passed() {
     return [];
   }
@@ -232,8 +227,8 @@ class TargetText extends Text {
     this.model = model;
   }
 
-  /** A pass for each ROWS tokens. copy: makes the rows, see `rows`. @type {Text["passed"]} */
-  passed(tokens, keep, copy) {
+  /** A pass for each ROWS tokens. @type {ReadTokens} */
+  passed(tokens, keep, make) {
     const { engine, model } = this;
     const found = [];
     for (let begin = 0; begin < tokens.length; begin += ROWS) {
@@ -241,7 +236,7 @@ class TargetText extends Text {
       const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
       this.tell(part, model.vocab);
       engine.made("forward", this.place, part.length, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab, copy));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab, make));
       this.length += part.length;
     }
     return found;
@@ -286,10 +281,10 @@ class HeadText extends Text {
     this.target = target;
   }
 
-  /** The logits of what can be drafted. @type {Text["passed"]} */
-  passed(tokens, keep, copy) {
+  /** The logits of what can be drafted. @type {ReadTokens} */
+  passed(tokens, keep, make) {
     const { engine, model, target } = this;
-    const [begin, found] = [this.length, /** @type {WideRow[]} */ ([])];
+    const [begin, found] = [this.length, /** @type {any[]} */ ([])];
     const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
     for (let done = 0; done < tokens.length; ) {
       const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
@@ -301,7 +296,7 @@ class HeadText extends Text {
       this.tell(tokens.slice(done, done + many), target.model.vocab);
       engine.tell("before", before.slice(0, many));
       engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab.length, copy));
+      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab.length, make));
       this.length += many;
       done += many;
       if (sure) this.sure = this.length;

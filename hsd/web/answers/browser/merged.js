@@ -3,12 +3,11 @@
 import { lawOf, range, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
-/** A draft, and the same with all tokens outside `support` in one. support: ids, each once; empty: gives an array of this size to write a row into. @type {MergeDraft} */
-function draftOf(p, q, tokens, support, empty) {
+/** A draft, and the same with all tokens outside `support` in one. support: ids, each once. @type {MergeDraft} */
+function draftOf(p, q, tokens, support) {
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
-    const found = empty(support.length + 1);
-    found[support.length] = 0;
+    const found = new Float64Array(support.length + 1);
     for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
     found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
     return found;

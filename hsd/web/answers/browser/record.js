@@ -27,22 +27,11 @@ function largest(row, count) {
   return found;
 }
 
-/** The largest of a row, those in `first` before all others. @type {(row: Row, first: number[]) => number[]} */
+/** The likeliest tokens of a row, those in `first` before all others. @type {(row: Row, first: number[]) => number[]} */
 function ranked(row, first) {
-  const raised = [...new Set(first)].map((token) => [token, row[token]]);
-  for (const [token, x] of raised) row[token] = x + 2; // and back: a copy of a row is large
-  const found = largest(row, Math.min(Math.max(TOP, first.length), row.length));
-  for (const [token, x] of raised) row[token] = x;
-  return found;
-}
-
-let highest = /** @type {Row} */ (new Float32Array(0)); // for one branch at a time
-
-/** The larger number of both rows in each place. @type {(one: Row, other: Row) => Row} */
-function larger(one, other) {
-  if (highest.length !== one.length) highest = one.slice();
-  for (let i = 0; i < one.length; i += 1) highest[i] = Math.max(one[i], other[i]);
-  return highest;
+  const own = [...new Set(first)].sort((a, b) => row[b] - row[a]);
+  const others = largest(row, TOP).filter((token) => !own.includes(token));
+  return [...own, ...others].slice(0, Math.max(TOP, own.length));
 }
 
 /** The mass of a row outside `top`. @type {(row: Row, top: number[]) => number} */
@@ -107,7 +96,10 @@ class Recorder {
       const drawn = verdicts.flatMap(({ residual }) =>
         residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
       );
-      const top = ranked(larger(p[i], q[i]), [token, ...drawn]);
+      const top = ranked(
+        p[i].map((x, one) => Math.max(x, q[i][one])),
+        [token, ...drawn],
+      );
       const branch = {
         node: i,
         top: top.map((one) => ({ ...this.codec.described(one), p: p[i][one], q: q[i][one] })),

@@ -6,7 +6,7 @@ import { listing, plain, say } from "../../step/fill.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
 const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
-const PARTS = ["draft", "target", "verify"];
+const COUNTS = /** @type {const} */ (["new_tokens", "target_calls", "steps", "drafted", "kept", "seconds"]);
 const sorted = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b);
 const lower = (/** @type {number[]} */ numbers) => sorted(numbers)[(numbers.length - 1) >> 1];
 const median = (/** @type {number[]} */ numbers) => (lower(numbers) + sorted(numbers)[numbers.length >> 1]) / 2;
@@ -20,14 +20,8 @@ class Measured {
     this.records = records;
     this.one = proposer !== "ngram" && gamma !== "auto"; // all drafts are of one length
     this.speeds = records.map(({ new_tokens: tokens, seconds }) => tokens / seconds);
-  }
-
-  total(/** @type {RecordCount} */ name) {
-    return sum(this.records.map((record) => record[name]));
-  }
-
-  ratio(/** @type {RecordCount} */ above, /** @type {RecordCount} */ below) {
-    return this.total(below) ? this.total(above) / this.total(below) : 0;
+    const totals = COUNTS.map((name) => [name, sum(records.map((record) => record[name]))]);
+    this.total = /** @type {Record<typeof COUNTS[number], number>} */ (Object.fromEntries(totals));
   }
 
   /** The median seconds of a pass over so many tokens; NaN if there was none. @param {Reader} model @param {number | string} width */
@@ -44,22 +38,24 @@ class Measured {
   /** Seconds a step of a model's passes, if each took the median of its width. @param {Reader} model */
   typical(model) {
     const counts = this.records.flatMap(({ calls }) => Object.entries(calls[model].widths));
-    return sum(counts.map(([width, [count]]) => count * this.call(model, width))) / this.total("steps");
+    return sum(counts.map(([width, [count]]) => count * this.call(model, width))) / this.total.steps;
   }
 
   /** What the speed-up would be if nothing but the models' passes took time. @param {Measured} plain */
   limit(plain) {
-    const { gamma } = this.lane.options;
-    const [tokens, seconds] = this.one
-      ? [this.ratio("new_tokens", "target_calls"), gamma * this.call("draft", 1) + this.call("target", gamma + 1)]
-      : [this.ratio("new_tokens", "steps"), this.typical("target") + this.typical("draft")];
-    return (tokens * plain.call("target", 1)) / seconds;
+    const [{ gamma }, { new_tokens: tokens, target_calls: calls, steps }] = [this.lane.options, this.total];
+    const [times, seconds] = this.one
+      ? [calls, gamma * this.call("draft", 1) + this.call("target", gamma + 1)]
+      : [steps, this.typical("target") + this.typical("draft")];
+    return (tokens * plain.call("target", 1)) / times / seconds;
   }
 
   /** Where the time goes, see hsd/bench/summary.py. */
   shares() {
-    const seconds = this.total("seconds");
-    const [draft, target, verify] = PARTS.map((part) => sum(this.records.map(({ time }) => time[part])));
+    const { seconds } = this.total;
+    const [draft, target, verify] = ["draft", "target", "verify"].map((part) =>
+      sum(this.records.map(({ time }) => time[part])),
+    );
     const [drafting, reading] = [this.passes("draft"), this.passes("target")];
     const first = sum(this.records.map(({ calls }) => calls.target.first));
     const sampling = most(draft - drafting) + most(target - (reading - first));
@@ -70,49 +66,51 @@ class Measured {
 
   /** The standard error of tokens per target call, as if steps were drawn independently. Rounds repeat each other. */
   callError() {
-    const steps = this.total("steps");
+    const { steps, target_calls: calls } = this.total;
     const kept = this.records.flatMap(({ kept_histogram: counts }) => Object.entries(counts));
     const about = (/** @type {number} */ power, middle = 0) =>
       sum(kept.map(([x, count]) => count * (Number(x) - middle) ** power)) / steps;
     const spread = Math.sqrt(about(2, about(1)));
     const freedom = steps / this.records.length - 1;
-    return freedom > 0 ? (spread * steps) / this.total("target_calls") / Math.sqrt(freedom) : Infinity;
+    return freedom > 0 ? (spread * steps) / calls / Math.sqrt(freedom) : Infinity;
   }
 
   /** The lane's row of the table. @param {Measured} plain @returns {TableRow} */
   row(plain) {
-    const [seconds, gamma] = [this.records.map((record) => record.seconds), this.lane.options.gamma];
+    const { records, total } = this;
+    const { proposer, gamma } = this.lane.options;
+    const seconds = records.map((record) => record.seconds);
     const speedups = this.speeds.map((speed, i) => speed / plain.speeds[i]);
     const [own, speed] = [this !== plain, median(this.speeds)];
     const speedup = speed / median(plain.speeds);
-    const limit = own ? this.limit(plain) : null;
     const call = own && !this.one ? this.typical("target") : this.call("target", own ? gamma + 1 : 1);
-    const outside = this.total("seconds") - this.passes("target") - this.passes("draft");
+    const outside = total.seconds - this.passes("target") - this.passes("draft");
     const row = {
       case: this.lane.name,
       lossless: this.lane.lossless,
       runs: seconds.length,
       prompts: 1,
-      tokens: lower(this.records.map((record) => record.new_tokens)),
+      tokens: lower(records.map((record) => record.new_tokens)),
       seconds: median(seconds),
       tokens_per_second: speed,
-      replay: this.records[seconds.indexOf(lower(seconds))].repetition,
+      replay: records[seconds.indexOf(lower(seconds))].repetition,
       shares: this.shares(),
-      outside_ms_per_step: (1e3 * outside) / this.total("steps"),
+      outside_ms_per_step: (1e3 * outside) / total.steps,
       target_call_ms: 1e3 * call,
-      target_calls: lower(this.records.map((record) => record.target_calls)),
-      calls_per_step: this.ratio("target_calls", "steps"),
-      tokens_per_call: this.ratio("new_tokens", "target_calls"),
+      target_calls: lower(records.map((record) => record.target_calls)),
+      calls_per_step: total.target_calls / total.steps,
+      tokens_per_call: total.new_tokens / total.target_calls,
       call_error: this.callError(),
-      steps: this.total("steps") / this.records.length,
+      steps: total.steps / records.length,
       speedup,
       speedups: [Math.min(...speedups), Math.max(...speedups)],
       ms_per_token: 1e3 / speed,
     };
     if (!own) return row;
-    const draft = this.lane.options.proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
-    const reached = { limit, efficiency: speedup / Number(limit), rate: this.ratio("kept", "drafted") };
-    return { ...row, ...reached, draft_call_ms: draft };
+    const limit = this.limit(plain);
+    const draft = proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
+    const rate = total.kept / Math.max(total.drafted, 1);
+    return { ...row, limit, efficiency: speedup / limit, rate, draft_call_ms: draft };
   }
 
   /** Whether it is faster than another by more than chance: in every round, or far in the only one. @param {Measured} other */

@@ -52,37 +52,17 @@ function only(row, places, change, others) {
   return row;
 }
 
-/** Logits, a Float32Array, become probabilities where they are: rows are large, and a step has many. @type {(row: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow} */
-function probabilities(row, { temperature, top_k: topK, top_p: topP }, engine) {
-  if (temperature < COLDEST) return only(row, [likeliest(row)], () => 1, 0);
-  return nucleus(engine.soften(topped(row, topK), temperature), topP);
+/** The probabilities of logits that stand in the engine's memory; top-k cuts them there. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow} */
+function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine) {
+  if (temperature < COLDEST) return only(logits.slice(), [likeliest(logits)], () => 1, 0);
+  return nucleus(engine.soften(topped(logits, topK), temperature), topP);
 }
 
-/** Rows of numbers of this kind, which are large: those of one step are written over by the next. */
-function rowsOf(/** @type {Float32ArrayConstructor | Float64ArrayConstructor} */ Kind) {
-  const made = /** @type {WideRow[]} */ ([]);
-  let used = -1;
-  const another = (/** @type {number} */ size) => {
-    used += 1;
-    if (made[used]?.length !== size) made[used] = new Kind(size);
-    return made[used];
-  };
-  return {
-    another,
-    /** The next step begins. */
-    reuse: () => void (used = -1),
-    copy(/** @type {ArrayLike<number>} */ row) {
-      const found = another(row.length);
-      found.set(row);
-      return found;
-    },
-    /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow} */
-    spread(row, tokens, size) {
-      const whole = another(size).fill(0);
-      for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
-      return whole;
-    },
-  };
+/** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow} */
+function spread(row, tokens, size) {
+  const whole = new Float32Array(size);
+  for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
+  return whole;
 }
 
-export { probabilities, rowsOf, UNCHANGED };
+export { probabilities, spread, UNCHANGED };

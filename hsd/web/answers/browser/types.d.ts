@@ -35,9 +35,9 @@ type Places = Record<string, any>;
 /** The parts of a file, one after another. */
 type Parts = AsyncIterable<Bytes> | Iterable<Bytes>;
 
-/** Keeps a row that stands in the engine's memory for the moment. */
-type CopyRow = (row: Float32Array) => WideRow;
-type ReadTokens = (tokens: number[], keep: number, copy?: CopyRow) => WideRow[];
+/** Makes something of a row that stands in the engine's memory for the moment. */
+type UseRow<T> = (row: Float32Array) => T;
+type ReadTokens = <T>(tokens: number[], keep: number, make: UseRow<T>) => T[];
 /** The number of tokens of a pass, and its seconds. */
 type PassTime = [tokens: number, seconds: number];
 
@@ -63,7 +63,7 @@ type FlatOptions = { temperature: number; top_k: number; top_p: number; max_new_
 /** A run that is asked for; bare: without the details of its steps. */
 type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
 
-/** Rows that may be written over by the next step. */
+/** Rows over a vocabulary. */
 type WideRow = Float32Array | Float64Array;
 type Draws = (number | Row)[];
 /** What a proposer drafted; support: all tokens that it could have drafted; raw: its rows at temperature 1. */
@@ -75,7 +75,7 @@ type Proposer = {
   settle: (length: number) => void;
   rewind: (length: number) => void;
 };
-type MergeDraft = (p: Row[], q: Row[], tokens: number[], support: number[], empty: (size: number) => Row) => MergedDraft;
+type MergeDraft = (p: Row[], q: Row[], tokens: number[], support: number[]) => MergedDraft;
 type MakeProposer = (pair: Pair, target: TargetRows, options: FlatOptions) => Proposer;
 type TargetRows = { text: import("./engine.js").TargetText; keepsRaw: boolean };
 /** The random numbers of a round: of the drafted tokens, of the tests, and of the token after the kept ones. */
@@ -109,8 +109,6 @@ type RunRecord = {
   calls: Record<"target" | "draft", PassSummary>;
 };
 type LaneRecord = RunRecord & { case: string; repetition: number };
-/** A number of a record that is summed up. */
-type RecordCount = "new_tokens" | "target_calls" | "steps" | "drafted" | "kept" | "seconds";
 type Reader = "draft" | "target";
 /** A row of a race's table, by the names of hsd/bench. */
 type TableRow = Record<string, any>;
