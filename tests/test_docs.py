@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 from pathlib import Path
@@ -50,6 +51,12 @@ def test_links_lead_somewhere(page: Path):
 def test_commands_are_understood(line: str):
     words = shlex.split(line.split(" && ")[0].split(" > ")[0])
     assert build_parser(words[:1]).parse_args(words).command
+
+
+def test_code_in_python_on_a_page_is_python():
+    for text in TEXTS.values():
+        for code in re.findall(r"```python\n(.*?)```", text, re.S):
+            ast.parse(code)
 
 
 def test_the_readme_is_two_screens_long_and_says_how_long_the_idea_is_in_code():

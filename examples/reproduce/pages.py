@@ -37,7 +37,7 @@ def write(page: Path, made: Mapping[str, str]) -> None:
 def prose(text: str) -> str:
     """Return a block whose paragraphs have lines of at most 120 characters; tables, lists and code stay as they are."""
     as_they_are = re.compile(r"\||-|#|```| |\d+\. ")
-    parts = text.split("\n\n")
+    parts = re.split(r"\n\n(?![^`]*\n```(?:\n|$))", text)  # not at an empty line inside of code
     return "\n\n".join(part if as_they_are.match(part) else fill(part, 120, **WHOLE_WORDS) for part in parts)
 
 

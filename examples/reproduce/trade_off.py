@@ -94,6 +94,7 @@ def point(records: Sequence[Record]) -> Point:
 # ---- rules beside each other, at equal cost
 
 Case = tuple[str, float]
+SHOWN = (0.01, 0.05, 0.1)  # nats a token, of the costs that are measured
 NUMBERS: dict[str, tuple[float, ...]] = {
     "tokenwise": (0.0,),
     "hsd": (0.0,),
@@ -267,7 +268,7 @@ def main() -> None:
 
 def markdown(name: str, found: dict[str, Any], cost: float = 0.05) -> str:
     """Tokens per pass at equal cost, a rule a row; and at one cost the perplexity of what each rule writes."""
-    costs = list(found["at"])
+    costs = [cost for cost in found["at"] if float(cost) in SHOWN]
     rules = [rule for rule in NUMBERS if any(rule in at for at in found["at"].values())]
     rows = [[f"`{rule}`", *(cell(rule, found["at"][cost].get(rule)) for cost in costs)] for rule in rules]
     about = f"**{name}**, T = {found['temperature']:g}, γ = {found['gamma']}: {found['drafts']} drafts"
@@ -289,7 +290,7 @@ def cell(rule: str, made: dict[str, Any] | None) -> str:
     if not made:
         return "–"
     value, low, high = (100 * x for x in made["clipped_more"])
-    more = "" if rule == "clipped-hsd" else f" ({value:+.1f} %, {low:+.1f} to {high:+.1f})"
+    more = "" if rule == "clipped-hsd" else f" ({value:+.1f}%, {low:.1f}–{high:.1f})"
     return f"{made['tokens_per_call']:.2f}{more}"
 
 
