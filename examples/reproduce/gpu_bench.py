@@ -2,12 +2,14 @@
 
     python examples/reproduce/gpu_bench.py                       # GPU: Qwen2.5-7B's shape with a 0.5B draft, bfloat16
     python examples/reproduce/gpu_bench.py --size 14b
+    python examples/reproduce/gpu_bench.py --size 7b-head        # its draft as large as an EAGLE-3 head of it
     python examples/reproduce/gpu_bench.py --size small          # what a machine without a GPU takes by default
 
-Nothing is downloaded. Measured: the time of a draft call and of a target call against the time in which the memory can
-deliver the weights; verifying and sampling by every rule; whole runs, eager and captured, beside plain decoding and
-beside `transformers`' assisted generation; how often a step waits for the device; and that the captured engine writes
-the eager one's tokens. Writes assets/results/gpu-DEVICE.json (or --out).
+Nothing is downloaded. Measured: the time of a draft call and of a target call against the time in which the memory
+can deliver the weights; the target's pass over 1 to 11 tokens; verifying by every rule whose steps can be captured,
+and sampling; whole runs, eager and captured, beside plain decoding and beside `transformers`' assisted generation;
+how often a step waits for the device; and that the captured engine writes the eager one's tokens. Writes
+assets/results/gpu-DEVICE.json (or --out).
 """
 
 from __future__ import annotations
@@ -44,11 +46,13 @@ SHAPES = {
     "14b": (48, 5120, 40, 8, 13824),
     "7b": (28, 3584, 28, 4, 18944),
     "0.5b": (24, 896, 14, 2, 4864),
+    "head": (1, 3584, 28, 4, 18944),  # one layer of the 7b target
     "small": (4, 256, 4, 2, 704),
     "smaller": (1, 128, 2, 2, 352),
 }
-PAIRS = {"14b": ("14b", "0.5b"), "7b": ("7b", "0.5b"), "small": ("small", "smaller")}
-VOCABULARY = {"14b": 152_064, "7b": 152_064, "small": 4_096}
+PAIRS = {"14b": ("14b", "0.5b"), "7b": ("7b", "0.5b"), "7b-head": ("7b", "head"), "small": ("small", "smaller")}
+VOCABULARY = {"14b": 152_064, "7b": 152_064, "7b-head": 152_064, "small": 4_096}
+WIDTHS = (1, 2, 3, 4, 6, 9, 11)  # of the target's captured passes, as in lengths.json
 SAMPLING = {"plain softmax": Sampling(), "top-p 0.9": Sampling(top_p=0.9), "top-k 50": Sampling(top_k=50)}
 CONTEXT = 256
 
@@ -139,12 +143,10 @@ def calls(pair: hsd.Pair, gamma: int, repeats: int) -> dict[str, float]:
     """Milliseconds of one forward pass at a context of 256 tokens: eager with a growing cache, and captured."""
     found = {}
     ids = torch.randint(0, pair.vocab_size, (CONTEXT,), device=pair.target.device)
-    for name, model, width in (
-        ("draft", pair.draft, 1),
-        ("target", pair.target, 1),
-        ("target", pair.target, gamma + 1),
-    ):
-        for engine, call in (("eager", eager_call), ("captured", captured_call)):
+    eager = [("draft", pair.draft, 1), ("target", pair.target, 1), ("target", pair.target, gamma + 1)]
+    captured = [("draft", pair.draft, 1)] + [("target", pair.target, w) for w in sorted({*WIDTHS, gamma + 1})]
+    for engine, call, wanted in (("eager", eager_call, eager), ("captured", captured_call, captured)):
+        for name, model, width in wanted:
             work = call(model, ids, width)
             found[f"{name}, width {width}, {engine}"] = round(milliseconds(work, 10 * repeats), 4)
     return found
@@ -184,6 +186,8 @@ def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int
     coins, number = numbers.coins(gamma).to(device), numbers.after(1).to(device)
     found: dict[str, dict[str, float]] = {"eager": {}, "captured": {}}
     for name, rule in RULES.items():
+        if rule.resamples or rule.recipe.coupled:
+            continue
 
         def judge(tail: Tensor, used: Tensor, rule: Any = rule) -> Tensor:
             law = rule.law(p, q, tokens)

@@ -79,14 +79,14 @@ def decoder_of(model: Any) -> Any:
     """Return the part of a model that has its layers. Raises HsdError where layers cannot be run in parts."""
     decoder = model.get_decoder() if hasattr(model, "get_decoder") else None
     if not isinstance(getattr(decoder, "layers", None), nn.ModuleList) or not hasattr(decoder, "norm"):
-        raise in_one_piece(model)
+        raise in_one_piece(model, "whose layers stand in no list")
     return decoder
 
 
-def in_one_piece(model: Any) -> HsdError:
-    """Return the error for a model whose layers cannot be run in parts."""
+def in_one_piece(model: Any, why: str) -> HsdError:
+    """Return the error for a model whose layers cannot be run in parts. why: what ends "a model …"."""
     name = type(model).__name__
-    return HsdError(f"early exits cannot be taken from {name}: choose a Llama, Qwen, Mistral or Gemma model")
+    return HsdError(f"early exits cannot be taken from {name}, {why}: choose a Llama, Qwen, Mistral or Gemma model")
 
 
 def numbers(module: nn.Module) -> int:

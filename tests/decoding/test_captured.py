@@ -59,6 +59,15 @@ def test_buffers_are_no_longer_than_the_context(pair: Pair):
     decoding.close()
 
 
+def test_a_rule_that_can_be_captured_reads_no_number_on_the_host():
+    p, q, coins = (torch.empty(shape, device="meta") for shape in ((4, 7), (3, 7), 3))
+    tokens = torch.empty(3, dtype=torch.int64, device="meta")
+    for rule in RULES.values():
+        if not rule.resamples and not rule.recipe.coupled:
+            law = rule.law(p, q, tokens)
+            assert law.next_at(law.kept(coins)).shape == (7,)
+
+
 def test_every_rule_gives_the_row_after_a_count_that_the_host_does_not_know():
     generator = torch.Generator().manual_seed(0)
     p, q = (torch.rand(n, 6, generator=generator, dtype=torch.float64) for n in (5, 4))
