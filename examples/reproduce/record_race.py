@@ -43,7 +43,10 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.small import machine as engines
 from hsd.models.small import sums
+from hsd.paths import RESULTS
 from hsd.version import __version__
+
+GPU = RESULTS / "gpu-nvidia-h100-80gb-hbm3.json"  # gpu_bench.py --size 7b-head --gamma 5
 
 PROMPTS = {
     "Stories": [
@@ -263,14 +266,15 @@ def lengths(asked: Values, count: int) -> Values:
 def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
     """Return the milliseconds of a pass over so many tokens, and of a drafted token, here and by WebAssembly.
 
-    flat: the same in passes, as on a GPU that reads a few tokens as fast as one.
+    gpu: of a target of 7 billion weights and a head of its size, as `gpu_bench.py` measured them.
     """
     found = {"here": times(pair)}
     if hasattr(engines, "usable") and name != "tiny":
         engines.usable = sums.usable = list  # no library
         found["browser"] = times(hsd.load_pair(name))
-    drafted = pair.draft.parameters / pair.target.parameters  # of weights to read
-    return {**found, "flat": {"1": 1.0, str(WIDTHS[-1]): 1.0, "draft": round(drafted, 3)}}
+    calls = json.loads(GPU.read_text(encoding="utf-8"))["calls_ms"]
+    widths = {str(width): calls[f"target, width {width}, captured"] for width in WIDTHS}
+    return {**found, "gpu": {**widths, "draft": calls["draft, width 1, captured"]}}
 
 
 def times(pair: Pair) -> dict[str, float]:

@@ -491,7 +491,7 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
     told = json.loads(site.LENGTHS.read_text())
     shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]))"
     say = f"(told, name) => costs.answer({shown}, name)"
-    for name, words in (("here", "CPU, as recorded"), ("flat", "GPU, a flat pass")):
+    for name, words in (("here", "CPU, as recorded"), ("gpu", "GPU (H100), a 7B target")):
         card.get_by_role("radio", name=words).check()
         assert card.locator(".hf-verdict").inner_text() == costs.call(say, told, name)
         assert card.locator("tbody tr").count() == len({one["gamma"] for one in told["samples"]})

@@ -10,7 +10,7 @@ import { fileButton, table } from "./parts.js";
 const HINT =
   "Tokens per pass are exact: what each rule keeps of the same drafts, on average over all coins. Costs are in " +
   "passes over one token, and yours to change; the loop's own time is left out.";
-const PRESETS = { here: "CPU, as recorded", browser: "browser", flat: "GPU, a flat pass", own: "your own" };
+const PRESETS = { here: "CPU, as recorded", browser: "browser", gpu: "GPU (H100), a 7B target", own: "your own" };
 const COSTS = ["a further token of the target's pass", "a drafted token"];
 const NAMES = RULES.map((name) => rule(name).short);
 const RATIO = "tokens per pass of one over the other, and the 95 % interval over prompts; level where it contains 1";
