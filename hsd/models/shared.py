@@ -65,7 +65,7 @@ class ModuleLayers:
 
 
 class ModuleText:
-    """See `hsd.models.exits.SharedText`."""
+    """See `hsd.models.exits.SharedText`. Its `_rows` are the tokens, then the states after each group of layers."""
 
     exact = False
 
@@ -108,8 +108,7 @@ class ModuleText:
 
     def close(self) -> None:
         self._caches: list[Any] = [*self.groups.caches()]
-        nothing = torch.empty(0, dtype=torch.int64, device=self._model.input_device)
-        self._rows = [nothing] * (len(self._caches) + 1)  # the tokens, then the states after each group
+        self._rows = [torch.empty(0, dtype=torch.int64, device=self._model.input_device)] * (len(self._caches) + 1)
 
 
 def extended(rows: Tensor, more: Tensor) -> Tensor:
