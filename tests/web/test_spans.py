@@ -16,7 +16,7 @@ TOKENS = "tokens.map(([piece, bytes]) => ({ piece, ...(bytes && { bytes }) }))"
 
 @pytest.fixture(scope="module")
 def node() -> Iterator[Engine]:
-    engine = Engine({"spans": "kit/spans.js", "older": "step/text.js", "format": "kit/format.js"})
+    engine = Engine({"spans": "kit/spans.js", "format": "kit/format.js"})
     yield engine
     engine.stop()
 
@@ -72,23 +72,6 @@ def test_a_sign_of_many_characters_is_shown_whole(node: Engine, text: str, cells
 @pytest.mark.parametrize("hidden", ["pay\u200cpal", "a\u200db", "\u200d", "x\u202ey", "क\u200d", "\u3164"])
 def test_what_shows_nothing_is_still_marked(node: Engine, hidden: str):
     assert "⟨" in node.call("(text) => format.visible(text)", hidden)
-
-
-OLD = [
-    (["a", "�", "�", "�", "�", " b"], "a🌟 b", ["a", "", "", "", "🌟", " b"]),
-    (["�", "�"], "é", ["", "é"]),
-    (["x ", "�", "�", "好", "�", "�"], "x 你好🌟", ["x ", "", "你", "好", "", "🌟"]),
-    (["a", "�", "b"], "a�b", ["a", "�", "b"]),
-    (["<|im_start|>", "user\n", "hi ", "�", "�", "<|im_end|>"], "hi 🌟", ["<|im_start|>", "user\n", "hi ", "", "🌟",
-     "<|im_end|>"]),
-    (["a", "�"], "", ["a", "�"]),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("pieces", "text", "written"), OLD)
-def test_a_trace_without_bytes_is_shown_by_its_text(node: Engine, pieces: list[str], text: str, written: list[str]):
-    made = node.call("(pieces, text) => spans.written(older.mended(older.tokensOf({ pieces }), text))", pieces, text)
-    assert [shown(parts) for parts in made] == written
 
 
 @pytest.mark.parametrize("bytes_", ["zz", "C", "%41", "c3", "<b>", "C3A", "é"])

@@ -6,6 +6,7 @@ import { setupLine } from "./frame.js";
 import { readStep } from "./model.js";
 import { png, svgText } from "./picture.js";
 import { lines } from "./sentences.js";
+import { ran } from "./sums.js";
 
 /** @type {Record<string, (step: Step, i: number) => unknown>} the columns of the table of steps */
 const COLUMNS = {
@@ -56,8 +57,7 @@ const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}
 /** The run in words, for an e-mail or a terminal. @type {(trace: Trace) => string} */
 function report(trace) {
   const { setup, steps, result } = trace;
-  const tokens = steps.reduce((n, step) => n + step.committed.length, 0);
-  const calls = steps.reduce((n, step) => n + step.target_calls, 0);
+  const { tokens, calls } = ran(steps);
   const rate = calls ? `, ${number(tokens / calls)} per call` : "";
   const head = [
     `Run: ${setupLine(trace, false)}`,

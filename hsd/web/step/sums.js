@@ -21,8 +21,8 @@ function spread(steps, [{ rule: own }, { rule: other }]) {
   return gaps.length < 10 ? null : student(gaps.length - 1) * Math.sqrt(variance / gaps.length);
 }
 
-/** What the steps of a run came to. @type {(steps: Step[], rule: string) => RuleSums} */
-const ran = (steps, rule) => ({
+/** What the steps of a run came to; mean: of a rule. @type {(steps: Step[], rule?: string) => RuleSums} */
+const ran = (steps, rule = "") => ({
   rule,
   drafted: add(steps.map((step) => step.drafted)),
   kept: add(steps.map((step) => step.kept)),
@@ -65,4 +65,4 @@ function alike({ steps, setup }) {
   return plain(say("equal", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
 }
 
-export { alike, alone, compare, parting, sameText, spread };
+export { alike, alone, compare, parting, ran, sameText, spread };

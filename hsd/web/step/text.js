@@ -91,13 +91,13 @@ function create(onStep) {
     prompt = trace.prompt;
     options = trace.setup?.options;
     [running, outs, starts, groups, supposed] = [new Running(), [], [], [], null];
-    const tokens = mended(tokensOf(prompt), prompt.text);
+    const tokens = tokensOf(prompt);
     const given = tokens.splice(tokens.length - (prompt.forced ?? 0));
     const names = given.map((_, i) => (i < given.length - 1 ? ["given", "given"] : ["forced", "put here by hand"]));
     flow.replaceChildren(promptPart(tokens));
     flow.append(...names.map(([css, title]) => place(h(`span.hp-out.is-${css}`, { title }))));
     take(given);
-    extend(trace.steps, 0, trace.result?.text);
+    extend(trace.steps, 0);
   }
 
   /** The prompt, or the question in it. */
@@ -110,16 +110,15 @@ function create(onStep) {
     return h("span.hp-prompt", earlier(tokens.slice(0, from)), shown);
   }
 
-  /** More steps, the first of them of this number. text: of all steps, where it is known. @type {(steps: Step[], from: number, text?: string) => void} */
-  function extend(steps, from, text) {
+  /** More steps, the first of them of this number. @type {(steps: Step[], from: number) => void} */
+  function extend(steps, from) {
     for (const [i, step] of steps.entries()) {
       starts.push(outs.length);
       const spared = step.divergences.length ? fuzzy(readAlone(step, options))?.overruled : []; // nodes, from 1 on
       const own = step.committed.map((token, k) => place(out(token, from + i, spared?.includes(k + 1))));
       groups.push(h("span.hp-group", { "data-step": from + i, "onclick": () => onStep(from + i) }, own));
     }
-    const tokens = steps.flatMap(({ committed }) => committed);
-    take(mended(tokens, text));
+    take(steps.flatMap(({ committed }) => committed));
     flow.append(...groups.slice(from));
   }
 
@@ -156,42 +155,7 @@ function create(onStep) {
   return { element, load, extend, select, suppose };
 }
 
-// ---- its tokens as kit/spans.js wants them, those of older traces too, which have � for bytes
-
-const utf8 = new TextEncoder();
-
-/** @type {(prompt: Pick<Prompt, "pieces" | "bytes">) => Token[]} */
+/** The tokens of a prompt as kit/spans.js wants them. @type {(prompt: Pick<Prompt, "pieces" | "bytes">) => Token[]} */
 const tokensOf = ({ pieces, bytes = {} }) => pieces.map((piece, i) => ({ piece, bytes: bytes[i] }));
 
-/** How much of the end of one text another one begins with. @type {(before: string, text: string) => number} */
-function overlap(before, text) {
-  let length = Math.min(before.length, text.length);
-  while (!text.startsWith(before.slice(before.length - length))) length -= 1;
-  return length;
-}
-
-/** Return the tokens, each piece with � replaced by its part of `text`, which they spell; unchanged if any has bytes. @param {Token[]} tokens */
-function mended(tokens, text = "") {
-  const lost = (/** @type {Token} */ { piece }) => piece?.includes("�");
-  const first = tokens.findIndex(lost);
-  if (first < 0 || !text || tokens.some(({ bytes }) => bytes)) return tokens;
-  const before = tokens.slice(0, first).map(({ piece }) => piece);
-  let at = overlap(before.join(""), text);
-  return tokens.map((token, i) => {
-    if (i < first) return token;
-    const { piece = "" } = token;
-    if (!lost(token)) {
-      if (text.startsWith(piece, at)) at += piece.length;
-      return token;
-    }
-    const next = tokens[i + 1];
-    if (next && lost(next)) return { ...token, bytes: "" };
-    const end = next ? text.indexOf(next.piece ?? "", at) : -1;
-    const own = text.slice(at, end < 0 ? text.length : end);
-    at += own.length;
-    const bytes = [...utf8.encode(own)].map((byte) => byte.toString(16).padStart(2, "0"));
-    return { ...token, bytes: bytes.join("").toUpperCase() };
-  });
-}
-
-export { create, mended, tokensOf };
+export { create };

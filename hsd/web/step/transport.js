@@ -6,6 +6,7 @@ import { button, setSlider, slider } from "../kit/parts.js";
 import { plain, say } from "./fill.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
+import { ran } from "./sums.js";
 
 const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
@@ -153,9 +154,7 @@ function stepCell(step, index, tallest, several) {
 
 /** Totals up to the step that is shown. @type {(steps: Step[], index: number) => HTMLElement[]} */
 function summary(steps, index) {
-  const done = steps.slice(0, index + 1);
-  const tokens = done.reduce((total, step) => total + step.committed.length, 0);
-  const calls = done.reduce((total, step) => total + step.target_calls, 0);
+  const { tokens, calls } = ran(steps.slice(0, index + 1));
   if (!calls) return [];
   const differing = steps.filter(differs).length;
   const facts = { tokens, calls, rate: number(tokens / calls), differing, steps: steps.length };

@@ -77,7 +77,6 @@ type ShownText = {
   prompt: Pick<Prompt, "pieces"> & Partial<Prompt>;
   steps: Step[];
   setup?: Pick<Setup, "options">;
-  result?: Pick<Result, "text">;
 };
 /** What a sentence may name: see fill.js. */
 type SentenceFacts = Record<string, any>;

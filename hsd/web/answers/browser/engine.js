@@ -125,52 +125,6 @@ class Engine {
   }
 }
 
-/** A text in the engine: how far it is read, and how it is cut back. */
-class Text {
-  length = 0;
-  times = /** @type {PassTime[]} */ ([]);
-
-  constructor(/** @type {Engine} */ engine, /** @type {number} */ place) {
-    this.engine = engine;
-    this.place = place;
-  }
-
-  /** Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
-  read(tokens, keep, make) {
-    const begin = performance.now();
-    const found = this.passed(tokens, keep, make);
-    this.times.push([tokens.length, (performance.now() - begin) / 1000]);
-    return found;
-  }
-
-  /** What a kind of text reads. @type {ReadTokens} */
-  passed() {
-    return [];
-  }
-
-  /** Forget tokens from `length` on. @param {number} length */
-  crop(length) {
-    if (length >= this.length) return;
-    this.length = Math.max(length, 0);
-    this.engine.calls.cut(this.place, this.length);
-  }
-
-  /** Nothing is written for tokens that the text has no room for, or that its model does not know. @param {number[]} tokens @param {number} vocab */
-  tell(tokens, vocab) {
-    if (!this.place) throw new Refusal("this text was closed: press Run again");
-    if (this.length + tokens.length > LONGEST) throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
-    const known = (/** @type {number} */ token) => Number.isInteger(token) && token >= 0 && token < vocab;
-    if (!tokens.every(known)) throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
-    this.engine.tell("tokens", tokens);
-    this.engine.tell("positions", range(this.length, tokens.length));
-  }
-
-  close() {
-    if (this.place) this.engine.calls.shut(this.place);
-    this.place = 0;
-  }
-}
-
 /** A Llama of SmolLM2's shape, see `load`. */
 class Model {
   /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. @param {Engine} engine @param {ModelFile} file @param {number[]} tapped */
@@ -220,26 +174,67 @@ class Model {
   }
 }
 
-/** A text that the model reads. */
-class TargetText extends Text {
-  constructor(/** @type {Model} */ model) {
-    super(model.engine, model.engine.made("text", model.place));
+/** A text that a model reads: how far it is read, and how it is cut back. */
+class TargetText {
+  length = 0;
+  times = /** @type {PassTime[]} */ ([]);
+
+  /** place, width: in the engine, and of a row of logits; those of a head's text are others. @param {Model} model */
+  constructor(model, place = model.engine.made("text", model.place), width = model.vocab) {
+    this.engine = model.engine;
     this.model = model;
+    this.place = place;
+    this.width = width;
   }
 
-  /** A pass for each ROWS tokens. @type {ReadTokens} */
-  passed(tokens, keep, make) {
-    const { engine, model } = this;
-    const found = [];
-    for (let begin = 0; begin < tokens.length; begin += ROWS) {
-      const part = tokens.slice(begin, begin + ROWS);
-      const wanted = Math.max(0, Math.min(part.length, begin + part.length - (tokens.length - keep)));
-      this.tell(part, model.vocab);
-      engine.made("forward", this.place, part.length, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab, make));
-      this.length += part.length;
+  /** Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
+  read(tokens, keep, make) {
+    const [begin, found] = [performance.now(), /** @type {any[]} */ ([])];
+    for (let done = 0; done < tokens.length; ) {
+      const many = Math.min(this.most(), ROWS, tokens.length - done);
+      const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
+      this.tell(tokens.slice(done, done + many));
+      this.pass(many, wanted);
+      if (wanted)
+        found.push(...this.engine.rows(this.engine.calls.logits(this.engine.place), wanted, this.width, make));
+      this.length += many;
+      done += many;
     }
+    this.times.push([tokens.length, (performance.now() - begin) / 1000]);
     return found;
+  }
+
+  /** How many tokens one pass may read. */
+  most() {
+    return ROWS;
+  }
+
+  /** Read so many tokens, with logits after the last `wanted`. @param {number} many @param {number} wanted */
+  pass(many, wanted) {
+    this.engine.made("forward", this.place, many, wanted, 0);
+  }
+
+  /** Forget tokens from `length` on. @param {number} length */
+  crop(length) {
+    if (length >= this.length) return;
+    this.length = Math.max(length, 0);
+    this.engine.calls.cut(this.place, this.length);
+  }
+
+  /** Nothing is written for tokens that the text has no room for, or that its model does not know. @param {number[]} tokens */
+  tell(tokens) {
+    if (!this.place) throw new Refusal("this text was closed: press Run again");
+    if (this.length + tokens.length > LONGEST) throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
+    const { vocab } = this.model;
+    const known = (/** @type {number} */ token) => Number.isInteger(token) && token >= 0 && token < vocab;
+    if (!tokens.every(known)) throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
+    this.engine.tell("tokens", tokens);
+    this.engine.tell("positions", range(this.length, tokens.length));
+  }
+
+  close() {
+    if (this.place) this.engine.calls.shut(this.place);
+    this.place = 0;
   }
 }
 
@@ -271,37 +266,32 @@ function parametersOf(tensors) {
 }
 
 /** A text read by the head, one step behind `target`, a text of its model. */
-class HeadText extends Text {
+class HeadText extends TargetText {
   sure = 0; // how many tokens were read with the target's knowledge
   guessing = false;
 
-  constructor(/** @type {Head} */ model, /** @type {TargetText} */ target) {
-    super(model.engine, model.engine.made("follow", model.place));
-    this.model = model;
+  constructor(/** @type {Head} */ head, /** @type {TargetText} */ target) {
+    super(target.model, head.engine.made("follow", head.place), head.vocab.length);
+    this.head = head;
     this.target = target;
   }
 
-  /** The logits of what can be drafted. @type {ReadTokens} */
-  passed(tokens, keep, make) {
-    const { engine, model, target } = this;
-    const [begin, found] = [this.length, /** @type {any[]} */ ([])];
-    const known = this.guessing || this.sure < begin ? 0 : target.length; // after a guess, everything is one
-    for (let done = 0; done < tokens.length; ) {
-      const before = range(begin + done - 1, Math.min(ROWS, tokens.length - done));
-      const until = (/** @type {number} */ column) => before.findIndex((one) => one >= column);
-      const upTo = (/** @type {number} */ end) => (end < 0 ? before.length : end);
-      const sure = upTo(until(known)) > 0;
-      const many = upTo(until(sure ? known : begin + done)); // in one pass: what rests on nothing of it
-      const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
-      this.tell(tokens.slice(done, done + many), target.model.vocab);
-      engine.tell("before", before.slice(0, many));
-      engine.made("guess", model.place, this.place, sure ? target.place : 0, many, wanted, 0);
-      if (wanted) found.push(...engine.rows(engine.calls.logits(engine.place), wanted, model.vocab.length, make));
-      this.length += many;
-      done += many;
-      if (sure) this.sure = this.length;
-    }
-    return found;
+  /** How many of the target's tokens it may rest on: after a guess, everything is one. */
+  get known() {
+    return this.guessing || this.sure < this.length ? 0 : this.target.length;
+  }
+
+  /** What rests on nothing of the same pass. */
+  most() {
+    return Math.max(this.known - this.length + 1, 1);
+  }
+
+  /** The logits are those of the tokens that can be drafted. @param {number} many @param {number} wanted */
+  pass(many, wanted) {
+    const sure = this.known >= this.length;
+    this.engine.tell("before", range(this.length - 1, many));
+    this.engine.made("guess", this.head.place, this.place, sure ? this.target.place : 0, many, wanted, 0);
+    if (sure) this.sure = this.length + many;
   }
 
   /** Forget tokens from `length` on, and all that was read without the target's knowledge. @param {number} length */
