@@ -16,6 +16,9 @@ import lessons as learn
 from hsd.facts import glossary
 from hsd.paths import ASSETS, ROOT
 
+# words that the lessons explain where they first stand: keys of hsd/glossary.yaml
+WORDS = "p q r coin threshold vanilla hsd branch excess deficient residual correction kept draft step prompt context"
+IN_LESSONS = {*WORDS.split(), "draft-model", "target-call", "lossless", "token"}
 PAGE, DATA = ROOT / "assets" / "docs" / "learn.md", ASSETS / "lessons" / "learn.json"
 
 
@@ -44,10 +47,9 @@ def page() -> str:
         "1. A small model drafts some tokens, and the large one reads all of them in one pass.\n"
         "2. Each is kept by a test with a random number, a coin, so that the text is still the large model's own.\n"
         "3. HSD tests whole beginnings of the draft: a token that is too likely makes up for one that is not.\n\n"
-        f"Ten lessons on one step of a real run: `?lesson=1` to `?lesson=10` in the app, where you guess before each "
-        f"answer. The prompt was “{prompt}” The text so far ends in “{learn.written()}”, and a small model has drafted "
-        f"{', '.join(code(node.piece) for node in step.nodes)}. Written by `python examples/reproduce/learn_page.py`, "
-        "numbers and all."
+        f"Ten lessons on one step of a real run: `?lesson=1` to `?lesson=10` in the app. The prompt was "
+        f"“{prompt}” The text so far ends in “{learn.written()}”, and a small model has drafted "
+        f"{', '.join(code(node.piece) for node in step.nodes)}. Written by `python examples/reproduce/learn_page.py`."
     )
     blocks = ["# Learn", opening, table(step)]
     for i, lesson in enumerate(learn.lessons(), start=1):
@@ -55,16 +57,14 @@ def page() -> str:
     blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
     blocks += ["## Questions", *map(entry, learn.entries("questions"))]
     blocks += ["## Words", "\n".join(map(word, used(" ".join(blocks))))]
-    blocks.append(
-        "Notes for a talk of 20 or 45 minutes stand at the end of the Learn tab, and "
-        "[ten addresses](use.md#a-lecturers-ten-minutes) to show."
-    )
+    blocks.append("For a talk: notes at the end of the Learn tab, and [ten addresses](use.md#a-lecturers-ten-minutes).")
     return "\n\n".join(blocks) + "\n"
 
 
 def used(text: str) -> list[dict[str, str]]:
-    """Return the glossary's entries for the words of a text; the app explains the others where they stand."""
-    return [one for one in glossary().values() if re.search(rf"\b{re.escape(one['label'])}\b", text)]
+    """Return the glossary's entries for words of a text that it does not explain itself."""
+    words = (one for key, one in glossary().items() if key not in IN_LESSONS)
+    return [one for one in words if re.search(rf"\b{re.escape(one['label'])}\b", text)]
 
 
 def table(step: Any) -> str:

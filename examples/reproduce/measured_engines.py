@@ -13,7 +13,6 @@ from pages import table
 
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
-PLACES = {"native": "by the library", "wasm, Chromium": "in the browser"}
 PEER = "llama.cpp"
 Case = dict[str, Any]
 
@@ -129,7 +128,7 @@ def sizes(cases: list[Case]) -> str:
 def sentences(cases: list[Case]) -> list[str]:
     """Return the page's sentences: the fastest engine, where drafts pay, start-up, memory, differing models."""
     alike = [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
-    return [sentence for make in (fastest, beside, paying, another) if (sentence := make(cases, alike))]
+    return [sentence for make in (fastest, paying, another) if (sentence := make(cases, alike))]
 
 
 def share(case: Case) -> float:
@@ -155,26 +154,6 @@ def fastest(_: list[Case], alike: list[Case]) -> str:
     return _sentence("; ".join(told))
 
 
-def beside(_: list[Case], alike: list[Case]) -> str:
-    """Our engines beside each peer, thread by thread."""
-    plain = {(case["engine"], case["threads"]): case["speed"]["plain"][0] for case in alike}
-    peers = dict.fromkeys(name for name, _ in plain if not name.startswith(OURS))
-    told: dict[str, list[str]] = {}
-    for case in alike:
-        if place := PLACES.get(case["engine"]):
-            count, ways = case["threads"], {way: times[0] for way, times in case["speed"].items()}
-            best = max((way for way in ways if way != "plain"), key=lambda way: ways[way], default="plain")
-            told.setdefault(place, []).extend(
-                f"{ways['plain'] / plain[peer, count]:.2f} times as fast as {peer} on {threads(case)} "
-                f"(HSD at γ = {best.split()[-1]}: {ways[best] / plain[peer, count]:.2f} times)"
-                for peer in peers
-                if (peer, count) in plain
-            )
-    return " ".join(
-        _sentence(f"plain decoding {place} is {', '.join(these)}") for place, these in told.items() if these
-    )
-
-
 def paying(cases: list[Case], _: list[Case]) -> str:
     """Where HSD is faster than plain decoding by the same engine, beside T(3)/T(1)."""
     ours = [case for case in cases if case["times_plain"]]
@@ -194,20 +173,14 @@ def paying(cases: list[Case], _: list[Case]) -> str:
 
 
 def another(cases: list[Case], alike: list[Case]) -> str:
-    """Name the engine that agrees least with torch's likeliest tokens, and those that decode another model."""
-    least = min((case for case in alike if "likeliest" in case), key=share, default=None)
+    """Name the engines whose likeliest tokens are mostly others than torch's."""
     wrong = sorted({case["engine"] for case in cases if case not in alike})
-    told = (
-        [f"of the same model, {name(least)} names torch's likeliest token least often, {share(least):.1%}"]
-        if least
-        else []
+    if not wrong:
+        return ""
+    return (
+        f"What {' and '.join(wrong)} makes of the file is another model, whose likeliest tokens are mostly others: its "
+        "numbers stand here for its passes alone."
     )
-    if wrong:
-        told.append(
-            f"what {' and '.join(wrong)} makes of the file is another model, whose likeliest tokens are mostly others: "
-            "its numbers stand here for its passes alone"
-        )
-    return _sentence("; ".join(told)) if told else ""
 
 
 def missing(why: dict[str, str]) -> str:

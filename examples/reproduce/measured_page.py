@@ -128,18 +128,15 @@ def greedy() -> str:
 def tiny() -> str:
     """Return what HSD gains in tokens on the toy pair."""
     rows = json.loads((RESULTS / "tiny.json").read_text(encoding="utf-8"))["efficiency"]
+    kinds: dict[str, list[Row]] = {}
+    for row in rows:
+        if row["temperature"] == 1:
+            kinds.setdefault(row["domain"], []).append(row)
     lines = [
-        [
-            row["domain"],
-            str(row["gamma"]),
-            interval(row["tokenwise"]),
-            interval(row["hsd"]),
-            f"{100 * row['gain']:+.1f}%",
-        ]
-        for row in rows
-        if row["temperature"] == 1
+        [kind, *(f"{interval(row['tokenwise'])} → {interval(row['hsd'])}, {row['gain']:+.1%}" for row in these)]
+        for kind, these in kinds.items()
     ]
-    return table(["text", "γ", "token-wise", "HSD", "gain"], lines)
+    return table(["text", *(f"γ = {row['gamma']}" for row in next(iter(kinds.values())))], lines)
 
 
 def peer() -> str:

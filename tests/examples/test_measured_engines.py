@@ -79,7 +79,7 @@ def test_an_engine_with_other_tokens_is_no_fastest_and_is_named():
     cases = [case("torch", 50, 70), case("other", 500, likeliest=[1, 10])]
     words = " ".join(measured_engines.sentences(cases))
     assert "torch decodes plain fastest" in words
-    assert "what other makes of the file is another model" in words
+    assert "What other makes of the file is another model" in words
 
 
 def test_what_was_left_out_is_said(found):
