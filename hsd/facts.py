@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from hsd.decoding.options import LEVELLED, PROPOSERS, SYSTEMS, RunOptions
+from hsd.decoding.options import AUTO, LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.options.schema import schema
@@ -88,7 +88,7 @@ def trees_of(name: str) -> list[str]:
         fitting = find_tree_rule(name).siblings
     except HsdError:
         return []
-    return [tree for tree, layout in LAYOUTS.items() if layout.siblings in fitting]
+    return [*(tree for tree, layout in LAYOUTS.items() if layout.siblings in fitting), AUTO]
 
 
 def rule_look(name: str) -> Look:
@@ -217,7 +217,7 @@ def menus() -> dict[str, list[tuple[str, str]]]:
     }
     return {
         "rules": list(rule_menu()),
-        "trees": [(layout_names(name)["title"], name) for name in LAYOUTS],
+        "trees": [(layout_names(name)["title"], name) for name in (*LAYOUTS, AUTO)],
         "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
         **{kind: [(named(kind, name)["title"], name) for name in names] for kind, names in kinds.items()},
     }

@@ -8,6 +8,8 @@ law     what HSD and the token-wise rule keep of the same drafts, on average ove
 kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
 groups  tokens per pass over all coins of trees of one size: chosen, mixed (one of each group drawn), and drawn
 trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early exits (HiSpec)
+shapes  the seconds of trees of one size, chosen, mixed and drawn, in turn with plain decoding. Under 5 minutes by
+        --parts shapes --temperatures 0.7,1 --prompts 2 --new-tokens 40 --repetitions 2
 
 Writes assets/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
 """
@@ -19,7 +21,7 @@ import json
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 from math import inf
@@ -47,6 +49,7 @@ CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
 GROUPS, HEATS = tuple(product((2, 3, 4), (2, 3))), (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
+TIMED = ((2, 2), (2, 3))  # siblings and levels of the part "shapes"
 GROUPED = {"chosen": ("grown", ("one-hot",)), "mixed": ("mixed", TREE_RULES), "drawn": ("distinct-comb", TREE_RULES)}
 
 
@@ -200,19 +203,44 @@ def _gain(name: str, chosen: str, record: dict[str, Any]) -> float:
 
 def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
     """Plain decoding and every way of `tree_ways`, in turn on the prompts of a domain."""
-    ways = {"plain": {"system": "plain"}, **tree_ways()}
-    names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
     found = []
     for (domain, prompts), heat in product(texts(given), map(float, given.temperatures.split(","))):
-        common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
-        cases = [Case(name, {**common, **way}) for name, way in ways.items()]
-        about = {"domain": domain, "prompts": prompts.source, "count": len(prompts.prompts), "T": heat}
-        about |= {"new_tokens": given.new_tokens, "repetitions": given.repetitions}
-        for row in rows(in_turn(pair, cases, prompts.prompts, given.repetitions)):
-            numbers = {name: _rounded(row[name]) for name in names if name in row}
-            kept = _rounded(row["block_efficiency"])
-            found.append({**about, "case": row["case"], "tokens_per_call": kept, **numbers})
+        about = {"domain": domain, "prompts": prompts.source}
+        found += timed(pair, given, tree_ways(), prompts.prompts, heat, about)
         yield found
+
+
+def shapes(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
+    """Seconds of trees of one size in three shapes, in turn with plain decoding: chosen, mixed, and drawn."""
+    ways: dict[str, dict[str, Any]] = {}
+    for (drafts, gamma), (name, (tree, rules)) in product(TIMED, GROUPED.items()):
+        rule = "recursive-hsd" if "recursive-hsd" in rules else rules[0]
+        way = {"rule": rule, "tree": tree, "drafts": drafts, "gamma": gamma}
+        nodes = {"nodes": LAYOUTS["distinct-comb"].needed(drafts, gamma) + 1} if LAYOUTS[tree].grown else {}
+        ways[f"{name} {drafts} × {gamma}"] = way | nodes
+    found = []
+    prompts = [prompt for _, one in texts(given) for prompt in one.prompts]
+    for heat in map(float, given.temperatures.split(",")):
+        found += timed(pair, given, ways, prompts, heat, {})
+        yield found
+
+
+def timed(
+    pair: hsd.Pair,
+    given: argparse.Namespace,
+    ways: dict[str, dict[str, Any]],
+    prompts: Sequence[str],
+    heat: float,
+    about: dict[str, Any],
+) -> Iterator[dict[str, Any]]:
+    """Plain decoding and all `ways` in turn on these prompts: a line each, which begins with what it is `about`."""
+    names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
+    common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
+    cases = [Case(name, {**common, **way}) for name, way in {"plain": {"system": "plain"}, **ways}.items()]
+    about |= {"count": len(prompts), "T": heat, "new_tokens": given.new_tokens, "repetitions": given.repetitions}
+    for row in rows(in_turn(pair, cases, prompts, given.repetitions)):
+        numbers = {name: _rounded(row[name]) for name in names if name in row}
+        yield {**about, "case": row["case"], "tokens_per_call": _rounded(row["block_efficiency"]), **numbers}
 
 
 def tree_ways() -> dict[str, dict[str, Any]]:
@@ -234,6 +262,7 @@ PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "kept": kept,
     "groups": groups,
     "trees": trees,
+    "shapes": shapes,
 }
 
 
@@ -259,6 +288,11 @@ def markdown(result: dict[str, Any]) -> str:
         for row in result.get("trees", [])
     ]
     parts.append(table(["domain", "T", "way", "tokens per target call", "times plain"], kept))
+    shaped = [
+        [f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
+        for row in result.get("shapes", [])
+    ]
+    parts.append(table(["T", "shape, siblings × levels", "tokens per target call", "times plain"], shaped))
     return "\n\n".join(parts)
 
 

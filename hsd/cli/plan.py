@@ -102,7 +102,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
         "acceptance": [list(row) for row in models.acceptance],
         "positions": measurement.positions,
         "prompts": prompts.name,
-        "temperature": measurement.sampling.temperature,
+        "temperature": arguments.temperature,
         "machine": machine(pair),
     }
 

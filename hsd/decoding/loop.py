@@ -261,4 +261,4 @@ def _recorded(pair: Pair, options: RunOptions, levels: Levels) -> Any:
     confidence = levels.stopping.least if levels.stopping else 0.0
     own = {name: list(getattr(levels, name)) for name in ("stack", "exits", "thresholds", "level_rules")}
     drafting = {"proposer": proposer, "gamma": gamma, "confidence": confidence, "engine": engine_of(pair, options)}
-    return SetupOptions.of({**dict(options), **drafting, **own})
+    return SetupOptions.of({**dict(options), "tree": options.shape[0], **drafting, **own})

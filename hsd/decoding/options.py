@@ -10,6 +10,7 @@ from pydantic import create_model
 from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.errors import HsdError
 from hsd.options import MAX_LEVELS, MAX_TREE_NODES, Options, option
+from hsd.planner.shapes import best_shape
 from hsd.rules import (
     DIVERGENCES,
     RULES,
@@ -32,6 +33,7 @@ from hsd.rules.relaxed import AFTER, typical_rule
 from hsd.sampling import Sampling
 
 MAX_ROUNDS = 1_024  # of one level, in one step
+AUTO = "auto"  # in place of a layout: the one that is fastest
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
 LEVELLED = ("stack", "hispec")
 ENGINES = ("eager", "captured", "portable")
@@ -70,8 +72,8 @@ class RunOptions(Tuned):
                 knobs.setdefault(rule.knob.option, []).append(rule.name)
         return {
             "rules": tuple({**RULES, **TREE_RULES}),
-            "trees": tuple(LAYOUTS),
-            "trees that grow": tuple(name for name, layout in LAYOUTS.items() if layout.grown),
+            "trees": (*LAYOUTS, AUTO),
+            "trees that grow": (*(name for name, layout in LAYOUTS.items() if layout.grown), AUTO),
             "divergences": tuple(DIVERGENCES),
             "rules by divergence": tuple(name for name, rule in RULES.items() if rule.recipe.by_divergence),
             "modes": tuple(MODES),
@@ -135,7 +137,7 @@ class RunOptions(Tuned):
         """
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
-            check_fit(tree_rule, self.tree, self.layout.siblings)
+            check_fit(tree_rule, self.shape[0], self.layout.siblings)
             if tree_rule.knob and not tree_rule.divergence:
                 return clipped_tree(RULES[tree_rule.name], self.tolerance)
             return fuzzy_tree(self.fuzzy) if tree_rule.knob else tree_rule
@@ -173,8 +175,16 @@ class RunOptions(Tuned):
         return self.rule in RULES and RULES[self.rule].recipe.coupled
 
     @property
+    def shape(self) -> tuple[str, tuple[str, ...]]:
+        """The layout of the tree and, where it was chosen for this run, a sentence that says why."""
+        if self.tree != AUTO or self.drafts == 1:
+            return self.tree.replace(AUTO, "paths"), ()
+        rule = find_tree_rule(self.rule if self.system == "speculative" else VANILLA["mixed"])
+        return best_shape(self.temperature, rule, self.drafts, self.longest, self.nodes)
+
+    @property
     def layout(self) -> Layout:
-        return LAYOUTS[self.tree]
+        return LAYOUTS[self.shape[0]]
 
     @property
     def fuzzy(self) -> Fuzzy:

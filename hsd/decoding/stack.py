@@ -55,9 +55,6 @@ class StackLevel(Proposer):
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         self._rounds.settle(length)
 
-    def close(self) -> None:
-        self._rounds.close()
-
 
 def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
     """Return the tokens that a level hands up, as a chain with its full distribution for each."""

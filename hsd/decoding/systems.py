@@ -184,6 +184,7 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
         for model in models
         if model.vocab_size < pair.vocab_size
     ]
+    notes += options.shape[1]
     if options.forced:
         notes.append(f"Forced tokens at the start of the text: {len(options.forced)}. The rest follows from them.")
     if options.sampling.greedy and pair.target.dtype.startswith(HALF) and options.system != "plain":

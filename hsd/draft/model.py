@@ -26,8 +26,6 @@ class ModelProposer(Proposer):
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         reader = self._reader
-        if not gamma:
-            return Draft.empty(reader.vocab_size, reader.device)
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
         rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None

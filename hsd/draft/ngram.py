@@ -26,20 +26,15 @@ class Copying(Proposer):
     ) -> None:
         self._what, self._vocab_size, self._device, self._end_ids = copied, vocab_size, device, end_ids
         self.readers = []
-        self._copied, self._begin, self._length = self._rows([]), 0, 0
+        self._copied, self._begin, self._length = torch.empty(0, vocab_size), 0, 0
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         ids = self._what(text, gamma) if gamma else []
         known = next((i for i, token in enumerate(ids) if token >= self._vocab_size), len(ids))
-        q, tokens = self._rows(ids[:known]), torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
+        tokens = torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
+        q = torch.nn.functional.one_hot(tokens, self._vocab_size).float()
         self._copied, self._begin = q, len(text)
         return Draft.chain(tokens, q, draws[:known], coins[:known]).until_end(self._end_ids)
-
-    def _rows(self, ids: list[int]) -> Tensor:
-        """Return (n, V): all mass on each of the tokens."""
-        rows = torch.zeros(len(ids), self._vocab_size, device=self._device)
-        rows[range(len(ids)), ids] = 1.0
-        return rows
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         self._length = length

@@ -59,10 +59,8 @@ class Stopping:
         bias, by_share, by_heat, by_both, by_depth = self.weights
         known = math.log(share / (1 - share)) if 0 < share < 1 else math.copysign(FURTHEST, share - 0.5)
         known = max(-FURTHEST, min(FURTHEST, known))
-        logit = (
-            bias + by_share * known + self.temperature * (by_heat + by_both * known) + by_depth * min(depth, DEEPEST)
-        )
-        return 1 / (1 + math.exp(-logit))
+        logit = bias + by_share * known + self.temperature * (by_heat + by_both * known)
+        return 1 / (1 + math.exp(-logit - by_depth * min(depth, DEEPEST)))
 
 
 @dataclass

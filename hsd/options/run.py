@@ -70,8 +70,8 @@ class Options(Model):
         high=1, step=0.05, when={"system": ["speculative"], "gamma": ["auto"]}, place="draft")
     drafts: int = option(1, "Drafts", "From 2 on a tree; of a grown one (EAGLE-2), next tokens at each place.",
         "drafts", low=1, high=MAX_DRAFTS, step=1, when=TREES, place="draft")
-    tree: str = option("paths", "Tree", "How several drafts are arranged.", "drafts", menu="trees", when=TREES,
-        place="draft")
+    tree: str = option("paths", "Tree", "How several drafts are arranged; auto: as is fastest.", "drafts", menu="trees",
+        when=TREES, place="draft")
     nodes: int = option(0, "Nodes", "Size of a grown tree, the text's last token counted; 0: drafts · γ + 1.", "drafts",
         low=0, high=MAX_TREE_NODES, when={**TREES, "tree": "trees that grow"}, place="draft")
     top_p: float = option(1.0, "Top-p", "Sample from the likeliest tokens up to this mass; 1: all.", "sampling", low=0,

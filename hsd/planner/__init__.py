@@ -22,35 +22,9 @@ tokens. For random models that ignore the context, at their best thresholds, it 
 
 from hsd.planner.inputs import LONGEST, Models, read_acceptance, read_numbers
 from hsd.planner.renewal import Level, latency, levels
-from hsd.planner.search import (
-    Path,
-    Plan,
-    Stack,
-    as_json,
-    best_of,
-    fluid_latency,
-    mean_yield,
-    path_stack,
-    plan,
-    shortest_path,
-)
+from hsd.planner.search import Plan, Stack, as_json, best_of, mean_yield, plan, shortest_path
 
 __all__ = [
-    "LONGEST",
-    "Level",
-    "Models",
-    "Path",
-    "Plan",
-    "Stack",
-    "as_json",
-    "best_of",
-    "fluid_latency",
-    "latency",
-    "levels",
-    "mean_yield",
-    "path_stack",
-    "plan",
-    "read_acceptance",
-    "read_numbers",
-    "shortest_path",
-]
+    "LONGEST", "Level", "Models", "Plan", "Stack", "as_json", "best_of", "latency", "levels",
+    "mean_yield", "plan", "read_acceptance", "read_numbers", "shortest_path",
+]  # fmt: skip

@@ -74,16 +74,14 @@ def _number(text: str) -> float:
 def _check_costs(costs: Sequence[float], per_token: Sequence[float]) -> None:
     if not 2 <= len(costs) <= MOST_MODELS:
         raise HsdError(f"{len(costs)} costs: give 2 to {MOST_MODELS}, one for each model, the target's last")
-    for i, cost in enumerate(costs):
-        if not (math.isfinite(cost) and cost >= 0):
-            raise HsdError(f"cost {cost:g} of model {i}: choose a number from 0 up")
-    if costs[-1] == 0:
-        raise HsdError("cost 0 of the target: choose a number above 0")
     if per_token and len(per_token) != len(costs):
         raise HsdError(f"{len(per_token)} costs per further token for {len(costs)} models: give one for each")
-    for i, cost in enumerate(per_token):
-        if not (math.isfinite(cost) and cost >= 0):
-            raise HsdError(f"cost {cost:g} per further token of model {i}: choose a number from 0 up")
+    for what, numbers in (("", costs), (" per further token", per_token)):
+        for i, cost in enumerate(numbers):
+            if not (math.isfinite(cost) and cost >= 0):
+                raise HsdError(f"cost {cost:g}{what} of model {i}: choose a number from 0 up")
+    if costs[-1] == 0:
+        raise HsdError("cost 0 of the target: choose a number above 0")
 
 
 def _check_acceptance(rows: Sequence[Sequence[float]], count: int) -> None:

@@ -34,7 +34,6 @@ class Measured:
 
     models: Models
     positions: int
-    sampling: Sampling
 
 
 def measure_stack(
@@ -45,13 +44,12 @@ def measure_stack(
     if not texts:
         raise HsdError("the target ends every text at once: choose other prompts")
     with computing(pair):
-        kept = torch.cat(
-            [_overlaps(models, *text, sampling, pair.vocab_size) for text in texts]
-        )  # (positions, models, models)
+        overlaps = [_overlaps(models, *text, sampling, pair.vocab_size) for text in texts]
+        kept = torch.cat(overlaps)  # (positions, models, models)
         costs, per_token = _costs(models, max(([*prompt, *new] for prompt, new in texts), key=len))
     mean = kept.mean(0).clamp(0, 1).tolist()
     rows = tuple(tuple(mean[i][i + 1 :]) for i in range(len(models) - 1))
-    return Measured(Models(costs, rows, per_token), len(kept), sampling)
+    return Measured(Models(costs, rows, per_token), len(kept))
 
 
 def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling) -> Iterator[Text]:
@@ -82,19 +80,25 @@ def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[floa
     if len(text) <= WIDE:
         raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
     ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)
-    context, timings = len(ids) - WIDE, [CallTimes(first=0.0) for _ in models]
+    passes = pass_times(models, ids, (1, WIDE), REPETITIONS)
+    further = tuple(max(0.0, (one[WIDE] - one[1]) / (WIDE - 1)) for one in passes)
+    return tuple(one[1] for one in passes), further
+
+
+def pass_times(
+    models: Sequence[LanguageModel], ids: Tensor, widths: Sequence[int], repetitions: int
+) -> list[dict[int, float]]:
+    """Return each model's milliseconds of a pass over so many tokens at the end of `ids`: medians, measured in turn."""
+    context, timings = len(ids) - max(widths), [CallTimes(first=0.0) for _ in models]
     sessions: list[Session] = [model.start() for model in models]
     for session in sessions:
-        for width in (context, 1, WIDE):  # read the context, and warm up both widths
-            session.forward(ids[session.length :][:width], keep=1)
-            session.crop(context)
-    for _ in range(REPETITIONS):
+        session.forward(ids[:context], keep=1)
+    for repetition in range(repetitions + 1):  # the first one warms up
         for session, times in zip(sessions, timings, strict=True):
-            for width in (1, WIDE):
-                TimedSession(session, times).forward(ids[context : context + width], keep=width)
+            for width in widths:
+                watched = TimedSession(session, times if repetition else CallTimes(first=0.0))
+                watched.forward(ids[context : context + width], keep=width)
                 session.crop(context)
     for session in sessions:
         session.close()
-    narrow, wide = ([1e3 * statistics.median(times.by_width[width]) for times in timings] for width in (1, WIDE))
-    further = tuple(max(0.0, (b - a) / (WIDE - 1)) for a, b in zip(narrow, wide, strict=True))
-    return tuple(narrow), further
+    return [{width: 1e3 * statistics.median(found) for width, found in times.by_width.items()} for times in timings]

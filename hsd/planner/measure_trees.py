@@ -10,9 +10,9 @@ import torch
 
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.models import LanguageModel, Pair
+from hsd.models import Pair
 from hsd.models.threads import computing
-from hsd.models.timing import CallTimes, TimedSession
+from hsd.planner.measure import pass_times
 from hsd.planner.trees import Thought, TreeCosts
 from hsd.rules import VANILLA
 from hsd.sampling import Sampling
@@ -48,9 +48,10 @@ def measure_trees(
     if not all(trees.values()) or not all(levels.values()):
         raise HsdError(f"the texts are too short for trees of {DEEP} levels: choose more new tokens, or other prompts")
     median = {drafts: statistics.median(times) for drafts, times in levels.items()}
+    ids = torch.arange(CONTEXT + LARGEST) % pair.target.vocab_size
     with computing(pair):
-        costs = TreeCosts(_passes(pair.target), median, statistics.median(around))
-    return trees, costs, sum(map(len, trees.values()))
+        passes = pass_times([pair.target], ids, WIDTHS, REPETITIONS)[0]
+    return trees, TreeCosts(passes, median, statistics.median(around)), sum(map(len, trees.values()))
 
 
 def _deep(step: Step) -> bool:
@@ -64,17 +65,3 @@ def thoughts(step: Step) -> list[Thought]:
     for node in step.nodes:
         joint[node.id] = joint[node.parent] * node.p
     return [Thought(one.level, one.joint, joint[one.node]) for one in step.growth if one.node]
-
-
-def _passes(target: LanguageModel) -> dict[int, float]:
-    """Return milliseconds of a pass over each number of tokens, after a hundred others: medians, measured in turn."""
-    times, session = CallTimes(first=0.0), target.start()
-    ids = torch.arange(CONTEXT + LARGEST) % target.vocab_size
-    session.forward(ids[:CONTEXT], keep=1)
-    for repetition in range(REPETITIONS + 1):
-        for width in WIDTHS:
-            watched = TimedSession(session, times if repetition else CallTimes(first=0.0))
-            watched.forward(ids[CONTEXT : CONTEXT + width], keep=width)
-            session.crop(CONTEXT)
-    session.close()
-    return {width: 1e3 * statistics.median(seconds) for width, seconds in times.by_width.items()}

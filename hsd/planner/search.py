@@ -45,14 +45,6 @@ class Plan:
     bound: float
 
 
-@dataclass(frozen=True)
-class Path:
-    """The fluid optimum. latency[i]: cost of a token of M_i. below[i]: who drafts for it and with which threshold."""
-
-    latency: tuple[float, ...]
-    below: tuple[tuple[int, int] | None, ...]
-
-
 def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
     """The stack with the smallest exact latency, with thresholds from 1 to `longest`; plain decoding is one of them.
 
@@ -116,53 +108,26 @@ def _finished(models: Models, lower: Offers) -> Stack:
     return Stack(stack, thresholds, latency(models, stack, thresholds))
 
 
-def fluid_latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> float:
-    """Return cost per committed token if every block had its threshold's length: l_i = (c_i + T l_{i-1}) / μ(a, T)."""
-    check_stack(models, stack, thresholds)
-    cost = models.costs[stack[0]]
-    for below, model, drafts in zip(stack, stack[1:], thresholds, strict=False):
-        cost = _over(models, below, model, cost, drafts)
-    return cost
-
-
-def shortest_path(models: Models, longest: int = LONGEST) -> Path:
-    """Return the fluid optimum over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)), in one pass.
+def shortest_path(models: Models, longest: int = LONGEST) -> list[float]:
+    """Return the fluid optimum of every model over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)).
 
     In words of a graph: an edge from M_i to M_j costs c_i / μ and multiplies what is asked for by T / μ; the edge to
-    the sink, "on its own", costs c_i. O(K² · longest).
+    the sink, "on its own", costs c_i. One pass, O(K² · longest).
     """
     best: list[float] = []
-    below: list[tuple[int, int] | None] = []
     for model, own in enumerate(models.costs):
-        ways = [
-            (_over(models, lower, model, best[lower], drafts), (lower, drafts))
-            for lower in range(model)
-            for drafts in range(1, longest + 1)
+        ways = [(lower, drafts) for lower in range(model) for drafts in range(1, longest + 1)]
+        costs = [
+            (models.pass_cost(model, drafts) + drafts * best[lower]) / mean_yield(models.kept(lower, model), drafts)
+            for lower, drafts in ways
         ]
-        cost, way = min(ways, default=(math.inf, None))
-        best.append(min(own, cost))
-        below.append(way if cost < own else None)
-    return Path(tuple(best), tuple(below))
-
-
-def path_stack(path: Path) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Return the models and thresholds on a path to the target, smallest first."""
-    stack, thresholds = [len(path.below) - 1], list[int]()
-    while (way := path.below[stack[0]]) is not None:
-        stack.insert(0, way[0])
-        thresholds.insert(0, way[1])
-    return tuple(stack), tuple(thresholds)
+        best.append(min([own, *costs]))
+    return best
 
 
 def mean_yield(acceptance: float, drafts: int) -> float:
     """μ(a, n) = 1 + a + … + aⁿ: mean tokens from one verification of n drafts, the verifier's own token included."""
     return float(np.sum(acceptance ** np.arange(drafts + 1.0)))
-
-
-def _over(models: Models, below: int, model: int, cost: float, drafts: int) -> float:
-    """Return fluid cost of a token of `model` that verifies `drafts` tokens of `cost` each."""
-    spent: float = models.pass_cost(model, drafts) + drafts * cost
-    return spent / mean_yield(models.kept(below, model), drafts)
 
 
 def as_json(models: Models, best_plan: Plan) -> dict[str, Any]:

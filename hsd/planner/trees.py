@@ -34,11 +34,16 @@ class TreeCosts:
     around: float
 
     def reading(self, width: int) -> float:
-        """Return the cost of a target pass over `width` tokens, by straight lines between the measured widths."""
-        widths = sorted(self.target)
-        place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
-        low, high = widths[place - 1], widths[place]
-        return self.target[low] + (self.target[high] - self.target[low]) * (width - low) / (high - low)
+        """Return the cost of a target pass over `width` tokens."""
+        return between(self.target, width)
+
+
+def between(costs: Mapping[int, float], width: int) -> float:
+    """Return the cost of a pass over `width` tokens, by straight lines between the widths that were measured."""
+    widths = sorted(costs)
+    place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
+    low, high = widths[place - 1], widths[place]
+    return costs[low] + (costs[high] - costs[low]) * (width - low) / (high - low)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,12 @@ import pytest
 
 import hsd
 from hsd.cli import main
+from hsd.decoding.options import RunOptions
+from hsd.errors import HsdError
 from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, thoughts
+from hsd.planner.shapes import best_shape
 from hsd.planner.trees import Thought, TreeCosts, kept_on_average, tree_plans
+from hsd.rules import TREE_RULES
 from hsd.sampling import Sampling
 
 PAIR = hsd.table_pair(vocab=6, order=1, seed=4)
@@ -89,3 +93,46 @@ def test_what_cannot_be_planned_is_refused_in_one_line(
     err = capsys.readouterr().err
     assert message in err
     assert "Traceback" not in err
+
+
+# The shape that a run takes by itself
+
+ROW = {"drafts": 2, "tokens": 4, "chosen, one-hot": [1.9], "mixed, top-down": [2.1], "drawn, top-down": [2.2]}
+KEPT = [ROW | {"T": 0.7}, ROW | {"T": 1.0, "drawn, top-down": [2.9]}]
+STEEP = TreeCosts({1: 10.0, 10: 30.0}, {2: 1.0, 3: 2.0}, around=0.5)
+FLAT = TreeCosts({1: 10.0, 10: 10.5}, {2: 1.0, 3: 1.0}, around=0.5)
+
+
+@pytest.mark.parametrize(
+    ("heat", "costs", "shape"),
+    [(0.0, FLAT, "mixed"), (0.7, STEEP, "mixed"), (0.7, FLAT, "distinct-comb"), (1.0, STEEP, "distinct-comb")],
+)
+def test_the_shape_follows_temperature_and_costs(heat: float, costs: TreeCosts, shape: str):
+    """By hand: a grown tree of 4 tokens or a comb of 6, of two levels, of which the second reads two nodes."""
+    found, (why,) = best_shape(heat, TREE_RULES["top-down"], 2, 2, known=(KEPT, costs))
+    assert found == shape
+    step = 10 + 20 * 4 / 9 + (0.0 + 1.0) + 0.5  # of STEEP, where one node costs 1 less than two
+    assert (f"mixed {2.1e3 / step:.1f} (2.10 in {step:.1f} ms)" in why) == (heat > 0 and costs is STEEP)
+
+
+@pytest.mark.parametrize(
+    ("options", "shape", "reason"),
+    [
+        ({"rule": "one-hot"}, "grown", "no others fit rule one-hot"),
+        ({"rule": "top-down", "nodes": 5}, "mixed", "no others fit rule top-down and a number of nodes"),
+        ({"rule": "clipped", "temperature": 0}, "grown", "at temperature 0"),
+    ],
+)
+def test_a_run_says_which_shape_it_took_and_its_record_names_it(options: dict, shape: str, reason: str):
+    trace = hsd.run(PAIR, "abc", tree="auto", drafts=2, gamma=2, max_new_tokens=6, **options)
+    assert trace.setup.options.draft.tree == shape
+    (said,) = [note for note in trace.setup.notes if note.startswith("Tree auto takes")]
+    assert reason in said
+    again = hsd.run(PAIR, "abc", tree=shape, drafts=2, gamma=2, max_new_tokens=6, **options)
+    assert again.tokens == trace.tokens
+
+
+def test_a_single_draft_has_no_shape_and_a_comb_no_number_of_nodes():
+    assert RunOptions(tree="auto").shape == ("paths", ())
+    with pytest.raises(HsdError, match="does not fit several drafts"):
+        RunOptions(tree="auto", drafts=2, rule="ensemble")

@@ -94,7 +94,7 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
         now = Stack(way.models, thresholds, latency(models, way.models, thresholds))
     plain, least = ways[0].latency, ways[best].latency
     # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
-    bound = min(least, shortest_path(models, LONGEST * len(models.costs)).latency[-1])
+    bound = min(least, shortest_path(models, LONGEST * len(models.costs))[-1])
     trial = {"curves": _curves(models, now), "sentence": trial_sentence(now, way)}
     return {
         "alternatives": [described(models, way) for way in ways],

@@ -1,0 +1,67 @@
+"""Which siblings a tree should have: chosen, drawn, or all but one of them chosen.
+
+Shapes differ in what is kept of them, by temperature and rule, and in what a step costs: a comb has more nodes than a
+tree that grows, and a level of the draft reads more of them. Both were measured, on SmolLM2 and its head. No clock is
+read, so that a seeded run has the same tree every time.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import Any
+
+from hsd.draft import LAYOUTS
+from hsd.paths import RESULTS
+from hsd.planner.trees import TreeCosts, between
+from hsd.rules import VANILLA, TreeRule
+
+KINDS = {"grown": "chosen", "mixed": "mixed", "distinct-comb": "drawn"}  # of siblings, by layout
+Known = tuple[Sequence[Mapping[str, Any]], TreeCosts]
+
+
+@cache
+def measured() -> Known:
+    """Return tokens per pass by shape (`measure_smollm2.py`, part "groups"), and costs in ms (`hsd plan --tree`)."""
+    groups = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))["groups"]
+    costs = json.loads((RESULTS / "tree_plans.jsonl").read_text(encoding="utf-8").splitlines()[0])["costs"]
+    target, level = ({int(width): ms for width, ms in costs[name].items()} for name in ("target", "level"))
+    return groups, TreeCosts(target, level, costs["around"])
+
+
+def best_shape(
+    heat: float, rule: TreeRule, drafts: int, gamma: int, nodes: int = 0, known: Known | None = None
+) -> tuple[str, tuple[str, ...]]:
+    """Return the layout that brings the most tokens per second at temperature `heat`, and a sentence that says why.
+
+    nodes: the size of a tree that grows, as in the options of a run; with 0 each layout has its own. known: what is
+    kept and what passes cost, instead of `measured`; taken is what is nearest in temperature, breadth and size.
+    """
+    fitting = [x for x in KINDS if LAYOUTS[x].siblings in rule.siblings and (LAYOUTS[x].grown or not nodes)]
+    if rule.name == VANILLA["chosen"]:  # which takes a draw for a chosen token, and keeps less of it
+        fitting = fitting[:1]
+    found = dict.fromkeys(fitting[:1], (0.0, 1.0))
+    if len(fitting) == 1:
+        why = f"no others fit rule {rule.short}{' and a number of nodes' if nodes else ''}"
+    elif heat == 0:
+        why = "at temperature 0 all of this tree is chosen, and drawn siblings would be a chain"
+    else:
+        found = {x: _tokens_and_step(heat, rule, x, drafts, gamma, nodes, known or measured()) for x in fitting}
+        words = [f"{KINDS[x]} {1e3 * one / ms:.1f} ({one:.2f} in {ms:.1f} ms)" for x, (one, ms) in found.items()]
+        why = f"tokens a second, as measured on SmolLM2: {', '.join(words)}"
+    best = max(found, key=lambda x: found[x][0] / found[x][1])
+    return best, (f"Tree auto takes {KINDS[best]} siblings: {why}.",)
+
+
+def _tokens_and_step(
+    heat: float, rule: TreeRule, name: str, drafts: int, gamma: int, nodes: int, known: Known
+) -> tuple[float, float]:
+    """Return tokens per pass of a layout, and what a step with it costs."""
+    groups, costs = known
+    size = nodes - 1 if nodes else LAYOUTS[name].needed(drafts, gamma)
+    row = min(groups, key=lambda x: (abs(x["T"] - heat), abs(x["drafts"] - drafts), abs(x["tokens"] - size)))
+    rules = [f"{KINDS[name]}, {one}" for one in (rule.name, VANILLA[LAYOUTS[name].siblings])]
+    wider = range(gamma) if not LAYOUTS[name].grown else [0] + [1] * (gamma - 1)  # what a level reads beside one node
+    levels = sum(between(costs.level, 1 + (drafts - 1) * more) for more in wider)
+    return next(row[one][0] for one in rules if one in row), costs.reading(size + 1) + levels + costs.around
