@@ -1,7 +1,7 @@
 """Write the lessons, for the Learn tab and as the page "Learn": python examples/reproduce/learn_page.py
 
 assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions
-written out, then common mistakes, the questions and their words. The texts are
+written out, then common mistakes and their words. The texts are
 assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from assets/results.
 """
 
@@ -55,9 +55,11 @@ def page() -> str:
     for i, lesson in enumerate(learn.lessons(), start=1):
         blocks += [f"## {i}. {lesson['title']}", *one_lesson(lesson)]
     blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
-    blocks += ["## Questions", *map(entry, learn.entries("questions"))]
     blocks += ["## Words", "\n".join(map(word, used(" ".join(blocks))))]
-    blocks.append("For a talk: notes at the end of the Learn tab, and [ten addresses](use.md#a-lecturers-ten-minutes).")
+    blocks.append(
+        "The Learn tab ends with eleven questions that people ask, answered, and with notes for a talk; [ten "
+        "addresses](use.md#a-lecturers-ten-minutes) to show."
+    )
     return "\n\n".join(blocks) + "\n"
 
 

@@ -177,15 +177,14 @@ def client(name: str) -> dict[str, Any]:
     return {**{key: found[key] for key in keys}, "pairs": pairs, "edges": edges, "versions": versions(*CLIENT_PACKAGES)}
 
 
-CLIENT_HEAD = ("client", "file", "same law as", "E[kept]", "total variation", "lossless")
+CLIENT_HEAD = ("client", "file", "same law as", "total variation", "lossless")
 
 
 def client_row(name: str, one: dict[str, Any]) -> list[str]:
     shared = one["total_variation"] is None  # judged by its texts: no law is recovered
     law, off = ", ".join(one["equals"]) or "no known rule", "–" if shared else f"{one['total_variation']:.1e}"
-    kept, folder = "–" if shared else f"{one['expected_kept']:.4f}", "apart/" * (name in APART)
-    words = {**CLIENTS, **APART}[name]
-    return [words, f"`{folder}{name}.py`", law, kept, off, "yes" if one["lossless"] else "**no**"]
+    folder, words = "apart/" * (name in APART), {**CLIENTS, **APART}[name]
+    return [words, f"`{folder}{name}.py`", law, off, "yes" if one["lossless"] else "**no**"]
 
 
 def speaker(name: str) -> dict[str, Any]:
