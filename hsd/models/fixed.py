@@ -9,50 +9,29 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, CacheLayerMixin
+from transformers.cache_utils import Cache, StaticLayer
 
 from hsd.models.causal import CausalModel
 
 
-class FixedLayer(CacheLayerMixin):
+class FixedLayer(StaticLayer):
     """Keys and values of one layer, (1, heads, capacity, width). `length` () int64 is shared by all layers."""
 
-    is_compileable = True
-    is_sliding = False
-
     def __init__(self, length: Tensor, capacity: int) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._length, self._capacity = length, capacity
-
-    def lazy_initialization(self, key_states: Tensor, value_states: Tensor) -> None:
-        self.dtype, self.device = key_states.dtype, key_states.device
-        one, heads, _, _ = key_states.shape
-        self.keys = key_states.new_zeros(one, heads, self._capacity, key_states.shape[-1])
-        self.values = value_states.new_zeros(one, heads, self._capacity, value_states.shape[-1])
-        self.is_initialized = True
+        super().__init__(capacity)  # type: ignore[no-untyped-call]
+        self._length = length
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
         """Write from position `length` on, and give all of the cache: what is not valid is left to the mask."""
-        if self.keys is None or self.values is None:
+        if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        assert self.keys is not None
-        assert self.values is not None
         where = self._length + torch.arange(key_states.shape[-2], device=key_states.device)
         self.keys.index_copy_(2, where, key_states)
         self.values.index_copy_(2, where, value_states)
         return self.keys, self.values
 
-    def get_mask_sizes(self, query_length: int) -> tuple[int, int]:
-        return self._capacity, 0
-
-    def get_seq_length(self, *_: Any) -> int:
+    def get_seq_length(self) -> int:
         return 0  # positions and masks are given with every call; nobody has to ask
-
-    def get_max_length(self) -> int:
-        return self._capacity
-
-    def get_max_cache_shape(self) -> int:
-        return self._capacity
 
 
 class FixedSession:

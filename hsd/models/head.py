@@ -15,33 +15,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, Session, View
+from hsd.models.base import Session, View
+
+if TYPE_CHECKING:
+    from hsd.models.causal import CausalModel, CausalSession
 
 LAYER = "midlayer."
-
-
-class Knowing(Session, Protocol):
-    """A session that keeps what its model knew: hidden states after some layers, (length, taps, hidden)."""
-
-    @property
-    def states(self) -> Tensor: ...
-    def keep_states(self, taps: tuple[int, ...]) -> None: ...
-
-
-class Embedded(LanguageModel, Protocol):
-    """A target that a head can be put on."""
-
-    @property
-    def embedding(self) -> Tensor:
-        """(vocab, hidden): the rows that stand for the tokens."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -71,7 +57,7 @@ class HeadModel:
     """A head and the target that it belongs to. vocab: the target's ids of the tokens that it can draft, in order."""
 
     def __init__(
-        self, shape: Shape, weights: dict[str, Tensor], target: Embedded, name: str, revision: str | None = None
+        self, shape: Shape, weights: dict[str, Tensor], target: CausalModel, name: str, revision: str | None = None
     ) -> None:
         self.name, self.shape, self.target = name, shape, target
         self.revision: str | None = revision
@@ -85,8 +71,8 @@ class HeadModel:
 
         def product(*names: str) -> Callable[[Tensor], Tensor]:
             rows = torch.cat([weights[f"{name}.weight"] for name in names]).to(place, kind)
-            told = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
-            bias = torch.cat(told).to(place, kind) if told else None
+            biases = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
+            bias = torch.cat(biases).to(place, kind) if biases else None
             return partial(F.linear, weight=rows, bias=bias)
 
         def norm(name: str) -> Tensor:
@@ -145,7 +131,7 @@ class HeadSession:
     """
 
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target, self._sure, self._guessing = model, cast(Knowing, None), 0, False
+        self._model, self._target, self._sure, self._guessing = model, cast("CausalSession", None), 0, False
         shape = model.shape
         # keys and values (2, groups, length, width), and what came out at each column, (length, hidden)
         self._cache = model.embedding.new_empty(2, shape.groups, 0, shape.width)
@@ -161,7 +147,7 @@ class HeadSession:
             raise HsdError(
                 f"{self._model.name} drafts from its target's hidden states, which this system does not give"
             )
-        self._target = cast(Knowing, target)
+        self._target = cast("CausalSession", target)
         self._target.keep_states(self._model.shape.taps)
 
     @torch.inference_mode()
@@ -184,8 +170,7 @@ class HeadSession:
                 hidden = self._joined(states, before[done : done + many])
                 self._sure = begin + done + many
             part = slice(done, done + many)
-            seen = View(view.visible[part], view.positions[part]) if view else None
-            self._read(tokens[part], hidden, seen)
+            self._read(tokens[part], hidden, view and view.part(part, self.length))
             done += many
         return self._model.logits(self._rows[self.length - keep :])
 
@@ -208,15 +193,12 @@ class HeadSession:
         rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
         turned = rotated(rows[:, : shape.heads + shape.groups], positions, model.rates)
         new = torch.stack([turned[:, shape.heads :], rows[:, shape.heads + shape.groups :]]).transpose(1, 2)
-        keys, values = self._cache = torch.cat([self._cache, new], 2)
-        repeat = shape.heads // shape.groups
-        q = turned[:, : shape.heads].view(n, shape.groups, repeat, -1).permute(1, 2, 0, 3)
-        scores = q.reshape(shape.groups, repeat * n, -1) @ keys[:, since:].transpose(1, 2) * shape.scale
-        bias = bias_of(n, end, view)
-        if bias is not None:
-            scores = scores + bias[:, since:].repeat(repeat, 1).to(scores)
-        mixed = (scores.softmax(-1) @ values[:, since:]).view(shape.groups, repeat, n, -1)
-        x = hidden + model.out(mixed.permute(2, 0, 1, 3).reshape(n, -1))
+        self._cache = torch.cat([self._cache, new], 2)
+        queries, (keys, values) = turned[:, : shape.heads].transpose(0, 1), self._cache[:, :, since:]
+        keys, values = (rows.repeat_interleave(shape.heads // shape.groups, 0) for rows in (keys, values))
+        seen = view.visible.to(keys.device) if view else keys.new_ones(n, end, dtype=torch.bool).tril(begin)
+        mixed = F.scaled_dot_product_attention(queries, keys, values, seen[:, since:], scale=shape.scale)
+        x = hidden + model.out(mixed.transpose(0, 1).reshape(n, -1))
         gate, up = model.gate_up(model.normed(x, model.after)).chunk(2, -1)
         self._rows = torch.cat([self._rows, x + model.down(F.silu(gate) * up)])
 
@@ -243,7 +225,7 @@ class HeadSession:
 
     def close(self) -> None:
         self.crop(0)
-        self._cache, self._rows = self._cache.clone(), self._rows.clone()
+        self._cache, self._rows = self._cache.clone(), self._rows.clone()  # without the memory that they were part of
 
 
 def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -284,11 +266,3 @@ def rotated(rows: Tensor, positions: Tensor, rates: Tensor) -> Tensor:
     cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
     whole, turned = torch.cat([cos, cos], -1).unsqueeze(1), torch.cat([-sin, sin], -1).unsqueeze(1)
     return rows * whole + rows.roll(rows.shape[-1] // 2, -1) * turned
-
-
-def bias_of(n: int, end: int, view: View | None) -> Tensor | None:
-    """Return (n, end): 0 for what each of the last n of `end` tokens sees, -inf elsewhere; None where it is all."""
-    if view is None and n == 1:
-        return None
-    visible = view.visible[:, :end] if view else torch.ones(n, end, dtype=torch.bool).tril(end - n)
-    return torch.zeros(n, end).masked_fill_(~visible, -torch.inf)

@@ -1,17 +1,26 @@
-"""The layers of a model of `transformers` in groups, and one text that reads them, for `hsd.models.exits`."""
+"""The layers of a model of `transformers`, cut into groups that one text reads in turn, for `hsd.models.exits`.
+
+Nothing is copied, and the model itself can be used at the same time. A group is the model's own decoder with fewer
+layers and no final norm: attention masks, positions and kinds of layers stay the library's work.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import copy
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
+from transformers.cache_utils import Cache, DynamicLayer
 
+from hsd.errors import HsdError
 from hsd.models.base import Work
 from hsd.models.exits import EarlyExits
-from hsd.models.groups import LayerGroups, decoder_of, in_one_piece, multiplications, numbers
 from hsd.models.probe import attempted
 
 _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary()
@@ -22,12 +31,15 @@ class ModuleLayers:
 
     trained: models that examples/reproduce/tiny trains list theirs as `early_exits` in their configuration. A model
     with "layerskip" in its name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its
-    configuration is an ordinary one.
+    configuration is an ordinary one. Raises HsdError where layers cannot be run in parts.
     """
 
     def __init__(self, model: Any) -> None:
         self._model, self._module = model, model.model
-        self._layers = decoder_of(self._module).layers
+        decoder = self._module.get_decoder() if hasattr(self._module, "get_decoder") else None
+        if not isinstance(getattr(decoder, "layers", None), nn.ModuleList) or not hasattr(decoder, "norm"):
+            raise self._in_one_piece("whose layers stand in no list")
+        self._layers = decoder.layers
         self.layers = layers = len(self._layers)
         listed = getattr(self._module.config, "early_exits", None)
         names = f"{model.name} {getattr(self._module.config, '_name_or_path', '')}".lower()
@@ -46,7 +58,7 @@ class ModuleLayers:
         return 0, None
 
     def text(self, depths: Sequence[int]) -> ModuleText:
-        return ModuleText(self._model, LayerGroups(self._module, depths))
+        return ModuleText(self._model, depths)
 
     def check(self, exits: EarlyExits) -> None:
         """Raise HsdError if in parts the model computes something else, as where inputs are scaled on the way in."""
@@ -60,17 +72,28 @@ class ModuleLayers:
             return "other numbers" if (logits - expected).abs().max() > 0.05 * expected.std() else ""
 
         if why := attempted(wrong):
-            raise in_one_piece(self._module, f"which gives in parts: {why}")
+            raise self._in_one_piece(f"which gives in parts: {why}")
         _CHECKED[self._module].add(exits.depths)
+
+    def _in_one_piece(self, why: str) -> HsdError:
+        name = type(self._module).__name__
+        return HsdError(f"early exits cannot be taken from {name}, {why}: choose a Llama, Qwen, Mistral or Gemma model")
 
 
 class ModuleText:
-    """See `hsd.models.exits.SharedText`. Its `_rows` are the tokens, then the states after each group of layers."""
+    """A text that groups of layers read, one up to each of `depths`; see `hsd.models.exits.SharedText`.
+
+    Like `CausalSession`'s, the caches keep all keys of a sliding window. `_rows` are the tokens, then the states after
+    each group.
+    """
 
     exact = False
 
-    def __init__(self, model: Any, groups: LayerGroups) -> None:
-        self._model, self.groups = model, groups
+    def __init__(self, model: Any, depths: Sequence[int]) -> None:
+        decoder = model.model.get_decoder()
+        self._model, self._bounds = model, list(pairwise([0, *depths]))
+        self._groups = [_part(decoder, first, end) for first, end in self._bounds]
+        self._logits = _without_layers(model.model, decoder)
         self.close()
 
     def reached(self, level: int) -> int:
@@ -86,31 +109,105 @@ class ModuleText:
             work += self._advance(group, end)
         if not keep:
             return work, torch.empty(0, self._model.vocab_size, device=self._model.device)
-        return work, self.groups.logits(self._rows[level + 1][-keep:]).to(self._model.device)
+        logits: Tensor = self._logits(inputs_embeds=self._rows[level + 1][-keep:].unsqueeze(0)).logits[0]
+        return work, logits.to(self._model.device)
 
     def _advance(self, group: int, end: int) -> Work:
         """Run one group of layers on what the one below gave and it has not read, as far as position `end`."""
-        below, states = self._rows[group : group + 2]
+        (first, last), (below, states) = self._bounds[group], self._rows[group : group + 2]
         rows = below[len(states) : end]
         if not len(rows):
             return Work()
-        self._rows[group + 1] = extended(states, self.groups.read(group, rows, self._caches[group]))
-        first, last = self.groups.bounds[group]
+        if first < last:
+            known = {"input_ids" if first == 0 else "inputs_embeds": rows.unsqueeze(0)}
+            output = self._groups[group](**known, past_key_values=self._caches[group], use_cache=True)
+            rows = output.last_hidden_state[0]
+        self._rows[group + 1] = extended(states, rows)
         return Work(last - first, (last - first) * len(rows))
 
     def forget(self, level: int, length: int) -> None:
-        for group in range(level, len(self._caches)):
-            if self.reached(group) > length:
-                self._caches[group].crop(length)
+        for group, (first, _) in enumerate(self._bounds[level:], start=level):
+            if (more := self.reached(group) - length) > 0:
+                for layer in self._caches[group].layers[first:]:
+                    layer.crop(-more)
                 self._rows[group + 1] = self._rows[group + 1][:length]
         if level == 0:
             self._rows[0] = self._rows[0][:length]
 
     def close(self) -> None:
-        self._caches: list[Any] = [*self.groups.caches()]
-        self._rows = [torch.empty(0, dtype=torch.int64, device=self._model.input_device)] * (len(self._caches) + 1)
+        self._caches = [_cache(first, end) for first, end in self._bounds]
+        nothing = torch.empty(0, dtype=torch.int64, device=self._model.input_device)
+        self._rows = [nothing] * (len(self._bounds) + 1)
+
+
+def numbers(module: nn.Module) -> int:
+    """Return how many parameters a module has; quantised weights count as the matrices that they replace."""
+    return sum(
+        part.in_features * part.out_features if isinstance(part, nn.Linear) and name == "weight" else weight.numel()
+        for part in module.modules()
+        for name, weight in part.named_parameters(recurse=False)
+    )
+
+
+def multiplications(module: nn.Module) -> int:
+    """Return how many multiplications with weights of linear maps one token takes in a module."""
+    linear = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    return sum(part.in_features * part.out_features for part in linear)
 
 
 def extended(rows: Tensor, more: Tensor) -> Tensor:
     """Return rows with more behind them; rows without any may have another shape."""
     return torch.cat([rows, more]) if len(rows) else more
+
+
+def _cache(first: int, end: int) -> Any:
+    """Return an empty cache for layers from `first` to before `end`, by their numbers in the whole model.
+
+    A decoder asks its layer 0 for lengths: below the first layer of the group this one stands in for all.
+    """
+    layers = [DynamicLayer() for _ in range(first, end)]  # type: ignore[no-untyped-call]
+    return Cache(layers=[*layers[:1] * first, *layers])
+
+
+def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
+    """Return the decoder with layers from `first` to before `end`, giving states that are not normed."""
+    config = copy.copy(decoder.config)
+    config.num_hidden_layers = end - first
+    if getattr(config, "layer_types", None):
+        config.layer_types = config.layer_types[first:end]
+    return _forward(decoder, config=config, layers=list(decoder.layers)[first:end], norm=lambda states: states)
+
+
+def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
+    """Return the model with nothing before its final norm: states in, as embeddings, and its own logits of them out."""
+
+    def only_norm(inputs_embeds: Tensor, **_: Any) -> _Output:
+        return _Output(decoder.norm(inputs_embeds))
+
+    return _forward(model, **{model.base_model_prefix: only_norm})
+
+
+def _forward(module: Any, **instead: Any) -> Callable[..., Any]:
+    """Return the forward pass of a module of the same class and weights, in which some parts are others.
+
+    It is the class's own: without what the library wraps around it to record and to choose outputs, which costs more
+    than a small model's norm, and without what accelerate puts on a module that it moves the inputs of.
+    """
+    twin = copy.copy(module)
+    twin.__dict__["_modules"] = {name: part for name, part in module._modules.items() if name not in instead}
+    twin.__dict__.update(instead)
+    return partial(inspect.unwrap(type(module).forward), twin)
+
+
+class _Output:
+    """A decoder's output in which all but the last states is None."""
+
+    def __init__(self, states: Tensor) -> None:
+        self.last_hidden_state = states
+
+    def __getattr__(self, name: str) -> None:
+        if name.startswith("__"):
+            raise AttributeError(name)
+
+    def __getitem__(self, index: int) -> Tensor:
+        return (self.last_hidden_state,)[index]

@@ -46,10 +46,13 @@ class CallTimes:
 
 
 class TimedModel:
-    """A model whose forward passes are timed. Everything else is the model's own."""
+    """A model whose forward passes are timed. Everything else is the model's own.
 
-    def __init__(self, model: LanguageModel, times: CallTimes) -> None:
-        self._model, self._times = model, times
+    of_exits: the times of its early exits, shallowest first, where these are timed too.
+    """
+
+    def __init__(self, model: LanguageModel, times: CallTimes, of_exits: Sequence[CallTimes] = ()) -> None:
+        self._model, self._times, self._of_exits = model, times, of_exits
         self.itself = model
 
     def __getattr__(self, name: str) -> Any:
@@ -58,18 +61,10 @@ class TimedModel:
     def start(self) -> Session:
         return cast(Session, TimedSession(self._model.start(), self._times))
 
-
-class TimedExits(TimedModel):
-    """A model whose early exits are timed as well. by_level: the times of the exits, shallowest first."""
-
-    def __init__(self, model: LanguageModel, times: CallTimes, by_level: Sequence[CallTimes]) -> None:
-        super().__init__(model, times)
-        self._by_level = by_level
-
     def early_exits(self, exits: Sequence[int]) -> Any:
         """Return the model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
         made = EarlyExits(self._model, exits)
-        times = [*self._by_level[len(self._by_level) - len(exits) :], self._times]
+        times = [*self._of_exits[len(self._of_exits) - len(exits) :], self._times]
         return SimpleNamespace(
             depths=made.depths, models=made.models, open=lambda: [*map(TimedSession, made.open(), times)]
         )
@@ -109,7 +104,7 @@ def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
     under = [times[f"level {i}"] for i in range(len(pair.smaller))]
     smaller = [TimedModel(model, t) for model, t in zip(pair.smaller, under, strict=True)]
     draft = TimedModel(pair.draft, times["draft"])
-    target = TimedExits(pair.target, times["target"], (times["level 0"], times["draft"]))
+    target = TimedModel(pair.target, times["target"], (times["level 0"], times["draft"]))
     return replace(pair, target=target, draft=draft, smaller=tuple(smaller)), times
 
 

@@ -25,7 +25,7 @@ from hsd.models.base import View, Work
 from hsd.models.causal import CausalModel
 from hsd.models.exits import EarlyExits, ExitSession, default_exits, parts_of
 from hsd.models.loading.hub import find
-from hsd.models.loading.model import Loading, load_model
+from hsd.models.loading.model import load_model
 from hsd.paths import ASSETS
 
 EXACT, CLOSE = 1e-5, 2e-4  # for one text read in the same pieces, and in others; random logits are as large as 30
@@ -48,7 +48,7 @@ def model_of(tmp_path_factory: pytest.TempPathFactory) -> ModelOf:
             folder: str | Path = ASSETS / "tiny/target"
             if kind in ALL_ARCHITECTURES:
                 folder = save_deep(tmp_path_factory.mktemp(kind), kind, bytes_tokenizer())
-            made[kind] = load_model(find(str(folder), None), Loading("cpu", torch.float32), f"a {kind}")
+            made[kind] = load_model(find(str(folder), None), f"a {kind}", "cpu", torch.float32)
         return made[kind]
 
     return of
@@ -335,7 +335,7 @@ def test_closing_frees_what_all_of_them_hold(model_of: ModelOf):
     sessions = EarlyExits(model_of("llama"), (2, 4)).open()
     sessions[-1].forward(some_text(30), 1)
     text = sessions[0]._text
-    held = [weakref.ref(layer.keys) for cache in text._caches for layer in cache.layers]
+    held = [weakref.ref(layer.keys) for layer in {layer for cache in text._caches for layer in cache.layers}]
     held += [weakref.ref(rows) for rows in text._rows]
     assert len(held) == 6 + 4
     assert all(each() is not None for each in held)

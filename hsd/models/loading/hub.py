@@ -34,14 +34,13 @@ class Source:
     """Where a model comes from, and what is known of it before it is read.
 
     name: a folder or a Hub id. folder: where its files are on this machine, None if they must be fetched. local_only:
-    the Hub cannot be asked. parameters: as the Hub counts them, None if it does not say.
+    the Hub cannot be asked.
     """
 
     name: str
     revision: str | None = None
     folder: Path | None = None
     local_only: bool = False
-    parameters: int | None = None
 
     @property
     def options(self) -> dict[str, Any]:
@@ -56,21 +55,24 @@ def find(name: str, revision: str | None = None) -> Source:
     made the files on this machine are taken, if there are any; a Hub that is slow or busy gets the library's patience.
     Raises HsdError for a folder without a model, and when the Hub says that it has no such model.
     """
-    check_folder(name)
     path = Path(name).expanduser()
     if path.is_dir():
+        if not (path / "config.json").is_file():
+            raise HsdError(f"folder {name!r} has no config.json: give a folder saved by save_pretrained()")
         return Source(str(path), revision, path, local_only=True)
+    if name.startswith((".", "/", "~")):
+        raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
     cached = _cached(name, revision)
     if constants.is_offline_mode():
         return Source(name, revision, cached, local_only=True)
     try:
-        info = HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
+        HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
     except REFUSALS as error:
         raise HsdError(explain(error, Source(name, revision))) from None
     except (HTTPError, OSError) as error:
         # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
         return Source(name, revision, cached, local_only=type(error).__name__ in NO_CONNECTION)
-    return Source(name, revision, cached, parameters=getattr(getattr(info, "safetensors", None), "total", None))
+    return Source(name, revision, cached)
 
 
 def bring(name: str) -> None:
@@ -82,16 +84,6 @@ def bring(name: str) -> None:
         snapshot_download(name, **READ, local_files_only=source.local_only, revision=source.revision)
     except (HTTPError, OSError, ValueError) as error:
         raise cannot_load("a model", error, source) from None
-
-
-def check_folder(name: str) -> None:
-    """Raise HsdError for what looks like a folder and is none, or has no model in it."""
-    path = Path(name).expanduser()
-    looks_local = name.startswith((".", "/", "~")) or path.is_dir()
-    if looks_local and not path.is_dir():
-        raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
-    if looks_local and not (path / "config.json").is_file():
-        raise HsdError(f"folder {name!r} has no config.json: give a folder saved by save_pretrained()")
 
 
 def file_of(source: Source, name: str) -> Path | None:
@@ -123,7 +115,8 @@ def _cached(name: str, revision: str | None) -> Path | None:
 
 def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
     """Return the error, in one line, for an exception of `from_pretrained`. what: "a model", "a tokenizer"."""
-    if _from_hub(error):
+    from_hub = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
+    if any(isinstance(cause, from_hub) for cause in _causes(error)):  # or from the way to it, and not from the files
         return HsdError(explain(error, source))
     return HsdError(f"cannot load {what} from {source.name!r}: {first_line(error)}")
 
@@ -152,12 +145,6 @@ def explain(error: Exception, source: Source) -> str:
     if status:
         return f"the Hub answered {status} for {name}: try again later, or give a folder"
     return f"cannot reach the Hub, and {name} is not complete on this machine: check the connection, or give a folder"
-
-
-def _from_hub(error: Exception) -> bool:
-    """Return whether an error comes from the Hub or from the way to it, and not from the files."""
-    kinds = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
-    return any(isinstance(cause, kinds) for cause in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -5,26 +5,18 @@
 
 from __future__ import annotations
 
-import json
-import math
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import torch
 
 from hsd.errors import HsdError
 from hsd.models.loading.devices import Room
 from hsd.models.loading.registry import PAIRS
-from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes, of_config
-
-if TYPE_CHECKING:
-    from hsd.models.loading.hub import Source
+from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
 
 MARGIN = 1.05  # activations, and what an allocator cannot use
 GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored
 CPU_BASE = 0.1e9
-MOST_HEADER = 100_000_000  # bytes that a file of weights may use to describe itself
 
 
 @dataclass(frozen=True)
@@ -50,38 +42,6 @@ class Need:
     def total(self) -> float:
         base = GPU_BASE if self.on_gpu else CPU_BASE
         return (sum(self.weights) + self.caches) * MARGIN + base
-
-
-def numbers_in_folder(folder: Path) -> int | None:
-    """Return how many numbers the model in a folder has, by its files' headers; None if these do not say."""
-    try:
-        return sum(map(_numbers_in, _weights_in(folder))) or None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return None  # loading will say what is wrong with the file
-
-
-def _weights_in(folder: Path) -> list[Path]:
-    """Return the weight files that loading reads: model.safetensors, else those that the index lists, [] if neither."""
-    whole, index = folder / "model.safetensors", folder / "model.safetensors.index.json"
-    if whole.is_file() or not index.is_file():
-        return [whole] if whole.is_file() else []
-    return [folder / part for part in sorted({*json.loads(index.read_text())["weight_map"].values()})]
-
-
-def _numbers_in(file: Path) -> int:
-    """Return how many numbers a file has, from its header alone: a file larger than the memory cannot be mapped."""
-    with file.open("rb") as stream:
-        length = min(int.from_bytes(stream.read(8), "little"), MOST_HEADER)
-        header = json.loads(stream.read(length))
-    return sum(math.prod(entry["shape"]) for name, entry in header.items() if name != "__metadata__")
-
-
-def sizes_of(source: Source, config: Any) -> Sizes | None:
-    """Return a model's sizes before it is read, from its files, the Hub or the published list; None if unknown."""
-    here = numbers_in_folder(source.folder) if source.folder else None
-    known = SIZES.get(source.name)
-    parameters = here or source.parameters or (known.parameters if known else None)
-    return of_config(config, parameters) if parameters else None
 
 
 def refusal(name: str, need: Need, room: Room) -> HsdError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import re
-from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any
 
@@ -27,20 +26,6 @@ logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError, ImportError)
 
 
-@dataclass(frozen=True)
-class Loading:
-    """How to load a model: where to, and in which precision.
-
-    device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for `device` alone.
-    quantize: "4bit", "8bit" or None.
-    """
-
-    device: str
-    dtype: torch.dtype
-    device_map: str | dict[str, str] | None = None
-    quantize: str | None = None
-
-
 def load_config(source: Source) -> Any:
     """Return the configuration of a model. Raises HsdError, one line, when that is impossible."""
     try:
@@ -49,28 +34,35 @@ def load_config(source: Source) -> Any:
         raise cannot_load("a model", error, source) from None
 
 
-def load_model(source: Source, how: Loading, name: str) -> CausalModel:
+def load_model(
+    source: Source, name: str, device: str, dtype: torch.dtype, device_map: str | dict[str, str] | None = None,
+    quantize: str | None = None,
+) -> CausalModel:  # fmt: skip
     """Load a model, which messages call `name`.
 
-    Raises HsdError when it cannot be loaded, and where its files lack weights, or have some that it would not use.
+    device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for `device` alone. quantize:
+    "4bit", "8bit" or None. Raises HsdError when it cannot be loaded, and where its files lack weights, or have some
+    that it would not use.
     """
-    placed, reporting = _placement(how), {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    placed = _placement(device, dtype, device_map, quantize)
+    reporting = {"output_loading_info": True, "ignore_mismatched_sizes": True}
     if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
         raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     try:
         loaded: Any = AutoModelForCausalLM.from_pretrained(
-            source.name, dtype=how.dtype, **source.options, **placed, **reporting
+            source.name, dtype=dtype, **source.options, **placed, **reporting
         )
         model, report = loaded
         _check_complete(source.name, model, report)
-        model = model if placed else model.to(torch.device(how.device))
+        model = model if placed else model.to(torch.device(device))
     except torch.cuda.OutOfMemoryError:
         raise HsdError(f"{source.name!r} does not fit in the GPU's free memory: choose a smaller pair") from None
     except UNREADABLE as error:
         raise cannot_load("a model", error, source) from None
-    made = CausalModel(model, name, source.revision, how.quantize)
-    made.notes = tuple(f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1])
-    return made
+    causal = CausalModel(model, name, source.revision, quantize)
+    unused = (f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1])
+    causal.notes = tuple(unused)
+    return causal
 
 
 def _check_complete(name: str, model: Any, report: dict[str, Any]) -> None:
@@ -98,24 +90,19 @@ def _unused(report: dict[str, Any]) -> list[str]:
     return sorted(key for key in report["unexpected_keys"] if not key.endswith("inv_freq"))
 
 
-def _placement(how: Loading) -> dict[str, Any]:
+def _placement(device: str, dtype: torch.dtype, device_map: Any, quantize: str | None) -> dict[str, Any]:
     """Return arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
     placed: dict[str, Any] = {}
-    if how.device_map == SHARDED:
+    if device_map == SHARDED:
         placed["distributed_config"] = DistributedConfig(tp_plan="auto")
-    elif how.device_map is not None:
-        placed["device_map"] = how.device_map
-    elif how.device.startswith("cuda") or how.quantize:
-        placed["device_map"] = {"": how.device}
-    if how.quantize:
-        placed["quantization_config"] = _quantisation(how.quantize, how.dtype)
+    elif device_map is not None:
+        placed["device_map"] = device_map
+    elif device.startswith("cuda") or quantize:
+        placed["device_map"] = {"": device}
+    if quantize:
+        of_4bit = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
+        placed["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{quantize}": True}, **of_4bit)
     return placed
-
-
-def _quantisation(kind: str, dtype: torch.dtype) -> BitsAndBytesConfig:
-    if kind == "8bit":
-        return BitsAndBytesConfig(load_in_8bit=True)
-    return BitsAndBytesConfig(load_in_4bit=True, bnb_4bit_quant_type="nf4", bnb_4bit_compute_dtype=dtype)
 
 
 def check_quantize(kind: str | None, device_map: str | None = None) -> None:

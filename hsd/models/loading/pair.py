@@ -17,9 +17,9 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.devices import SHARDED, rooms, share
-from hsd.models.loading.memory import Need, refusal, sizes_of
+from hsd.models.loading.memory import Need, refusal
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, names, unknown
-from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
+from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes, of_config
 from hsd.paths import ASSETS
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -171,7 +171,7 @@ def _load_new(recipe: Recipe) -> Pair:
         return small_pair(Path(recipe.target), Path(recipe.draft), recipe.chat, called)
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
-    from hsd.models.loading.model import Loading, check_quantize, load_config, load_model
+    from hsd.models.loading.model import check_quantize, load_config, load_model
     from hsd.models.loading.text import (
         CHOSEN,
         TokenizerCodec,
@@ -186,7 +186,7 @@ def _load_new(recipe: Recipe) -> Pair:
     _make_room(recipe, _need(recipe, *map(SIZES.get, sources)))  # before anything is fetched
     big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
-    sizes = [sizes_of(source, load_config(source)) for source in (big, *drafting)]
+    sizes = [of_config(load_config(source)) for source in (big, *drafting)]
     of_head = size(head) if head else None
     if recipe.device_map == SHARDED:
         share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
@@ -197,10 +197,9 @@ def _load_new(recipe: Recipe) -> Pair:
     device_map = _make_room(recipe, _need(recipe, *sizes, *([of_head] if of_head else [])))
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     named = zip(drafting, _labels(recipe), strict=False)  # one label more where the last is a head
-    drafts: list[LanguageModel] = [load_model(source, Loading(here, recipe.dtype), name) for source, name in named]
-    how = Loading(here, recipe.dtype, device_map, recipe.quantize)
-    label = _label(recipe, "target", recipe.target)
-    target = load_model(big, how, label)  # after the others, so that it takes the room that is left
+    drafts: list[LanguageModel] = [load_model(source, name, here, recipe.dtype) for source, name in named]
+    label = _label(recipe, "target", recipe.target)  # loaded after the others, so that it takes the room that is left
+    target = load_model(big, label, here, recipe.dtype, device_map, recipe.quantize)
     if head is not None:
         drafts.append(load_head(head, target, _labels(recipe)[-1]))
     tuned = tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -53,23 +54,39 @@ class Sizes:
         return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
 
 
-def of_config(config: Any, parameters: int) -> Sizes | None:
-    """Return the sizes of a model with this many parameters; None if its configuration does not determine its cache.
+def of_config(config: Any) -> Sizes | None:
+    """Return the sizes of a model by its configuration, as `transformers` reads it, whatever its files are.
 
-    config: as `transformers` reads it.
+    The model is made without numbers, in some tenths of a second. None where the configuration does not determine it,
+    and for weights that are quantised already.
     """
-    config = config.get_text_config()
-    layers, hidden, heads = (
-        getattr(config, name, None) for name in ("num_hidden_layers", "hidden_size", "num_attention_heads")
-    )
-    if not (isinstance(layers, int) and isinstance(hidden, int) and isinstance(heads, int) and heads):
+    from transformers import AutoModelForCausalLM  # takes seconds, and names need none
+
+    if getattr(config, "quantization_config", None):
         return None
-    head_dim = getattr(config, "head_dim", None) or hidden // heads
-    kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    told = getattr(config, "max_position_embeddings", None) or 0
-    context = told if told > 0 else TOKENS
-    rows, tied = config.vocab_size, config.tie_word_embeddings
-    return Sizes(parameters, layers, hidden, kv_heads, head_dim, rows, tied, context)
+    try:
+        with torch.device("meta"):
+            parameters: int = AutoModelForCausalLM.from_config(config).num_parameters()
+        text = config.get_text_config()
+        hidden, heads = text.hidden_size, text.num_attention_heads
+        head_dim = getattr(text, "head_dim", None) or hidden // heads
+        kv_heads = getattr(text, "num_key_value_heads", None) or heads
+        context = max(getattr(text, "max_position_embeddings", None) or 0, 0) or TOKENS
+        tied = text.tie_word_embeddings
+        return Sizes(parameters, text.num_hidden_layers, hidden, kv_heads, head_dim, text.vocab_size, tied, context)
+    except Exception:  # a configuration may be wrong in any way, which loading will explain
+        return None
+
+
+def numbers_in_folder(folder: Path) -> int | None:
+    """Return how many numbers a model's safetensors files in a folder hold, by their headers; None without any."""
+    from safetensors import safe_open
+
+    count = 0
+    for path in folder.glob("model*.safetensors"):
+        with safe_open(path, "pt") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    return count or None
 
 
 def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:

@@ -125,12 +125,8 @@ def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
         return pair
     tokenizer, chat = getattr(codec, "tokenizer", None), prompt_as == "chat"
     check_template(tokenizer, chat)
-    return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, _named_ends(pair), chat), chat))
-
-
-def _named_ends(pair: Pair) -> frozenset[int]:
-    """Return the end-of-text ids in the generation settings of the target."""
-    return getattr(pair.target, "end_ids", frozenset())
+    named = getattr(pair.target, "end_ids", frozenset[int]())  # in the target's own generation settings
+    return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, named, chat), chat))
 
 
 def load_tokenizer(source: Source) -> Any:

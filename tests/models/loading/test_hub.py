@@ -92,11 +92,11 @@ def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     def fetch(*_: Any, **__: Any) -> None:
         raise OSError("You are trying to access a gated repo.\nMake sure to have access.") from hub_error(kind, status)
 
-    source, how = Source(MODEL, "v9"), loading.Loading("cpu", loading.torch.float32)
+    source, how = Source(MODEL, "v9"), ("cpu", loading.torch.float32)
     steps = {
         "config": (loading.AutoConfig, lambda: loading.load_config(source)),
         "tokenizer": (AutoTokenizer, lambda: text.load_tokenizer(source)),
-        "model": (loading.AutoModelForCausalLM, lambda: loading.load_model(source, how, "x")),
+        "model": (loading.AutoModelForCausalLM, lambda: loading.load_model(source, "x", *how)),
     }
     place, load = steps[when]
     monkeypatch.setattr(place, "from_pretrained", fetch)
@@ -140,15 +140,6 @@ def test_without_a_connection_the_files_on_this_machine_are_taken(online: Raise)
     assert not find(MODEL).local_only, "and so does one that is slow"
 
 
-def test_what_the_hub_tells_of_a_model_is_kept(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    answer = SimpleNamespace(safetensors=SimpleNamespace(total=123))
-    monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: answer)
-    assert find(MODEL) == Source(MODEL, parameters=123)
-    answer.safetensors = None
-    assert find(MODEL) == Source(MODEL)
-
-
 @pytest.mark.parametrize("name", ["a/b/c", "two words", "x" * 200, "-x/y"])
 def test_what_is_no_name_of_a_model_is_told(online: Raise, name: str):
     assert "is neither a folder nor a Hub id" in refused(target=name, draft=name)
@@ -176,7 +167,7 @@ def test_a_model_in_a_folder_need_not_be_brought_and_one_on_the_hub_comes_withou
 ):
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
-    monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: SimpleNamespace(safetensors=None))
+    monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: None)
     monkeypatch.setattr(hub, "snapshot_download", lambda name, **how: asked.append({"name": name, **how}))
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     bring(str(tmp_path))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import torch
 from small_models import ARCHITECTURES, bytes_tokenizer, save_architecture, save_model
-from transformers import AutoModelForCausalLM
+from transformers import AutoModelForCausalLM, Qwen2Config
 
 import hsd
 from hsd import HsdError, load_pair
@@ -21,10 +21,10 @@ from hsd.models.loading import devices as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import Need, numbers_in_folder, sizes_of
-from hsd.models.loading.model import Loading, load_config, load_model
+from hsd.models.loading.memory import Need
+from hsd.models.loading.model import load_config, load_model
 from hsd.models.loading.registry import PAIRS
-from hsd.models.loading.sizes import SIZES, TOKENS
+from hsd.models.loading.sizes import SIZES, TOKENS, numbers_in_folder, of_config
 from hsd.paths import ASSETS
 
 GB = 1e9
@@ -87,8 +87,8 @@ def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
     """Against the model itself, and against the cache that it fills."""
     folder, _ = save_architecture(tmp_path, kind, bytes_tokenizer(), (270, 264))
     source = find(folder)
-    found = sizes_of(source, load_config(source))
-    model = load_model(source, Loading("cpu", torch.float32), "small")
+    found = of_config(load_config(source))
+    model = load_model(source, "small", "cpu", torch.float32)
     assert found is not None
     assert found.parameters == model.parameters
     assert found.context == model.context
@@ -106,18 +106,24 @@ def test_weights_in_several_files_are_added_up(tmp_path: Path):
     assert numbers_in_folder(tmp_path / "many") == numbers_in_folder(folder) == model.num_parameters()
 
 
-@pytest.mark.parametrize("content", [b"", b"\x10\0\0\0\0\0\0\0not a header", b"\xff" * 40, b"\x02\0\0\0\0\0\0\0[]"])
-def test_files_that_tell_nothing_are_left_to_the_loader(tmp_path: Path, content: bytes):
-    (tmp_path / "model.safetensors").write_bytes(content)
-    assert numbers_in_folder(tmp_path) is None
+def test_what_the_published_models_take_is_told_by_their_configuration():
+    known = SIZES["Qwen/Qwen2.5-0.5B-Instruct"]
+    config = Qwen2Config(
+        vocab_size=known.rows, hidden_size=known.hidden, num_hidden_layers=known.layers, intermediate_size=4864,
+        num_attention_heads=14, num_key_value_heads=known.kv_heads, max_position_embeddings=known.context,
+        tie_word_embeddings=True,
+    )  # fmt: skip
+    assert of_config(config) == known
+    config.quantization_config = {"quant_method": "awq"}
+    assert of_config(config) is None
 
 
-def test_a_file_larger_than_the_memory_tells_its_size(tmp_path):
-    header = json.dumps({"w": {"dtype": "F16", "shape": [8_000_000, 8192], "data_offsets": [0, 131_072_000_000]}})
-    with (tmp_path / "model.safetensors").open("wb") as file:
-        file.write(len(header).to_bytes(8, "little") + header.encode())
-        file.truncate(8 + len(header) + 131_072_000_000)
-    assert numbers_in_folder(tmp_path) == 8_000_000 * 8192
+@pytest.mark.parametrize("wrong", [{"num_attention_heads": 0}, {"hidden_size": None}, {"num_hidden_layers": "two"}])
+def test_a_configuration_that_tells_nothing_is_left_to_the_loader(wrong: dict[str, object]):
+    config = Qwen2Config()
+    for name, value in wrong.items():
+        object.__setattr__(config, name, value)
+    assert of_config(config) is None
 
 
 # What is free
@@ -277,7 +283,7 @@ def test_a_spread_model_gives_the_same_text(byte_folders: tuple[str, str], tmp_p
     config = json.loads((Path(byte_folders[0]) / "config.json").read_text())
     map_ = {"model.embed_tokens": "cpu", "model.norm": "cpu", "model.rotary_emb": "cpu", "lm_head": "disk"}
     map_ |= {f"model.layers.{i}": ("disk", "cpu")[i % 2] for i in range(config["num_hidden_layers"])}
-    target = load_model(find(byte_folders[0]), Loading("cpu", torch.float32, device_map=map_), "spread")
+    target = load_model(find(byte_folders[0]), "spread", "cpu", torch.float32, device_map=map_)
     assert target.device.type == "cpu"
     assert target.parameters == alone.target.parameters
     spread = hsd.Pair("spread", target, alone.draft, alone.codec)
