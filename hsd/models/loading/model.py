@@ -15,8 +15,8 @@ from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
-from hsd.models.loading.devices import SHARDED
 from hsd.models.loading.hub import Source, cannot_load
+from hsd.models.loading.memory import SHARDED
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
 # wrong is told once, by the error that is raised.

@@ -16,8 +16,7 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.devices import SHARDED, rooms, share
-from hsd.models.loading.memory import Need, refusal
+from hsd.models.loading.memory import SHARDED, Need, refusal, rooms, share
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, names, unknown
 from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes, of_config
 from hsd.paths import ASSETS

@@ -17,7 +17,7 @@ from transformers import AutoModelForCausalLM, Qwen2Config
 
 import hsd
 from hsd import HsdError, load_pair
-from hsd.models.loading import devices as room
+from hsd.models.loading import memory as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
 from hsd.models.loading.hub import find
