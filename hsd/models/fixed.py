@@ -18,13 +18,15 @@ class FixedLayer(StaticLayer):
     """Keys and values of one layer, (1, heads, capacity, width). `length` () int64 is shared by all layers."""
 
     def __init__(self, length: Tensor, capacity: int) -> None:
-        super().__init__(capacity)  # type: ignore[no-untyped-call]
+        super().__init__(capacity)
         self._length = length
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
         """Write from position `length` on, and give all of the cache: what is not valid is left to the mask."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None
+        assert self.values is not None
         where = self._length + torch.arange(key_states.shape[-2], device=key_states.device)
         self.keys.index_copy_(2, where, key_states)
         self.values.index_copy_(2, where, value_states)

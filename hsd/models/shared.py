@@ -36,7 +36,7 @@ class ModuleLayers:
 
     def __init__(self, model: Any) -> None:
         self._model, self._module = model, model.model
-        decoder = self._module.get_decoder() if hasattr(self._module, "get_decoder") else None
+        decoder: Any = self._module.get_decoder() if hasattr(self._module, "get_decoder") else None
         if not isinstance(getattr(decoder, "layers", None), nn.ModuleList) or not hasattr(decoder, "norm"):
             raise self._in_one_piece("whose layers stand in no list")
         self._layers = decoder.layers
@@ -165,7 +165,7 @@ def _cache(first: int, end: int) -> Any:
 
     A decoder asks its layer 0 for lengths: below the first layer of the group this one stands in for all.
     """
-    layers = [DynamicLayer() for _ in range(first, end)]  # type: ignore[no-untyped-call]
+    layers = [DynamicLayer() for _ in range(first, end)]
     return Cache(layers=[*layers[:1] * first, *layers])
 
 

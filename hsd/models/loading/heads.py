@@ -112,8 +112,8 @@ def _config(source: Source) -> dict[str, Any] | None:
     return config if named or "draft_vocab_size" in config else None
 
 
-def _llama(config: dict[str, Any]) -> LlamaConfig:
-    """Return what a head's configuration says of its layer, without keys that are null. Raises Unfit, or UNREADABLE."""
+def _llama(config: dict[str, Any]) -> Any:
+    """Return the `LlamaConfig` of a head's layer, without keys that are null. Raises Unfit, or UNREADABLE."""
     known = {name: value for name, value in config.items() if value is not None}
     for name in (*NEEDED, *(name for name in WHOLE if name in known)):
         if name not in known:
