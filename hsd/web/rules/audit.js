@@ -84,9 +84,7 @@ function audit(model, name, targets, drafts) {
   const output = spread(model, rule, found, targets, drafts);
   const stop = found.mass.map((row) => sum(row));
   const kept = mean(stop);
-  const extra = rule.resamples
-    ? stop.reduce((total, chance, t) => total + chance * Math.max(model.gamma - t - 1, 0), 0)
-    : 0;
+  const extra = rule.resamples ? sum(stop, (chance, t) => chance * Math.max(model.gamma - t - 1, 0)) : 0;
   const committed = rule.resamples ? model.gamma + stop[model.gamma] : kept + 1;
   const distance = totalVariation(output, targets[model.gamma + 1]);
   const divergence = relativeEntropy(output, targets[model.gamma + 1]);
@@ -108,10 +106,7 @@ function apart(first, second) {
 function enumerate(model) {
   const targets = joints(model.p);
   const drafts = joints(model.q);
-  const ideal = range(model.gamma).reduce(
-    (total, t) => total + drafts[t + 1].reduce((part, x, i) => part + Math.min(x, targets[t + 1][i]), 0),
-    0,
-  );
+  const ideal = sum(range(model.gamma), (t) => sum(drafts[t + 1], (x, i) => Math.min(x, targets[t + 1][i])));
   const rules = Object.fromEntries([...CHAINS.keys()].map((name) => [name, audit(model, name, targets, drafts)]));
   return { target: targets[model.gamma + 1], rules, ideal };
 }

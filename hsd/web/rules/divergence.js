@@ -8,7 +8,11 @@ function sum(row, of = null) {
 }
 
 /** Σ max(a p − b q, 0). @type {(a: number, b: number, p: Row, q: Row) => number} */
-const leftOver = (a, b, p, q) => sum(p, (x, i) => Math.max(a * x - b * q[i], 0));
+function leftOver(a, b, p, q) {
+  let total = 0; // over a vocabulary, a loop of its own takes a third of `sum`
+  for (let i = 0; i < p.length; i += 1) total += Math.max(a * p[i] - b * q[i], 0);
+  return total;
+}
 
 /** log(b/a), from their difference where they are near to each other, so that equal rows give exactly 0. @type {(a: number, b: number) => number} */
 const logRatio = (a, b) => (Math.abs(b - a) < a / 2 ? Math.log1p((b - a) / a) : Math.log(b) - Math.log(a));

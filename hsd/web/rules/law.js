@@ -205,4 +205,4 @@ function exactWith(name, settings) {
 }
 
 export { Along, CHAINS, chain, exactWith, explain, groundsAt, kept, lawOf, leftOver, likeliest };
-export { mean, next, order, pick, place, range, SETTINGS, stops, sum, USUAL, uses, usesDivergence, VANILLA };
+export { mean, next, oneHot, order, pick, place, range, SETTINGS, stops, sum, USUAL, uses, usesDivergence, VANILLA };

@@ -58,9 +58,6 @@ function reader(bytes) {
   return { number, text, value, place: () => at };
 }
 
-/** @type {(one: Bytes, other: Bytes) => Promise<Bytes>} */
-const joined = async (one, other) => new Uint8Array(await new Blob([one, other]).arrayBuffer());
-
 /** Bytes that come in parts, taken in their order. A part is not looked at once the next is asked for. @param {Parts} given */
 function sourceOf(given) {
   const parts = (async function* () {
@@ -68,9 +65,10 @@ function sourceOf(given) {
   })();
   let left = new Uint8Array(0);
   const more = async () => {
+    const before = left.slice(); // a copy: its part is over with the next one
     const { value } = await parts.next();
     if (!value) throw new Refusal("this GGUF file ends before its tensors do: choose another");
-    return value;
+    left = before.length ? new Uint8Array(await new Blob([before, value]).arrayBuffer()) : value;
   };
   return {
     /** Reads the rest, which is not used here, so that whoever gives the parts has checked all of them. */
@@ -79,10 +77,11 @@ function sourceOf(given) {
     },
     /** What `read` returns for the beginning, as soon as enough of it is there. @param {(bytes: Bytes) => FileHeader} read */
     async begin(read) {
-      for (let bytes = await more(); ; bytes = await joined(bytes.slice(), await more())) {
+      for (;;) {
+        await more();
         try {
-          const found = read(bytes);
-          left = bytes.subarray(found.end);
+          const found = read(left);
+          left = left.subarray(found.end);
           return found;
         } catch (error) {
           need(!(error instanceof TypeError), "a text in it cannot be read");
@@ -92,7 +91,7 @@ function sourceOf(given) {
     },
     /** The next so many bytes. @type {Take} */
     async take(count) {
-      while (left.length < count) left = await joined(left.slice(), await more()); // a copy: that part is over then
+      while (left.length < count) await more();
       const found = left.subarray(0, count);
       left = left.subarray(count);
       return found;

@@ -1,6 +1,6 @@
 // Laws over large vocabularies. All tokens that a draft could not propose have q = 0, so that what a rule computes from
 // them is the same as if they were one token; only the entropy of a row, and the token that is drawn, need each of them.
-import { lawOf, range, sum, uses } from "../../rules/law.js";
+import { lawOf, oneHot, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
 /** A draft, and the same with all tokens outside `support` in one. support: ids, each once. @type {MergeDraft} */
@@ -25,22 +25,14 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
   const recipe = chainRecipe(name, settings);
   if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
   const law = lawOf(name, small.p, small.q, small.tokens, settings);
-  if (!recipe.certain) return { ...law, tokens, p, q };
   return {
     ...law,
     tokens,
     p,
     get q() {
-      return range(q.length).map((t) => certain(q[t], tokens[t])); // made where it is asked for: rows are large
+      return recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q; // made where it is asked for: rows are large
     },
   };
-}
-
-/** @type {(row: Row, token: number) => Row} */
-function certain(row, token) {
-  const found = row.slice().fill(0);
-  found[token] = 1;
-  return found;
 }
 
 export { draftOf, lawOver };

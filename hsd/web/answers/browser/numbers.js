@@ -1,7 +1,6 @@
 // One seed, three streams of random numbers, number by number those of hsd/rng.py: Mersenne Twisters as torch has them,
 // whose seeds come from the run's by BLAKE2b.
 const NAMES = ["draft", "coin", "residual"];
-const WORD = (1n << 64n) - 1n;
 // BLAKE2b: the words that it begins with, and in which order each round mixes those of the text.
 const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36f1
   510e527fade682d1 9b05688c2b3e6c1f 1f83d9abfb41bd6b 5be0cd19137e2179`
@@ -13,32 +12,32 @@ const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
   i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
 );
 const ROUNDS = 12;
-/** A word of 64 bits, turned to the right. @type {(x: bigint, by: number) => bigint} */
-const turned = (x, by) => ((x >> BigInt(by)) | (x << BigInt(64 - by))) & WORD;
+/** A word of 64 bits, turned to the right; an array of words drops what lies above. @type {(x: bigint, by: bigint) => bigint} */
+const turned = (x, by) => (x >> by) | (x << (64n - by));
 
 /** The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number. @param {Uint8Array} bytes */
 function digest(bytes) {
-  const block = new DataView(new ArrayBuffer(128));
-  bytes.forEach((byte, i) => block.setUint8(i, byte));
+  const text = new BigUint64Array(16);
+  new Uint8Array(text.buffer).set(bytes);
   const first = START[0] ^ 0x01010008n; // 8 bytes, no key
-  const v = [first, ...START.slice(1), ...START];
+  const v = BigUint64Array.of(first, ...START.slice(1), ...START);
   v[12] ^= BigInt(bytes.length);
-  v[14] ^= WORD; // the last block
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const word = (/** @type {number} */ i) => block.getBigUint64(8 * Number.parseInt(ORDERS[round % 10][i], 16), true);
-    MIXED.forEach(([a, b, c, d], i) => {
-      v[a] = (v[a] + v[b] + word(2 * i)) & WORD;
-      v[d] = turned(v[d] ^ v[a], 32);
-      v[c] = (v[c] + v[d]) & WORD;
-      v[b] = turned(v[b] ^ v[c], 24);
-      v[a] = (v[a] + v[b] + word(2 * i + 1)) & WORD;
-      v[d] = turned(v[d] ^ v[a], 16);
-      v[c] = (v[c] + v[d]) & WORD;
-      v[b] = turned(v[b] ^ v[c], 63);
-    });
-  }
-  block.setBigUint64(0, first ^ v[0] ^ v[8], true);
-  return block.getBigUint64(0, false);
+  v[14] = ~v[14]; // the last block
+  /** @type {(places: number[], digit: string, ...by: bigint[]) => void} */
+  const mix = ([a, b, c, d], digit, ...by) => {
+    v[a] += v[b] + text[Number.parseInt(digit, 16)];
+    v[d] = turned(v[d] ^ v[a], by[0]);
+    v[c] += v[d];
+    v[b] = turned(v[b] ^ v[c], by[1]);
+  };
+  for (let round = 0; round < ROUNDS; round += 1)
+    for (const [i, places] of MIXED.entries()) {
+      const order = ORDERS[round % 10];
+      mix(places, order[2 * i], 32n, 24n);
+      mix(places, order[2 * i + 1], 16n, 63n);
+    }
+  text[0] = first ^ v[0] ^ v[8];
+  return new DataView(text.buffer).getBigUint64(0);
 }
 
 const SIZE = 624;

@@ -27,11 +27,12 @@ function largest(row, count) {
   return found;
 }
 
-/** The likeliest tokens of a row, those in `first` before all others. @type {(row: Row, first: number[]) => number[]} */
-function ranked(row, first) {
-  const own = [...new Set(first)].sort((a, b) => row[b] - row[a]);
-  const others = largest(row, TOP).filter((token) => !own.includes(token));
-  return [...own, ...others].slice(0, Math.max(TOP, own.length));
+/** The tokens that are likeliest by one of the rows, those in `first` before all others. @type {(rows: Row[], first: number[]) => number[]} */
+function ranked(rows, first) {
+  const most = (/** @type {number} */ token) => Math.max(...rows.map((row) => row[token]));
+  const sorted = (/** @type {number[]} */ tokens) => [...new Set(tokens)].sort((a, b) => most(b) - most(a));
+  const others = sorted(rows.flatMap((row) => largest(row, TOP))).filter((token) => !first.includes(token));
+  return [...sorted(first), ...others].slice(0, Math.max(TOP, first.length));
 }
 
 /** The mass of a row outside `top`. @type {(row: Row, top: number[]) => number} */
@@ -96,10 +97,7 @@ class Recorder {
       const drawn = verdicts.flatMap(({ residual }) =>
         residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
       );
-      const top = ranked(
-        p[i].map((x, one) => Math.max(x, q[i][one])),
-        [token, ...drawn],
-      );
+      const top = ranked([p[i], q[i]], [token, ...drawn]);
       const branch = {
         node: i,
         top: top.map((one) => ({ ...this.codec.described(one), p: p[i][one], q: q[i][one] })),
@@ -128,7 +126,7 @@ class Recorder {
     const nothing = { ...decided, residual: null, next: null, extra_draws: [] };
     if (token === null) return nothing;
     const bonus = count === tokens.length;
-    const places = ranked(row, [token]);
+    const places = ranked([row], [token]);
     const top = places.map((one) => {
       const others = { p: p[count][one], q: bonus ? null : q[count][one] };
       return { ...this.codec.described(one), probability: row[one], ...others };
