@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this run
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
-from hsd.models.loading.pair import PORTABLE
 from hsd.models.loading.registry import FETCHED
 from hsd.models.threads import settle_threads
 from hsd.paths import ASSETS
@@ -43,7 +42,7 @@ def main() -> int:
         return 2
     for name in arguments.names or presets:
         preset = presets[name]
-        pair = hsd.load_pair(preset.pair, engine=PORTABLE if _engine(preset) == PORTABLE else None)
+        pair = hsd.load_pair(preset.pair)
         settle_threads(pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
@@ -60,7 +59,7 @@ def _arguments() -> argparse.Namespace:
 
 
 def _engine(preset: Preset) -> str:
-    return PORTABLE if preset.pair in FETCHED else "eager"
+    return "portable" if preset.pair in FETCHED else "eager"
 
 
 def _line(preset: Preset, trace: hsd.Trace) -> str:

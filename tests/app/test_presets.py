@@ -6,17 +6,20 @@ import json
 from typing import Any
 
 import pytest
+import yaml
 
 import hsd
 from hsd import space
 from hsd.app.presets import definitions, gain, recorded, telling_step
 from hsd.app.replies import DIGITS
 from hsd.app.site import site
+from hsd.models.loading import fetch
 from hsd.paths import ASSETS
 from hsd.trace import Step, Trace
 
 PRESETS = definitions() | definitions(ASSETS / "presets" / "systems.yaml")
 SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
+FILE = fetch.find("smollm2")  # every test has an empty home of its own
 HARDLY_ANY_GAIN = {"function"}  # its drafts are nearly always kept whole, by both rules
 
 
@@ -68,6 +71,21 @@ def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla
     assert 0 < step.kept < step.drafted
     assert step.kept > step.shadow.kept
     assert mean(step, "hsd") > mean(step, step.shadow.rule) + 0.05
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
+def test_the_opening_runs_options_show_a_difference_on_most_prompts_of_ones_own(monkeypatch):
+    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    options = PRESETS[space.load().presets[0]].options
+    pair = hsd.load_pair("smollm2")
+    differing = []
+    for starter in yaml.safe_load((ASSETS / "presets" / "starters.yaml").read_text("utf-8"))["smollm2"]:
+        ((prompt_as, prompt),) = starter.items()
+        asked = {**options, "prompt_as": prompt_as, "engine": "portable"}
+        steps = hsd.run(pair, prompt, **asked).steps[:30]
+        differing.append(sum(step.shadow is not None and step.kept != step.shadow.kept for step in steps))
+    assert sum(count >= 3 for count in differing) >= 4, differing
 
 
 def test_a_step_that_shows_the_whole_rule_is_told_before_one_that_cannot_be_lost():

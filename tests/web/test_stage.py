@@ -10,6 +10,7 @@ import pytest
 from running_app import Files
 from web_page import Browser, Guest
 
+from hsd import space
 from hsd.app import race
 from hsd.paths import TRACES
 
@@ -83,9 +84,22 @@ def test_a_pair_that_is_not_here_gives_way_to_one_that_is_once_a_prompt_is_typed
     visitor.open(f"?preset={absent}")
     check(visitor, recorded(absent), absent)
     assert "not here" in visitor.page.locator("#hsd-pair-input option:checked").text_content()
+    before = seen(visitor)["options"]
     visitor.page.fill("#hsd-prompt textarea", "Once")
     assert seen(visitor)["pair"] == here
     assert seen(visitor)["changed"]
+    assert seen(visitor)["options"] == before, "what says how tokens are drawn is not changed unasked"
+
+
+@pytest.mark.recorded
+def test_a_first_prompt_of_ones_own_has_the_options_of_the_opening_run(visitors):
+    visitor = visitors().open()
+    first = space.load().presets[0]
+    check(visitor, recorded(first), first)
+    visitor.page.fill("#hsd-prompt textarea", "Once")
+    options = seen(visitor)["options"]
+    asked = {name: float(options[name]) for name in ("gamma", "temperature", "seed", "max_new_tokens")}
+    assert asked == {"gamma": 4, "temperature": 0.7, "seed": 0, "max_new_tokens": 56}
 
 
 @pytest.mark.recorded

@@ -18,7 +18,9 @@ const MODELS = {
   draft: model("Own draft", "Needs the target's tokenizer.", "more"),
 };
 
-/** The form's schema: the models, and the options within the limits of this place. @param {Record<string, number>} limits */
+const STAYING = ["main", "sampling"]; // groups of options that any pair has
+
+/** The form's schema: the models, and the options within the limits of this place. @type {(limits: Record<string, number>) => {properties: Record<string, Property>}} */
 function schemaOf(limits) {
   const properties = /** @type {Record<string, Property>} */ ({ ...MODELS, ...facts.options.properties });
   for (const [name, maximum] of Object.entries(limits))
@@ -29,7 +31,6 @@ function schemaOf(limits) {
 class Setup {
   pairs = /** @type {Named[]} */ ([]); // that are here
   shown = /** @type {Values} */ ({}); // what made the run that is shown
-  untouched = false; // that run was recorded, and nothing has been set since
   busy = false; // a run goes on
   levels = UNKNOWN; // of the chosen pair
   live = !why("run");
@@ -69,10 +70,13 @@ class Setup {
     return this.live ? { prompt: this.prompt.value, ...this.form.values() } : {};
   }
 
-  /** The same to be run: by another pair where that of the run that is shown is not here. */
+  /** The same to be run: by a pair that is here. What says how much is drafted and how tokens are drawn stays as it is shown. */
   toRun() {
-    const { pair } = this.values;
-    if (pair && !this.isHere(pair)) this.choosePair(this.first, { engine: this.usual.engine });
+    const { values, usual } = this;
+    if (!values.pair || this.isHere(values.pair)) return values;
+    const kept = Object.keys(usual).filter((name) => STAYING.includes(this.schema.properties[name].group ?? ""));
+    this.choosePair(this.first, Object.fromEntries(kept.map((name) => [name, values[name]])), usual);
+    this.form.set(fit({ ...usual, ...this.form.values() }, "pair", this.levels));
     return this.values;
   }
 
@@ -95,11 +99,10 @@ class Setup {
     this.mark();
   }
 
-  /** Show what made the run that is shown. recorded: it was not made here. @param {Values} values @param {boolean} recorded */
-  repeat(values, recorded) {
+  /** Show what made the run that is shown. @param {Values} values */
+  repeat(values) {
     this.set(values);
     this.shown = this.values;
-    this.untouched = recorded;
     this.mark();
   }
 
@@ -110,7 +113,6 @@ class Setup {
       this.pair(value);
     }
     if (name === "system") this.form.set({ thresholds: [], level_rules: [] });
-    this.untouched = false;
     this.form.set(fit({ ...this.usual, ...this.form.values() }, name, this.levels));
     this.fitLevels();
     if (name === "rule") this.judge(value);
@@ -135,10 +137,9 @@ class Setup {
     for (const [name, entries] of Object.entries(lists(values(), this.levels))) this.form.offer(name, entries);
   }
 
-  /** The first prompt after a recorded run: by a pair that is here, and else with all that made that run. */
+  /** A prompt of one's own is for a pair that is here, and else for all that made the run that is shown. */
   typed() {
-    if (this.untouched && !this.isHere(this.values.pair)) this.choosePair(this.first, {}, this.usual);
-    this.untouched = false;
+    this.toRun();
     this.mark();
   }
 

@@ -188,7 +188,7 @@ class Watch {
     this.player.load(trace, { step, node, supposed, live });
     this.setup.preset.value = source.link?.preset ?? "";
     if (fresh && source.set && this.setup.differs(source.set)) this.setup.shown = source.set;
-    else this.setup.repeat(source.options, kind !== "run");
+    else this.setup.repeat(source.options);
     if (source.wished) this.setup.set(source.wished);
     if (kind !== "run") this.deviceChip(trace.setup.pair);
     this.outcome.fill(trace, source.timed ?? null);
