@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
@@ -10,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageStat
 from player_page import Stage, page, step_where
 from web_page import show
 
@@ -63,6 +64,25 @@ def saved(stage: Stage, kind: str) -> bytes:
 
 def words(texts: list[str]) -> Counter[str]:
     return Counter(word for text in texts for word in text.split())
+
+
+def test_a_film_shows_the_draft_the_targets_pass_and_both_rules_move_by_move(shown: Stage):
+    moves = int(shown.page.get_attribute(".hp-scrub", "max") or 0) + 1
+    film = Image.open(io.BytesIO(saved(shown, "GIF")))
+    pictures, pauses = [], []
+    for i in range(film.n_frames):
+        film.seek(i)
+        pictures.append(film.convert("RGB"))
+        pauses.append(film.info["duration"])
+    assert len(pictures) == moves > 8
+    assert all(first.tobytes() != second.tobytes() for first, second in itertools.pairwise(pictures))
+    assert min(pauses) >= 900, "long enough to be read"
+    assert pauses[-1] == max(pauses)
+    assert shown.page.get_attribute("#one", "data-phase") == "commit", "what was on the screen is there again"
+    still = Image.open(io.BytesIO(saved(shown, "PNG"))).convert("RGB").resize(pictures[-1].size)
+    apart = ImageStat.Stat(ImageChops.difference(still, pictures[-1])).mean
+    before = ImageStat.Stat(ImageChops.difference(still, pictures[0])).mean
+    assert max(apart) < 4 < min(before), "the film ends as the picture"
 
 
 def test_every_number_of_the_lanes_is_in_the_drawing_and_none_is_painted_over(shown: Stage, trace: dict):

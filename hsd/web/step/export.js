@@ -2,6 +2,7 @@
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
 import { together } from "../kit/spans.js";
+import { film } from "./film.js";
 import { setupLine } from "./frame.js";
 import { readStep } from "./model.js";
 import { png, svgText } from "./picture.js";
@@ -84,17 +85,19 @@ async function html(trace, view) {
 
 /**
  * The content of a file, by its kind. Rejects if it cannot be made, with a line for the reader.
- * @type {(kind: string, trace: Trace, what: {view: SavedView, shown: HTMLElement, around?: Around}) => Promise<string | Blob>}
+ * @type {(kind: string, trace: Trace, view: SavedView, player: Player) => Promise<string | Blob>}
  */
-async function make(kind, trace, { view, shown, around }) {
+async function make(kind, trace, view, player) {
+  const { picture } = player.stage;
   /** @type {Record<string, () => string | Promise<string | Blob>>} */
   const content = {
     json: () => JSON.stringify(trace),
     csv: () => csv(trace),
     txt: () => report(trace),
     html: () => html(trace, view),
-    svg: () => svgText(shown, around),
-    png: () => png(shown, around),
+    svg: () => svgText(picture, player.around()),
+    png: () => png(picture, player.around()),
+    gif: () => film(player.beats(() => svgText(picture, player.around()))),
   };
   return content[kind]();
 }

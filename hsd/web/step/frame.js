@@ -54,6 +54,7 @@ function tools(player, hasLink) {
     h("span.hp-title", "Save or share"),
     file("PNG", "this step as a picture", "png"),
     file("SVG", "this step as a picture that stays sharp at any size", "svg"),
+    file("GIF", "this step as a film, move by move", "gif"),
     file("Report", "the run in plain text", "txt"),
     file("CSV", "the steps as a table, one line each", "csv"),
     file("JSON", "the whole run as a trace, to open here or elsewhere", "json"),

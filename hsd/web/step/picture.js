@@ -5,6 +5,7 @@ import { s } from "../kit/dom.js";
 const LINE = 20; // height of a line of words above and below the picture
 const LETTER = 8.5; // width of a letter in them, at most on average
 const MARGIN = 14;
+const UNDRAWN = "the picture could not be drawn";
 const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 /** Excess and deficient mass keep their own hatch, so that colour is never needed. @type {Record<string, [string, number]>} */
 const HATCHES = { "is-excess": ["--hp-q", 45], "is-deficient": ["--hp-p", -45] };
@@ -36,22 +37,28 @@ function svgText(shown, around = { above: [], below: [] }) {
 
 /** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around?: Around) => Promise<Blob>} */
 async function png(shown, around) {
+  const canvas = await canvasOf(svgText(shown, around), 2);
+  /** @type {Blob | null} */
+  const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
+  if (blob) return blob;
+  throw new Error(UNDRAWN);
+}
+
+/** The picture in the text of an SVG file, drawn at `scale` times its size. Rejects if the browser cannot. @type {(text: string, scale: number) => Promise<HTMLCanvasElement>} */
+async function canvasOf(text, scale) {
   const picture = new Image();
-  picture.src = URL.createObjectURL(new Blob([svgText(shown, around)], { type: "image/svg+xml" }));
+  picture.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   try {
     await picture.decode();
     const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [2 * picture.width, 2 * picture.height];
+    [canvas.width, canvas.height] = [scale * picture.width, scale * picture.height];
     canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
-    /** @type {Blob | null} */
-    const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-    if (blob) return blob;
+    return canvas;
   } catch {
-    // what the browser says of it helps no reader
+    throw new Error(UNDRAWN); // what the browser says of it helps no reader
   } finally {
     URL.revokeObjectURL(picture.src);
   }
-  throw new Error("the picture could not be drawn");
 }
 
 /** Words in lines that fit the width. @type {(words: string, width: number) => string[]} */
@@ -197,4 +204,4 @@ function backgroundOf(element) {
   return "#fff";
 }
 
-export { png, svgText };
+export { canvasOf, png, svgText };

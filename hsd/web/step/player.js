@@ -302,22 +302,33 @@ class Player {
   async save(kind) {
     if (!this.record) return;
     const { rule, seed } = this.record.setup.options;
-    const isPicture = ["svg", "png"].includes(kind);
+    const isPicture = ["svg", "png", "gif"].includes(kind);
     const name = `hsd-${rule}-seed${seed}${isPicture ? `-step${this.step + 1}` : ""}.${kind}`;
     try {
-      const around = isPicture ? this.around() : undefined;
       const { step, node, supposed } = this.state();
       const view = { step, node, supposed, from: this.options.address?.() ?? "" };
       const { make } = await needed(import("./export.js"));
-      save(name, await make(kind, this.record, { view, shown: this.stage.picture, around }));
+      save(name, await make(kind, this.record, view, this));
     } catch (error) {
       this.stage.toast.say(error instanceof Error ? error.message : String(error));
     }
   }
 
+  /** What `draw` gives at each beat of the step, and for how many milliseconds it stays. @template T @param {() => T} draw */
+  beats(draw) {
+    const [{ beat }, { plan = null }] = [this.now, this.shown ?? {}];
+    const all = Array.from({ length: plan?.total ?? 0 }, (_, at) => {
+      this.goBeat(at);
+      for (const motion of this.stage.root.getAnimations({ subtree: true })) motion.cancel();
+      return { drawn: draw(), pause: this.pace() };
+    });
+    this.goBeat(beat);
+    return all;
+  }
+
   /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
   around() {
-    const committed = this.steps.slice(0, this.step + 1).flatMap((step) => step.committed);
+    const committed = this.steps.slice(0, this.step + Number(this.complete)).flatMap((step) => step.committed);
     const texts = [this.record?.prompt.text ?? "", together(committed)];
     const [prompt, text] = texts.map((words) => [...words.replace(/\s+/g, " ").trim()]);
     const [start, end] = [prompt.slice(0, TEXT).join(""), text.slice(-TEXT).join("")];
