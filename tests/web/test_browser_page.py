@@ -312,7 +312,8 @@ def test_a_question_that_is_typed_is_answered(live: Page):
 @real
 def test_every_export_and_a_what_if_work_on_a_run_that_was_decoded_here(live: Page):
     page = live.page
-    beginnings = {"PNG": b"\x89PNG", "GIF": b"gif89a", "SVG": b"<svg", "CSV": b"", "JSON": b"{", "HTML": b"<!doctype", "Report": b""}
+    beginnings = {"PNG": b"\x89PNG", "GIF": b"GIF89a", "SVG": b"<svg", "CSV": b"", "JSON": b"{", "Report": b""}
+    beginnings["HTML"] = b"<!doctype"
     for name, beginning in beginnings.items():
         with page.expect_download() as saved:
             page.get_by_role("button", name=name, exact=True).click()
