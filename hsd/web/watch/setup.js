@@ -19,7 +19,6 @@ const MODELS = {
 };
 
 const STAYING = ["main", "sampling"]; // groups of options that any pair has
-
 /** The form's schema: the models, and the options within the limits of this place. @type {(limits: Record<string, number>) => {properties: Record<string, Property>}} */
 function schemaOf(limits) {
   const properties = /** @type {Record<string, Property>} */ ({ ...MODELS, ...facts.options.properties });
@@ -74,8 +73,8 @@ class Setup {
   toRun() {
     const { values, usual } = this;
     if (!values.pair || this.isHere(values.pair)) return values;
-    const kept = Object.keys(usual).filter((name) => STAYING.includes(this.schema.properties[name].group ?? ""));
-    this.choosePair(this.first, Object.fromEntries(kept.map((name) => [name, values[name]])), usual);
+    const stays = Object.entries(this.schema.properties).filter(([, { group = "" }]) => STAYING.includes(group));
+    this.choosePair(this.first, Object.fromEntries(stays.map(([name]) => [name, values[name]])), usual);
     this.form.set(fit({ ...usual, ...this.form.values() }, "pair", this.levels));
     return this.values;
   }
