@@ -179,8 +179,9 @@ class RunOptions(Tuned):
         """The layout of the tree and, where it was chosen for this run, a sentence that says why."""
         if self.tree != AUTO or self.drafts == 1:
             return self.tree.replace(AUTO, "paths"), ()
-        rule = find_tree_rule(self.rule if self.system == "speculative" else VANILLA["mixed"])
-        return best_shape(self.temperature, rule, self.drafts, self.longest, self.nodes)
+        names = (self.rule, self.shadow or self.rule) if self.system == "speculative" else (VANILLA["mixed"],) * 2
+        rule, other = map(find_tree_rule, names)
+        return best_shape(self.temperature, rule, rule.siblings & other.siblings, self.drafts, self.longest, self.nodes)
 
     @property
     def layout(self) -> Layout:

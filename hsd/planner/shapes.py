@@ -8,7 +8,7 @@ read, so that a seeded run has the same tree every time.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import cache
 from typing import Any
 
@@ -31,19 +31,19 @@ def measured() -> Known:
 
 
 def best_shape(
-    heat: float, rule: TreeRule, drafts: int, gamma: int, nodes: int = 0, known: Known | None = None
+    heat: float, rule: TreeRule, siblings: Set[str], drafts: int, gamma: int, nodes: int = 0, known: Known | None = None
 ) -> tuple[str, tuple[str, ...]]:
     """Return the layout that brings the most tokens per second at temperature `heat`, and a sentence that says why.
 
-    nodes: the size of a tree that grows, as in the options of a run; with 0 each layout has its own. known: what is
-    kept and what passes cost, instead of `measured`; taken is what is nearest in temperature, breadth and size.
+    siblings: kinds that all rules of the run fit. nodes: the size of a tree that grows, as in a run's options; with 0
+    each layout has its own. known: in place of `measured`, of which the nearest temperature, breadth and size count.
     """
-    fitting = [x for x in KINDS if LAYOUTS[x].siblings in rule.siblings and (LAYOUTS[x].grown or not nodes)]
+    fitting = [x for x in KINDS if LAYOUTS[x].siblings in siblings and (LAYOUTS[x].grown or not nodes)]
     if rule.name == VANILLA["chosen"]:  # which takes a draw for a chosen token, and keeps less of it
         fitting = fitting[:1]
     found = dict.fromkeys(fitting[:1], (0.0, 1.0))
     if len(fitting) == 1:
-        why = f"no others fit rule {rule.short}{' and a number of nodes' if nodes else ''}"
+        why = f"the run's rules{' and number of nodes' if nodes else ''} allow no others"
     elif heat == 0:
         why = "at temperature 0 all of this tree is chosen, and drawn siblings would be a chain"
     else:

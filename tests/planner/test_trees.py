@@ -109,7 +109,8 @@ FLAT = TreeCosts({1: 10.0, 10: 10.5}, {2: 1.0, 3: 1.0}, around=0.5)
 )
 def test_the_shape_follows_temperature_and_costs(heat: float, costs: TreeCosts, shape: str):
     """By hand: a grown tree of 4 tokens or a comb of 6, of two levels, of which the second reads two nodes."""
-    found, (why,) = best_shape(heat, TREE_RULES["top-down"], 2, 2, known=(KEPT, costs))
+    rule = TREE_RULES["top-down"]
+    found, (why,) = best_shape(heat, rule, rule.siblings, 2, 2, known=(KEPT, costs))
     assert found == shape
     step = 10 + 20 * 4 / 9 + (0.0 + 1.0) + 0.5  # of STEEP, where one node costs 1 less than two
     assert (f"mixed {2.1e3 / step:.1f} (2.10 in {step:.1f} ms)" in why) == (heat > 0 and costs is STEEP)
@@ -118,8 +119,9 @@ def test_the_shape_follows_temperature_and_costs(heat: float, costs: TreeCosts, 
 @pytest.mark.parametrize(
     ("options", "shape", "reason"),
     [
-        ({"rule": "one-hot"}, "grown", "no others fit rule one-hot"),
-        ({"rule": "top-down", "nodes": 5}, "mixed", "no others fit rule top-down and a number of nodes"),
+        ({"rule": "one-hot"}, "grown", "the run's rules allow no others"),
+        ({"rule": "one-hot", "shadow": "traversal"}, "mixed", "the run's rules allow no others"),
+        ({"rule": "top-down", "nodes": 5}, "mixed", "the run's rules and number of nodes allow no others"),
         ({"rule": "clipped", "temperature": 0}, "grown", "at temperature 0"),
     ],
 )
