@@ -23,7 +23,7 @@ from hsd.app import export
 from hsd.app.page import SCREENS, single, with_run
 from hsd.app.presets import of_systems
 from hsd.cli import main
-from hsd.paths import TRACES
+from hsd.paths import ASSETS, ROOT, TRACES
 
 STORY = TRACES / "story.json"
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=1'>${1}>RUN<"
@@ -34,6 +34,13 @@ DRAWN = {
     "systems": "#hf-fsd .hf-run",
     "lab": "#hsd-tab-lab .hf-rules",
 }
+
+
+@pytest.fixture(scope="module")
+def lecture() -> list[str]:
+    """What the links of a lecturer's ten minutes ask for."""
+    notes = json.loads((ASSETS / "lessons" / "learn.json").read_text("utf-8"))["notes"]
+    return [line["query"] for note in notes for line in note["lines"] if isinstance(line, dict)]
 
 
 # ---- the folder
@@ -71,6 +78,30 @@ def test_what_would_need_the_app_is_absent_and_a_line_says_how_to_get_it(chromiu
     lines.first.locator("a").click()
     assert "make demo" in page.inner_text("#hsd-live")
     guest.close()
+
+
+def test_a_lecturers_ten_links_play_from_the_folder_without_anything_else(
+    chromium: Browser, served: Files, lecture: list
+):
+    guest = Guest(chromium, served.url)  # a file that is not there is a message of the console
+    for query in lecture:
+        guest.page.goto(f"{served.url}?{query}")
+        screen = "learn" if "lesson" in query else query.removeprefix("tab=") if "tab=" in query else "watch"
+        drawn = "dialog.hf-present[open] h2" if "present=1" in query else DRAWN[screen]
+        guest.page.locator(f"{drawn} >> visible=true").first.wait_for()
+        assert not guest.page.is_visible(".hf-alert"), query
+    guest.page.goto(served.url + "?tab=learn")
+    links = guest.page.locator(".hf-notes a")
+    assert [urlsplit(link.get_attribute("href")).query for link in links.all()] == lecture
+    guest.close()
+
+
+def test_the_ten_links_of_the_notes_are_those_of_the_page_on_use(lecture: list):
+    listed = re.findall(
+        r"^\d+\. `(?:\./|\?(\S+))` –", (ROOT / "assets" / "docs" / "use.md").read_text("utf-8"), re.MULTILINE
+    )
+    assert [query or "board=first" for query in listed] == lecture
+    assert len(lecture) == 10
 
 
 def test_a_theme_that_was_chosen_stays(chromium: Browser, served: Files):

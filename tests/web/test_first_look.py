@@ -66,6 +66,14 @@ def test_what_decides_a_cell_stands_in_it(visitors):
     assert visitor.page.locator(".is-none .hp-gauge").count() == 0, "no line where no test was made"
 
 
+@pytest.mark.recorded
+def test_a_threshold_just_below_1_reads_as_a_number_beside_its_coin(visitors):
+    visitor = visitors(brief=True, **STILL).open("?preset=lighthouse&at_step=28", options=False)
+    compared = visitor.page.locator(".hp-trial-words").all_inner_texts()
+    assert any("coin .77 < ≈1" in words for words in compared)
+    assert not [words for words in compared if re.search("[<≥] *[<>]", words)]
+
+
 @pytest.mark.core
 @pytest.mark.recorded
 def test_it_plays_once_by_itself_and_the_first_touch_stops_it(visitors):

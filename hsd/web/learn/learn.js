@@ -60,7 +60,7 @@ class Learn {
     const tools = h("div.hp-row", this.score, this.again, copied.element, copy, present);
     const top = h("header.hp-row.hf-learn-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
     const spoken = notes.map(({ title, lines }) => {
-      const items = lines.map((line) => h("li", line));
+      const items = lines.map((line) => h("li", typeof line === "string" ? line : link(line)));
       return [h("p.hp-subtitle", title), h("ul.hf-notes", items)];
     });
     root.replaceChildren(
@@ -68,7 +68,7 @@ class Learn {
       this.place,
       card("", "Common mistakes", null, h("div.hf-beliefs", beliefs.map(belief))),
       card("", "Questions", null, h("div.hf-questions", questions.map(question))),
-      h("details.hp-card", h("summary", "Notes for a speaker: 20 minutes, 45 minutes"), spoken),
+      h("details.hp-card", h("summary", "Notes for a speaker: 10, 20 and 45 minutes"), spoken),
       this.dialog,
     );
     const turn = { back: () => this.turn(-1), forward: () => this.turn(1) };

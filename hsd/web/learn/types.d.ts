@@ -34,7 +34,7 @@ type LearnContent = {
   lessons: Lesson[];
   beliefs: LessonNote[];
   questions: LessonNote[];
-  notes: { title: string; lines: string[] }[];
+  notes: { title: string; lines: (string | LessonLink)[] }[];
   /** The recorded step of all lessons, and the text before it. */
   step: Step;
   text: string;

@@ -2,9 +2,9 @@
 // a test has its coin, its threshold and what decides it, and a lane says its rule in one line. board.js has the rest.
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { short } from "../kit/format.js";
+import { apart } from "../kit/format.js";
 import { origin } from "./again.js";
-import { gauge, leaves, level, outcomeAt } from "./cells.js";
+import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
 import { named } from "./phases.js";
 
 /** A lane's name, how its rule decides, and what it keeps. @type {(judged: Judged, keeps: HTMLElement) => Child} */
@@ -23,7 +23,8 @@ function cell(view, judged, id) {
   const place = h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `);
   const box = (/** @type {Child[]} */ ...inside) => h(`div.hp-trial.is-${state}`, place, inside);
   if (!test) return box(h("span.hp-trial-words", verdict));
-  const [low, high] = test.sides.map((x) => (x > 0 && x < 0.001 ? "≈0" : short(x)));
+  const digits = apart(...test.sides, 2, 1);
+  const [low, high] = test.sides.map((x) => (x > 0 && x < 0.001 ? "≈0" : tight(x, digits)));
   const coin = test.coinless ? null : h("span.hp-wide", "coin ");
   const compared = h("span", coin, `${low} ${test.accepted ? "<" : "≥"} ${high} `);
   return box(decided(view, judged, id), gauge(...test.sides), h("span.hp-trial-words", compared, verdict));

@@ -57,14 +57,14 @@ function trial(view, judged, id, drag = null) {
 }
 
 /** A number for a tight place, "≈1" where it is long because it is nearly 1; digits: how many, and of a small one. @type {(x: Maybe, digits: [number, number]) => string} */
-function brief(x, digits) {
+function tight(x, digits) {
   const text = exact(x, ...digits).replace(/^0\./, ".");
   return text.startsWith(".999") && text.length > digits[0] + 3 ? "≈1" : text;
 }
 
 /** Both numbers of a test; sign: what stands before the second one. @type {(test: ReadTest, sign?: string) => string} */
 function compare({ sides, accepted }, sign = "") {
-  const [low, high] = sides.map((x) => brief(x, apart(...sides, 2, 1)));
+  const [low, high] = sides.map((x) => tight(x, apart(...sides, 2, 1)));
   return `${low} ${accepted ? "<" : "≥"} ${sign}${high}`;
 }
 
@@ -86,7 +86,7 @@ function source(given, threshold, digits) {
   if (!given) return null;
   const { tree, value, numbers, letter } = given;
   const cut = value > 1;
-  const result = (/** @type {Maybe} */ x) => brief(x, cut ? [2, 1] : digits);
+  const result = (/** @type {Maybe} */ x) => tight(x, cut ? [2, 1] : digits);
   const shown = result(cut ? value : threshold);
   const { texts, holds } = agreeing(numbers, (rounded) => result(evaluate(tree, rounded)) === shown, 2);
   const [sign, ...parts] = Array.isArray(tree) ? tree : ["", tree];
@@ -127,4 +127,4 @@ function follow(scroller, part, beyond = 0, covered = 0) {
   if (inner.top < box.top || inner.bottom > box.bottom) scroller.scrollTop += inner.top - box.top - box.height / 3;
 }
 
-export { appear, chances, compare, follow, gauge, leaves, level, masses, outcomeAt, trial };
+export { appear, chances, compare, follow, gauge, leaves, level, masses, outcomeAt, tight, trial };
