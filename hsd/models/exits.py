@@ -77,8 +77,8 @@ class EarlyExits:
         self.model, self.parts = model, parts_of(model)
         layers = self.parts.layers
         if list(exits) != sorted(exits) or not all(1 <= depth <= layers for depth in exits):
-            asked = ", ".join(map(str, exits))
-            raise HsdError(f"exits {asked}: choose them from shallow to deep, 1 to {layers}")
+            depths = ", ".join(map(str, exits))
+            raise HsdError(f"exits {depths}: choose them from shallow to deep, 1 to {layers}")
         self.depths = (*exits, layers)
         self.models = tuple(ExitModel(self, level) for level in range(len(self.depths)))
         self.parts.check(self)

@@ -253,11 +253,11 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
     """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
     if view is None:
         return list(range(begin - 1, begin + n - 1))
-    found = []
+    columns = []
     for row, sees in enumerate(view.visible):
         earlier = sees[: begin + row].nonzero()
-        found.append(int(earlier[-1]) if len(earlier) else -1)
-    return found
+        columns.append(int(earlier[-1]) if len(earlier) else -1)
+    return columns
 
 
 def rotated(rows: Tensor, positions: Tensor, rates: Tensor) -> Tensor:

@@ -120,8 +120,8 @@ class Reader:
 
 def ancestors(parents: dict[int, int], node: int) -> list[int]:
     """Return the nodes from depth 1 down to `node`."""
-    found = []
+    lineage = []
     while node:
-        found.append(node)
+        lineage.append(node)
         node = parents[node]
-    return found[::-1]
+    return lineage[::-1]

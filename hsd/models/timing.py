@@ -40,8 +40,8 @@ class CallTimes:
 
     def summary(self) -> dict[str, Any]:
         """widths: by width how many calls, their seconds in all, and the median of one."""
-        found = sorted(self.by_width.items())
-        widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in found}
+        rows = sorted(self.by_width.items())
+        widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in rows}
         return {"first": self.first or 0.0, "widths": widths}
 
 
@@ -63,10 +63,10 @@ class TimedModel:
 
     def early_exits(self, exits: Sequence[int]) -> Any:
         """Return the model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
-        made = EarlyExits(self._model, exits)
+        levels = EarlyExits(self._model, exits)
         times = [*self._of_exits[len(self._of_exits) - len(exits) :], self._times]
         return SimpleNamespace(
-            depths=made.depths, models=made.models, open=lambda: [*map(TimedSession, made.open(), times)]
+            depths=levels.depths, models=levels.models, open=lambda: [*map(TimedSession, levels.open(), times)]
         )
 
 

@@ -27,10 +27,10 @@ def dial(host: str, port: int, timeout: float | None) -> socket.socket:
 
     timeout: in seconds. Raises HsdError if any address is not public, or OSError where there is none or no answer.
     """
-    found = [str(one[4][0]) for one in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)]
-    if not all(map(public, found)):
+    hosts = [str(one[4][0]) for one in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)]
+    if not all(map(public, hosts)):
         raise HsdError(f"server {host[:80]!r} has no public address: only an app on your own machine may ask it")
-    return socket.create_connection((found[0], port), timeout)
+    return socket.create_connection((hosts[0], port), timeout)
 
 
 class _Connection(HTTPConnection):
@@ -45,11 +45,11 @@ class _Encrypted(HTTPSConnection):
 
 
 class _Public(HTTPHandler, HTTPSHandler):
-    def http_open(self, asked: Any) -> Any:
-        return self.do_open(_Connection, asked)
+    def http_open(self, request: Any) -> Any:
+        return self.do_open(_Connection, request)
 
-    def https_open(self, asked: Any) -> Any:
-        return self.do_open(_Encrypted, asked)
+    def https_open(self, request: Any) -> Any:
+        return self.do_open(_Encrypted, request)
 
 
 PUBLIC = (_Public(), ProxyHandler({}))  # for an opener of urllib: by no proxy, which would resolve the name itself

@@ -186,11 +186,11 @@ def _files(source: Source) -> list[Path]:
             return [whole]
         if index := file_of(source, f"{name}.index.json"):
             parts = sorted({Path(part).name for part in json.loads(index.read_text())["weight_map"].values()})
-            found = {part: file_of(source, part) for part in parts}
-            missing = [part for part, file in found.items() if file is None]
+            files = {part: file_of(source, part) for part in parts}
+            missing = [part for part, file in files.items() if file is None]
             if missing:
                 raise Unfit(f"the file {missing[0]} is missing")
-            return [file for file in found.values() if file]
+            return [file for file in files.values() if file]
     if source.local_only and not Path(source.name).is_dir():
         raise HsdError(explain(LocalEntryNotFoundError(NAMES[0]), source))
     raise Unfit(f"it has no weights, neither {' nor '.join(NAMES)}")

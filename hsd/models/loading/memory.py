@@ -83,16 +83,16 @@ def _free_on_gpu(index: int | None) -> float | None:
 
 def free_ram(root: Path = Path("/")) -> float | None:
     """Return free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
-    found = []
+    bounds = []
     with suppress(OSError, StopIteration):
         lines = (root / "proc/meminfo").read_text().splitlines()
-        found.append(float(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+        bounds.append(float(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
     with suppress(OSError, ValueError):  # no limit: "max"
         group = root / "sys/fs/cgroup"
         used, limit = (int((group / f"memory.{name}").read_text()) for name in ("current", "max"))
         lines = (group / "memory.stat").read_text().splitlines()  # cached files do not count as used
-        found.append(limit - used + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
-    return min(found, default=None)
+        bounds.append(limit - used + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
+    return min(bounds, default=None)
 
 
 @dataclass(frozen=True)

@@ -100,15 +100,15 @@ class TokenizerCodec:
 
 def _parts(name: str | bytes | None) -> bytes:
     """Return the bytes that a token's name stands for, such as "<0xE2>" or "âĢ"; b"" for whole characters."""
-    found = name if isinstance(name, bytes) else b""
+    parts = name if isinstance(name, bytes) else b""
     if byte := re.fullmatch("<0x([0-9A-F]{2})>", str(name)):
-        found = bytes.fromhex(byte[1])
+        parts = bytes.fromhex(byte[1])
     elif isinstance(name, str) and BYTES.keys() >= {*name}:
-        found = bytes(BYTES[letter] for letter in name)
+        parts = bytes(BYTES[letter] for letter in name)
     try:
-        found.decode()
+        parts.decode()
     except UnicodeDecodeError:
-        return found
+        return parts
     return b""  # it may be the character � itself
 
 
