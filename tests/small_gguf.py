@@ -17,7 +17,7 @@ from hsd.models.loading.portable import load_exits, load_small
 from hsd.models.small.engine import Engine
 from hsd.models.small.exits import SmallLayers
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.model import SmallModel, SmallSession
+from hsd.models.small.model import SmallModel, Text
 
 HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, BASE, EPS = 192, 64, 6, 2, 3, 64, 10_000.0, 1e-5
 WIDTH = HIDDEN // HEADS
@@ -194,8 +194,7 @@ def numbers(engine: Engine, place: int, *shape: int) -> Tensor:
     return found
 
 
-def states_of(text: SmallSession, *columns: int) -> Tensor:
+def states_of(text: Text, *columns: int) -> Tensor:
     """The hidden states (columns, taps, hidden) that a text keeps for a head."""
-    taps, hidden = len(text._model.tapped), text._model.shape.hidden
-    places = [[text.engine.call("state", text.place, tap, column) for tap in range(taps)] for column in columns]
-    return torch.stack([torch.stack([numbers(text.engine, place, hidden) for place in row]) for row in places])
+    places = [[text.engine.call("state", text.place, tap, column) for tap in range(len(TAPS))] for column in columns]
+    return torch.stack([torch.stack([numbers(text.engine, place, HIDDEN) for place in row]) for row in places])

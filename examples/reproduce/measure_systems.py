@@ -26,6 +26,7 @@ import hsd
 from hsd.bench import Case, Measurement, machine
 from hsd.bench import rows as bench_rows
 from hsd.models.exits import parts_of
+from hsd.paths import ASSETS
 from hsd.planner import Models, latency, levels, plan
 from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
@@ -46,7 +47,8 @@ def main() -> None:
 
 def measured(given: argparse.Namespace) -> dict[str, Any]:
     """Everything that is measured, and on what."""
-    pair = hsd.load_pair("tiny", device="cpu")
+    target, draft, smallest = (str(ASSETS / "tiny" / part) for part in ("target", "middle", "draft"))
+    pair = hsd.load_pair(target=target, draft=draft, smaller=[smallest], device="cpu")  # by torch, as the peer is
     prompts, before = domains(pair, given), machine(pair)
     cases = systems(given.new_tokens)
     found = {d: bench_rows(in_turn(pair, cases, texts, given.repetitions)) for d, texts in prompts.items()}

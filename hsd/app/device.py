@@ -12,7 +12,6 @@ from typing import Any
 import torch
 
 from hsd.errors import HsdError
-from hsd.models.loading.registry import EMBEDDED
 from hsd.space import PairSpec, Space
 
 try:
@@ -72,13 +71,13 @@ def offered(space: Space) -> list[PairSpec]:
 
 def label(pair: PairSpec | None = None) -> str:
     """Return what the device chip says for a run of `pair`."""
+    if pair and not pair.from_hub:  # by the portable engine
+        return "CPU (ZeroGPU Space)" if zero_gpu() else "CPU"
     if zero_gpu():
-        return "CPU (ZeroGPU Space)" if pair and not pair.from_hub else "ZeroGPU"
+        return "ZeroGPU"
     if torch.cuda.is_available():
-        return f"CUDA · {'float32' if pair and pair.name in EMBEDDED else 'bf16'}"
-    if torch.backends.mps.is_available():
-        return "Apple GPU"
-    return "CPU"
+        return "CUDA · bf16"
+    return "Apple GPU" if torch.backends.mps.is_available() else "CPU"
 
 
 def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:

@@ -67,14 +67,8 @@ def chats(space: Space, name: str) -> bool:
 
 
 def load(choice: PairChoice) -> Pair:
-    """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded.
-
-    On a ZeroGPU Space a pair that is not from the Hub stays on the CPU, where it costs no visitor's GPU time.
-    """
-    if choice.from_hub:
-        pair = _load_models(choice)
-    else:
-        pair = load_pair(choice.name, device="cpu" if device.zero_gpu() else None)
+    """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded."""
+    pair = _load_models(choice) if choice.from_hub else load_pair(choice.name)
     settle_threads(pair)
     return pair
 

@@ -62,7 +62,7 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
 def module_of(model: Any) -> Any:
     """Return the `transformers` module behind a model of a pair."""
     if not hasattr(model, "model"):
-        raise HsdError("the peer needs models of transformers: leave it out for this pair")
+        raise HsdError("the peer needs models of transformers: leave it out for this pair, or give its folders")
     return model.model
 
 

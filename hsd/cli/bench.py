@@ -47,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
             raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
         return 0
     if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
-        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual((arguments.engine or [None])[0])
+        arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual()
     workers = _Workers()
     check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])  # before a server is contacted
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)

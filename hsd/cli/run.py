@@ -43,7 +43,7 @@ def main(arguments: argparse.Namespace) -> int:
     values = given(arguments)
     _check_belonging(arguments, values)
     named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
-    name = arguments.pair if named or values.get("system") in LEVELLED else usual(values.get("engine"))
+    name = arguments.pair if named or values.get("system") in LEVELLED else usual()
     recorded = {"trace": arguments.trace is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies

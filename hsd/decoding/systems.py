@@ -228,7 +228,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     """Return what plays a run's rounds, for a prompt of this many tokens. Raises HsdError where the engine cannot."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
-        raise HsdError("engine portable is for the pair smollm2 loaded with it: choose that pair, or engine eager")
+        raise HsdError("engine portable is for the pairs smollm2 and tiny: choose one of them, or engine eager")
     if options.engine == "captured" and prompt > 1:
         from hsd.decoding.captured import CapturedRounds
 

@@ -93,8 +93,8 @@ class Options(Model):
         "How the levels between the ends verify; none: by the rule if it is lossless, else token by token.", "levels",
         each="level rule", when=LEVELLED, place="levels.rules")
     engine: str = option("eager", "Engine",
-        "eager; captured: steps of fixed shape as CUDA graphs, for one draft without a trace; portable: the fetched "
-        "pair in integers, the same bits on every machine.", menu="engines",
+        "eager; captured: steps of fixed shape as CUDA graphs, for one draft without a trace; portable: for the pairs "
+        "smollm2 and tiny, which always have it, with the same bits on every machine.", menu="engines",
         when={"system": ["speculative", "plain"]})
     trace: bool = option(True, "Trace", "Record every step in detail.", scope="record", place=None)
     forced: tuple[int, ...] = option((), "Forced tokens", "Token ids that the text begins with, given and not decoded.",

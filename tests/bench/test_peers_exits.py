@@ -24,7 +24,8 @@ GREEDY: dict[str, Any] = {"temperature": 0.0, "max_new_tokens": 41}
 
 @pytest.fixture
 def tiny() -> Iterator[Pair]:
-    pair = hsd.load_pair("tiny", device="cpu")
+    toys = ASSETS / "tiny"
+    pair = hsd.load_pair(target=toys / "target", draft=toys / "middle", device="cpu")
     yield pair
     assert pair.target.model.config.num_hidden_layers == 8
 

@@ -12,7 +12,7 @@ from web_page import Browser, Guest
 
 from hsd import space
 from hsd.app import race
-from hsd.paths import TRACES
+from hsd.paths import ASSETS, TRACES
 
 WAITING = {"prompt": "Once upon a time, there was", "pair": "tiny", "max_new_tokens": "8", "seed": "3"}
 STAGE = """() => {
@@ -259,10 +259,11 @@ def test_plain_decoding_leaves_options_with_which_a_draft_can_be_made(visitors):
 
 
 def test_a_link_for_the_portable_engine_is_answered_by_what_a_visitor_can_do(visitors):
-    visitor = visitors().open("?" + urlencode({"prompt": "Once", "pair": "tiny", "engine": "portable"}))
+    own = {"target": str(ASSETS / "tiny" / "target"), "draft": str(ASSETS / "tiny" / "middle")}
+    visitor = visitors().open("?" + urlencode({"prompt": "Once", **own, "engine": "portable"}))
     line = visitor.alert()
     assert "load_pair" not in line
-    assert "ngine portable is for the pair smollm2" in line
+    assert "ngine portable is for the pairs smollm2 and tiny" in line
 
 
 @pytest.fixture

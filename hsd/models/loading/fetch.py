@@ -65,11 +65,14 @@ def find(name: str) -> Path | None:
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
 
 
-def check(name: str, file: Path) -> None:
-    """Raise HsdError unless a model's file can be read and has the right hash: fetch it again."""
+def check(name: str, file: Path | None) -> Path:
+    """Return a model's file. Raises HsdError unless it is here, can be read and has the right hash: fetch it again."""
+    if file is None:
+        raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
     if not _sound(_known(name), file):
         again = f"run python -m hsd fetch {name}"
         raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: {again}")
+    return file
 
 
 def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:

@@ -1,6 +1,6 @@
-"""The fetched pair by the portable engine: the published file as it is, the project's head and exits, its tokenizer.
+"""Pairs by the portable engine: the fetched one from its published file, with the project's head and exits, and toys.
 
-`transformers` is not needed, so that it is ready in two seconds, most of which torch takes.
+`transformers` is not needed, so that they are ready in two seconds, most of which torch takes.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -15,22 +16,33 @@ import torch
 import torch.nn.functional as F
 from safetensors import SafetensorError
 from safetensors.torch import load_file
+from torch import Tensor
 
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
 from hsd.models.head import in_full
-from hsd.models.loading.text import TokenizerCodec
+from hsd.models.loading import fetch
+from hsd.models.loading.registry import EMBEDDED, FETCHED
+from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
 from hsd.models.loading.tokenizer import FileTokenizer
-from hsd.models.small.engine import KINDS, SIDE
+from hsd.models.small.engine import BF16, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
 from hsd.models.small.gguf import Gguf, read_gguf
 from hsd.models.small.head import SmallHead
-from hsd.models.small.model import Packed, Shape, SmallModel
+from hsd.models.small.model import TURNED, Packed, Shape, SmallModel
+from hsd.paths import ASSETS
 
 NUMBERS = {
-    "layers": "block_count", "hidden": "embedding_length", "inner": "feed_forward_length",
-    "heads": "attention.head_count", "groups": "attention.head_count_kv", "context": "context_length",
-    "base": "rope.freq_base", "eps": "attention.layer_norm_rms_epsilon",
+    "layers": ("block_count", "num_hidden_layers"), "hidden": ("embedding_length", "hidden_size"),
+    "inner": ("feed_forward_length", "intermediate_size"), "heads": ("attention.head_count", "num_attention_heads"),
+    "groups": ("attention.head_count_kv", "num_key_value_heads"), "base": ("rope.freq_base", "rope_theta"),
+    "context": ("context_length", "max_position_embeddings"),
+    "eps": ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
+}  # fmt: skip
+NAMES = {
+    "model.layers": "blk", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "_proj": "",
+    "post_attention_layernorm": "ffn_norm", "input_layernorm": "attn_norm", "self_attn.o": "attn_output",
+    "self_attn.": "attn_", "mlp.": "ffn_",  # parts of a tensor's name, by `transformers` and by GGUF
 }  # fmt: skip
 NAMED = re.compile(r"exit-(\d+)\.safetensors")
 UNREADABLE = (OSError, SafetensorError, ValueError, RuntimeError)
@@ -51,9 +63,56 @@ def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, 
     target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
     tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, called["draft"], None)
-    ends = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
-    codec = TokenizerCodec(tokenizer, ends, bool(tokenizer.chat_template) if chat is None else chat)
+    chat = bool(tokenizer.chat_template) if chat is None else chat
+    codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), chat), chat)
     return Pair(called["name"], target, head, codec, called["note"])
+
+
+def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
+    """Return a fetched pair from its file, or an embedded one from its folders. See `small_pair` for errors."""
+    if file is None:
+        roles = {"draft": "smallest", "middle": "draft", "target": "target"}  # of the folders, what each is in a pair
+        smallest, draft, target = (load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items())
+        tokenizer = FileTokenizer.of(ASSETS / name / "target")
+        check_template(tokenizer, chat)
+        codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), False))
+        return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))
+    model, note = fetch.MODELS[name], f"{FETCHED[name]}; its draft knows the most used tokens only"
+    called = {"name": name, "note": note, "revision": model.revision, "target": model.title, "draft": f"{name} draft"}
+    return small_pair(file, ASSETS / name / "draft", chat, called)
+
+
+def load_folder(folder: Path, name: str) -> SmallModel:
+    """Return the model in a folder of `transformers`: a Llama, its output tied to its embedding, in bfloat16.
+
+    Matrices get rows and columns of zeros up to a multiple of 32, which change nothing. Raises HsdError, one line.
+    """
+    try:
+        config, weights = _config_of(folder), load_file(folder / "model.safetensors")
+        config |= {**config["rope_parameters"], "intermediate_size": -(-config["intermediate_size"] // SIDE) * SIDE}
+        fields = {f"llama.{ours}": config[theirs] for ours, theirs in NUMBERS.values()}
+        fields |= {"general.architecture": config["model_type"], "llama.attention.key_length": config["head_dim"]}
+        tensors = {}
+        for theirs, weight in weights.items():
+            ours = reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, theirs)
+            tensors[ours] = _packed(weight, ours, config["head_dim"])
+    except (*UNREADABLE, LookupError, TypeError) as error:
+        raise HsdError(f"{folder.name!r} holds no Llama that can be read ({first_line(error)})") from None
+    model = load_small(Gguf(fields, tensors), name, None)
+    model.parameters = sum(weight.numel() for weight in weights.values())
+    model.parts = SmallLayers(model, {}, config.get("early_exits", ()))
+    return model
+
+
+def _packed(weight: Tensor, name: str, width: int) -> Packed:
+    """Return a vector in float32, a matrix in bfloat16, with what turns together side by side, as GGUF has both."""
+    if weight.dim() == 1:
+        return Packed(0, 1, len(weight), memoryview(weight.float().numpy().tobytes()))
+    rows, columns = weight.shape
+    if name.removesuffix(".weight").endswith(TURNED):
+        weight = weight.view(-1, 2, width // 2, columns).transpose(1, 2).reshape(rows, columns)
+    padded = F.pad(weight.bfloat16(), (0, -columns % SIDE, 0, -rows % SIDE))
+    return Packed(BF16, *padded.shape, memoryview(padded.view(torch.uint8).numpy().tobytes()))
 
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
@@ -69,11 +128,11 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
     try:
         weights = in_full(load_file(folder / "model.safetensors"))
         return SmallHead(_config_of(folder), weights, target, name, revision)
-    except (OSError, SafetensorError, LookupError, TypeError, ValueError, RuntimeError) as error:
-        if isinstance(error, HsdError):
-            raise
+    except HsdError:
+        raise
+    except (*UNREADABLE, LookupError, TypeError) as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
-    raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}")
+        raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}") from None
 
 
 def _config_of(folder: Path) -> dict[str, Any]:
@@ -87,15 +146,12 @@ def _shape(file: Gguf) -> Shape:
     if fields.get("general.architecture") != "llama":
         found = str(fields.get("general.architecture"))[:40]
         raise HsdError(f"the file holds a model of the kind {found!r}: the portable engine reads Llama's")
-    told = {name: fields[begins + key] for name, key in NUMBERS.items()}
+    told = {name: fields[begins + key] for name, (key, _) in NUMBERS.items()}
     hidden, heads = told["hidden"], told["heads"]
     width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
     shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
-    same: dict[str, object] = {
-        "rope.dimension_count": width,
-        "attention.key_length": width,
-        "attention.value_length": width,
-    }
+    widths = ("rope.dimension_count", "attention.key_length", "attention.value_length")
+    same: dict[str, object] = {**dict.fromkeys(widths, width)}
     same |= {"vocab_size": shape.vocab, "rope.scaling.type": "none", "expert_count": 0, "attention.sliding_window": 0}
     for key, value in same.items():
         found = fields.get(begins + key, value)
@@ -112,12 +168,14 @@ def _check_tensors(tensors: dict[str, Packed], shape: Shape) -> None:
     layer |= {"attn_output": (hidden, hidden), "ffn_gate": (shape.inner, hidden), "ffn_up": (shape.inner, hidden)}
     layer |= {"ffn_down": (hidden, shape.inner), "attn_norm": (1, hidden)}
     wanted = {f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()}
+    floats = tensors["token_embd.weight"].kind == BF16  # then all matrices are, as activations have one form
     wanted |= {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden)}
     for name in {**wanted, **tensors}:
         if name not in wanted:
             raise HsdError(f"the portable engine does not know {name[:60]}: choose another engine for this model")
         held, size = tensors[name], wanted[name]
-        kinds = {0} if size[0] == 1 else {0, 1, 8} if name == "token_embd.weight" else {*KINDS}
+        of_table = {0, 1, 8} if name == "token_embd.weight" else {*KINDS} - {BF16}
+        kinds = {0} if size[0] == 1 else {BF16} if floats else of_table
         if (held.rows, held.columns) != size or held.kind not in kinds:
             found = f"{held.rows:,} by {held.columns:,} {KINDS[held.kind]}"
             raise HsdError(f"{name} is {found}, and the model has {size[0]:,} by {size[1]:,}: fetch it again")

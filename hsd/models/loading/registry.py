@@ -58,18 +58,12 @@ def names() -> list[str]:
     return [*EMBEDDED, *FETCHED, *PAIRS]
 
 
-def usual(engine: str | None = None) -> str:
-    """Return the default pair of the app and the command line: a fetched one if there is one, else the toy.
-
-    engine: with "portable" always a fetched pair: the toy does not run on it.
-    """
-    if engine == "portable":
-        return next(iter(FETCHED))
+def usual() -> str:
+    """Return the default pair of the app and the command line: a fetched one if there is one, else the toy."""
     return next(filter(fetch.find, FETCHED), next(iter(EMBEDDED)))
 
 
-USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBEDDED))}"
-"""The same in words, for help texts."""
+USUAL = f"{' or '.join(FETCHED)} where it has been fetched, else {next(iter(EMBEDDED))}"  # in words, for help texts
 
 
 def draft_length(pair: str | None) -> int:
@@ -79,15 +73,10 @@ def draft_length(pair: str | None) -> int:
 
 def unknown(name: str) -> HsdError:
     """Return the error for an unknown name, with the names that are nearest to it."""
-    near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5) or ["tiny", *_beginning_alike(name)]
+    near = get_close_matches(name.lower(), names(), n=4, cutoff=0.5)
+    alike = [known for known in PAIRS if known.startswith(name.lower()[:4] or "-")]  # else the smallest of each family
+    near = near or ["tiny", *(alike or ["smollm2-1.7b", "qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"])[:5]]
     return HsdError(f"unknown pair {name[:60]!r}: did you mean {' or '.join(near)}? Or give a target and a draft")
-
-
-def _beginning_alike(name: str) -> list[str]:
-    """Return the smallest pair of each family, or of the one that the name begins like."""
-    head = name.lower()[:4]
-    alike = [known for known in PAIRS if head and known.startswith(head)]
-    return (alike or ["smollm2-1.7b", "qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"])[:5]
 
 
 def tuned_for_chat(model: str) -> bool:

@@ -1,11 +1,13 @@
-"""The tokenizer that a GGUF file brings, without `transformers`: byte-level BPE, special tokens, the chat template.
+"""The tokenizer of a GGUF file or a folder, without `transformers`: byte-level BPE, special tokens, the chat template.
 
 It has what `hsd.models.loading.text.TokenizerCodec` asks of a tokenizer, under the names of `transformers`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from jinja2.sandbox import ImmutableSandboxedEnvironment
@@ -39,6 +41,18 @@ class FileTokenizer:
         self.eos_token_id: int | None = told.get("ggml.eos_token_id")
         named = {name: told.get(f"ggml.{name}_token_id") for name in ("bos", "eos")}
         self._named = {f"{name}_token": "" if place is None else tokens[place] for name, place in named.items()}
+
+    @classmethod
+    def of(cls, folder: Path) -> FileTokenizer:
+        """Return the tokenizer in a folder, without a chat template. Raises HsdError if it cannot be read."""
+        found = cls.__new__(cls)
+        try:
+            found._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            end = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
+        except Exception as error:  # tokenizers has no exception of its own
+            raise HsdError(f"the tokenizer in {folder.name!r} cannot be read: {first_line(error)}") from None
+        found.chat_template, found.eos_token_id = None, found._tokenizer.token_to_id(end)
+        return found
 
     def __call__(self, text: str, add_special_tokens: bool = True) -> dict[str, list[int]]:
         """Return the ids of a text, under "input_ids"; nothing is added to it."""

@@ -5,9 +5,10 @@
    file's own integers add up without an error; what is left is float32, added in one order, and functions written out
    here. A row does not know which rows are read beside it. So a row has the same bits alone, in a draft and in a tree,
    and on every machine that this is compiled for; products_*.h have what the machines multiply in ways of their own.
+   Matrices of bfloat16 are multiplied by the float32 activations as they are: an output adds its products one by one.
 
    Weights are packed as they arrive: some outputs lie beside each other, so that one instruction is for several of them,
-   and what a block unpacks to serves every row of the pass (`Tile4` and `Tile8`).
+   and what a block unpacks to serves every row of the pass (`Tile4`, `Tile8` and `Tile16`).
 
    The host opens an engine, which has all the state there is, asks for memory by `take`, packs matrices, tells the layers,
    opens texts, and reads up to ROWS tokens at a time: it writes tokens, positions and, for a tree, who sees whom, and finds
@@ -18,11 +19,12 @@
 
 enum { ROWS = 8, BLOCK = 32, PAGE = 64 };
 enum { MAX_LAYERS = 64, MAX_TAPS = 8, MAX_COLUMNS = 8192, MAX_IN = 8192, MAX_WIDTH = 128 };
-enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8 }; /* as GGUF numbers them */
+enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8, OF_BF16 = 30 }; /* as GGUF numbers them */
 enum { TOGETHER_HEADS = 3, SHARES = 3, SPINS = 20000, STACK = 1 << 14 };
 
 typedef struct Engine Engine;
-typedef struct { int four, out, in; Byte *data; } Matrix; /* four: whether weights have 4 bits, else 8 */
+enum { BITS_8, BITS_4, BITS_16 }; /* of a weight */
+typedef struct { int kind, out, in; Byte *data; } Matrix; /* kind: BITS_8, BITS_4, or BITS_16 for bfloat16 */
 typedef struct { const Matrix *m; float *to; } Product; /* of the rows in `activations`: (n, m->out) numbers */
 typedef struct { const float *before, *after; const Matrix *q, *k, *v, *mix, *gate, *up, *down; } Layer;
 typedef struct { /* from a state to logits, by the rows `out`; an exit of its own adds a part of the normed state by `back` */
@@ -43,7 +45,7 @@ typedef struct { /* the head: one layer, joined from the taps; `layer.after` and
   const float *taps_norm, *of_hidden, *of_token;
   int fed_normed; /* its output goes through the last norm before it is fed back */
 } Head;
-typedef struct Page { struct Page *next; } Page; /* then the numbers of 64 columns, plane by plane */
+typedef struct Page { struct Page *next; int bytes; } Page; /* from 64 bytes on: numbers of 64 columns, plane by plane */
 typedef struct Text { /* one text being read. planes: keys and values of each layer, then `states` of hidden size */
   struct Text *next;
   const Model *model;
@@ -64,6 +66,8 @@ static float half(Half h) {
 #else
 #include "products_native.h"
 #endif
+typedef struct { Half words[BLOCK][WIDE]; } Tile16; /* upper halves of float32 numbers, the outputs beside each other */
+typedef Half Halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
 struct Engine {
   struct { int tokens[ROWS], positions[ROWS], before[ROWS]; Byte visible[ROWS * MAX_COLUMNS]; } input;
@@ -73,9 +77,9 @@ struct Engine {
   Byte *top;
   Size left;
   Text *closed;
-  struct { int bytes; Page *free; } shelves[4]; /* pages that were given back, by their size */
+  Page *free; /* those that were given back */
   float turns[ROWS][2][MAX_WIDTH / 2]; /* cosines and sines of the rows' positions */
-  Byte activations[MAX_IN / BLOCK * ROWS * ENTRY] __attribute__((aligned(64)));
+  Byte activations[MAX_IN * ROWS * 4] __attribute__((aligned(64)));
   float x[ROWS * MAX_IN], y[ROWS * MAX_IN], q[ROWS * MAX_IN], k[ROWS * MAX_IN], up[ROWS * MAX_IN], joined[ROWS * MAX_IN];
   struct { /* what threads do together: see `work` */
     Product products[3];
@@ -131,24 +135,11 @@ static int page_bytes(const Text *t) {
 static Byte *page(const Text *t) {
   Engine *e = t->model->engine;
   int bytes = page_bytes(t);
-  EACH(i, 4) {
-    if (e->shelves[i].bytes != bytes || !e->shelves[i].free) continue;
-    Page *p = e->shelves[i].free;
-    e->shelves[i].free = p->next;
-    return (Byte *)p;
+  for (Page **at = &e->free, *found; (found = *at); at = &found->next) if (found->bytes == bytes) {
+    *at = found->next;
+    return (Byte *)found;
   }
   return take(e, bytes);
-}
-
-static void give(const Text *t, Byte *data) {
-  Engine *e = t->model->engine;
-  int bytes = page_bytes(t);
-  EACH(i, 4) if (!e->shelves[i].bytes || e->shelves[i].bytes == bytes) {
-    e->shelves[i].bytes = bytes;
-    ((Page *)data)->next = e->shelves[i].free;
-    e->shelves[i].free = (Page *)data;
-    return;
-  }
 }
 
 /* The numbers of a page: for each layer its keys, of a group number after number with the columns beside each other, and
@@ -199,15 +190,18 @@ EXPORT(move) void move(Text *t, int from, int to) { /* a column to another place
 }
 
 EXPORT(shut) void shut(Text *t) {
-  EACH(i, MAX_COLUMNS / PAGE) if (t->pages[i]) give(t, t->pages[i]);
-  t->next = t->model->engine->closed, t->model->engine->closed = t;
+  Engine *e = t->model->engine;
+  EACH(i, MAX_COLUMNS / PAGE) if (t->pages[i]) {
+    Page *p = (Page *)t->pages[i];
+    p->bytes = page_bytes(t), p->next = e->free, e->free = p;
+  }
+  t->next = e->closed, e->closed = t;
 }
 
 /* ---- functions ---- */
 
 INLINE V load(const float *p) { return *(const V *)p; }
 INLINE W wide(const float *p) { return *(const W *)p; }
-INLINE float across(V v) { return (v[0] + v[2]) + (v[1] + v[3]); }
 
 INLINE W exponential(W x) { /* e^x: a power of two and a polynomial; relative error 1e-7 */
   static const float terms[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
@@ -248,27 +242,27 @@ static void turn(const Engine *e, float *x, int width, int r) { /* rotary positi
 static void normed(const float *x, const float *weight, float eps, int size, float *out) { /* weight 0: none */
   V squares = {};
   for (int i = 0; i < size; i += 4) squares += load(x + i) * load(x + i);
-  float scale = 1 / __builtin_sqrtf(across(squares) / (float)size + eps);
+  float scale = 1 / __builtin_sqrtf(((squares[0] + squares[2]) + (squares[1] + squares[3])) / (float)size + eps);
   for (int i = 0; i < size; i += 4) *(V *)(out + i) = weight ? load(x + i) * scale * load(weight + i) : load(x + i) * scale;
 }
 
 /* ---- weights ---- */
 
-static Size tile_bytes(int four) { return four ? sizeof(Tile4) : sizeof(Tile8); }
+static Size tile_bytes(int kind) { return kind == BITS_16 ? sizeof(Tile16) : kind == BITS_4 ? sizeof(Tile4) : sizeof(Tile8); }
 static Byte *tile(const Matrix *m, int o, int b) {
-  return m->data + ((Size)(o / WIDE) * (m->in / BLOCK) + b) * tile_bytes(m->four);
+  return m->data + ((Size)(o / WIDE) * (m->in / BLOCK) + b) * tile_bytes(m->kind);
 }
 
-EXPORT(matrix) Matrix *matrix(Engine *e, int four, int out, int in) { /* out: a multiple of WIDE, in: of BLOCK */
+EXPORT(matrix) Matrix *matrix(Engine *e, int kind, int out, int in) { /* out: a multiple of WIDE, in: of BLOCK */
   Matrix *m = take(e, sizeof *m);
-  Byte *data = m ? take(e, (Size)(out / WIDE) * (in / BLOCK) * tile_bytes(four)) : 0;
+  Byte *data = m ? take(e, (Size)(out / WIDE) * (in / BLOCK) * tile_bytes(kind)) : 0;
   if (!data) return 0;
-  *m = (Matrix){four, out, in, data};
+  *m = (Matrix){kind, out, in, data};
   return m;
 }
 
 static int row_bytes(int type, int in) {
-  return type == OF_F32 ? in * 4 : type == OF_F16 ? in * 2 : in / BLOCK * (type == OF_Q4_1 ? 20 : 34);
+  return type == OF_F32 ? in * 4 : type == OF_F16 || type == OF_BF16 ? in * 2 : in / BLOCK * (type == OF_Q4_1 ? 20 : 34);
 }
 
 static void rounded(Tile8 *to, int o, const float *x) { /* numbers to a block of 8 bits */
@@ -295,6 +289,8 @@ EXPORT(pack) void pack(Matrix *m, int first, int rows, int type, const Byte *fro
       } else if (type == OF_Q8_0) {
         block = row + b * 34;
         put8((Tile8 *)to, o % WIDE, (const signed char *)block + 2, half(*(const Half *)block));
+      } else if (type == OF_BF16) {
+        EACH(k, BLOCK) ((Tile16 *)to)->words[k][o % WIDE] = ((const Half *)row)[b * BLOCK + k];
       } else {
         EACH(k, BLOCK) x[k] = type == OF_F16 ? half(((const Half *)row)[b * BLOCK + k]) : ((const float *)row)[b * BLOCK + k];
         rounded((Tile8 *)to, o % WIDE, x);
@@ -303,22 +299,29 @@ EXPORT(pack) void pack(Matrix *m, int first, int rows, int type, const Byte *fro
   }
 }
 
-static void embedded(const Matrix *m, int token, float *out) { /* a row of a matrix of 8 bits */
-  EACH(b, m->in / BLOCK) {
-    const Tile8 *from = (const Tile8 *)tile(m, token, b);
-    EACH(k, BLOCK) out[b * BLOCK + k] = from->scale[token % WIDE] * (float)get8(from, token % WIDE, k);
+static void embedded(const Matrix *m, int token, float *out) { /* a row of a matrix of 8 or 16 bits */
+  EACH(i, m->in) {
+    const Byte *from = tile(m, token, i / BLOCK);
+    const Tile8 *t8 = (const Tile8 *)from;
+    int o = token % WIDE, k = i % BLOCK;
+    union { unsigned u; float f; } x = {m->kind == BITS_16 ? (unsigned)((const Tile16 *)from)->words[k][o] << 16 : 0};
+    out[i] = m->kind == BITS_16 ? x.f : t8->scale[o] * (float)get8(t8, o, k);
   }
 }
 
 /* ---- products ---- */
 
-/* What products read: rows in parts (`part_of`), of a part block after block, of a block row after row. */
-static Byte *part(Engine *e, int row, int in) { return e->activations + (Size)row * (in / BLOCK) * ENTRY; }
+/* What products of integers read: rows in parts (`part_of`), of a part block after block, of a block row after row. */
+static Byte *part(Engine *e, const Matrix *m, int row) {
+  return e->activations + (Size)row * (m->in / BLOCK) * (m->kind == BITS_16 ? 4 * BLOCK : ENTRY);
+}
 
-static void integers(Engine *e, const float *x, int stride, int n, int in) {
-  int many = part_of(n);
+/* What products by m, or others of its kind and inputs, read: n rows x, as they are or as integers. */
+static void prepare(Engine *e, const Matrix *m, const float *x, int n) {
+  int many = part_of(n), in = m->in;
+  if (m->kind == BITS_16) return (void)__builtin_memcpy(e->activations, x, (Size)4 * n * in);
   EACH(r, n) EACH(b, in / BLOCK) {
-    const float *from = x + r * stride + b * BLOCK;
+    const float *from = x + r * in + b * BLOCK;
     int first = r / many * many, rows = n - first < many ? n - first : many;
     short q[BLOCK] __attribute__((aligned(64)));
     WI most = {}, total = {};
@@ -333,24 +336,40 @@ static void integers(Engine *e, const float *x, int stride, int n, int in) {
       WI whole = __builtin_convertvector(nearest(wide(from + k) * scale), WI);
       total += whole, *(Narrow *)(q + k) = __builtin_convertvector(whole, Narrow);
     }
-    put_entry(part(e, first, in) + b * rows * ENTRY, rows, r - first, q, top.f / 32767,
+    put_entry(part(e, m, first) + b * rows * ENTRY, rows, r - first, q, top.f / 32767,
               top.f / 32767 * (float)__builtin_reduce_add(total));
   }
 }
 
-#define CASE(four, n) \
-  case four * 8 + n: product(w, a, blocks, out, stride, four, n); break;
+/* n rows of activations by the outputs of a tile, each of which adds its products in the order of the inputs. */
+INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int stride, const int n) {
+  const float *x = (const float *)a;
+  UNROLL for (int o = 0; o < WIDE; o += 2 * LANES) {
+    W sums[2][MOST];
+    UNROLL EACH(g, 2) UNROLL EACH(r, n) sums[g][r] = (W){};
+    EACH(i, blocks * BLOCK) UNROLL EACH(g, 2) {
+      W weights = (W)(__builtin_convertvector(*(const Halves *)((const Half *)w + i * WIDE + o + g * LANES), WI) << 16);
+      UNROLL EACH(r, n) sums[g][r] = sums[g][r] + weights * x[r * blocks * BLOCK + i];
+    }
+    UNROLL EACH(g, 2) UNROLL EACH(r, n) *(W *)(out + r * stride + o + g * LANES) = sums[g][r];
+  }
+}
+
+#define CASE(n) \
+  case BITS_8 * 8 + n: product(w, a, blocks, out, stride, 0, n); break; \
+  case BITS_4 * 8 + n: product(w, a, blocks, out, stride, 1, n); break; \
+  case BITS_16 * 8 + n: product16(w, a, blocks, out, stride, n); break;
 
 /* The outputs from `o` to before `end`, multiples of WIDE. */
 static void outputs(Engine *e, const Product *p, int n, int o, int end) {
   int blocks = p->m->in / BLOCK, stride = p->m->out, most = part_of(n);
   for (; o < end; o += WIDE) for (int first = 0; first < n; first += most) {
-    const Byte *w = tile(p->m, o, 0), *a = part(e, first, p->m->in);
+    const Byte *w = tile(p->m, o, 0), *a = part(e, p->m, first);
     float *out = p->to + first * stride + o;
-    switch (p->m->four * 8 + (n - first < most ? n - first : most)) {
-      CASE(0, 1) CASE(0, 2) CASE(0, 3) CASE(0, 4) CASE(1, 1) CASE(1, 2) CASE(1, 3) CASE(1, 4)
+    switch (p->m->kind * 8 + (n - first < most ? n - first : most)) {
+      CASE(1) CASE(2) CASE(3) CASE(4)
 #ifdef __AVX512F__
-      CASE(0, 5) CASE(0, 6) CASE(1, 5) CASE(1, 6)
+      CASE(5) CASE(6)
 #endif
     }
   }
@@ -535,7 +554,7 @@ static void attention(Text *t, int layer, int n, int tree) {
   }
   e->job.text = t, e->job.layer = layer, e->job.tree = tree, e->job.n = n;
   share_out(e, n * m->groups, 1);
-  integers(e, e->y, queries, n, queries);
+  prepare(e, l->mix, e->y, n);
 }
 
 INLINE W swish(W x) { return x / (1 + exponential(-x)); }
@@ -550,10 +569,10 @@ static void finish(const Layer *l, const Model *m, float *x, int n) {
   MULTIPLY(e, n, {l->mix, e->y});
   add(x, e->y, n * m->hidden);
   EACH(r, n) normed(x + r * m->hidden, l->after, m->eps, m->hidden, e->y + r * m->hidden);
-  integers(e, e->y, m->hidden, n, m->hidden);
+  prepare(e, l->gate, e->y, n);
   MULTIPLY(e, n, {l->gate, e->q}, {l->up, e->up});
   for (int i = 0; i < n * m->inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i)) * wide(e->up + i);
-  integers(e, e->q, m->inner, n, m->inner);
+  prepare(e, l->down, e->q, n);
   MULTIPLY(e, n, {l->down, e->y});
   add(x, e->y, n * m->hidden);
 }
@@ -567,14 +586,14 @@ static int answer(Exit by, const Model *m, int n, int keep) { /* logits of the l
     e->results_room = ROWS * size;
   }
   EACH(r, keep) normed(e->x + (n - keep + r) * hidden, by.norm, m->eps, hidden, e->y + r * hidden);
-  integers(e, e->y, hidden, keep, hidden);
+  prepare(e, inner ? by.into : by.out, e->y, keep);
   if (inner) {
     MULTIPLY(e, keep, {by.into, e->q});
     for (int i = 0; i < keep * inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i));
-    integers(e, e->q, inner, keep, inner);
+    prepare(e, by.back, e->q, keep);
     MULTIPLY(e, keep, {by.back, e->up});
     add(e->y, e->up, keep * hidden);
-    integers(e, e->y, hidden, keep, hidden);
+    prepare(e, by.out, e->y, keep);
   }
   MULTIPLY(e, keep, {by.out, e->results});
   return 1;
@@ -711,7 +730,7 @@ EXPORT(climb) int climb(Text *t, const Exit *by, int begin, int first, int end, 
       EACH(r, n) __builtin_memcpy(state(t, k, begin + r), e->x + r * hidden, size);
     if (i == end) break;
     EACH(r, n) normed(e->x + r * hidden, m->layer[i].before, m->eps, hidden, e->y + r * hidden);
-    integers(e, e->y, hidden, n, hidden);
+    prepare(e, m->layer[i].q, e->y, n);
     attention(t, i, n, tree);
     finish(&m->layer[i], m, e->x, n);
   }
@@ -745,7 +764,7 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
     else __builtin_memcpy(e->x + r * hidden, state(t, 0, column), 4 * hidden);
   }
   if (target) {
-    integers(e, e->joined, taps * hidden, n, taps * hidden);
+    prepare(e, h->join, e->joined, n);
     MULTIPLY(e, n, {h->join, e->x});
   }
   EACH(r, n) { /* the token beside what is known: (n, 2 * hidden), and the token's own way */
@@ -754,11 +773,11 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
     normed(e->y, h->of_token, m->eps, hidden, both);
     __builtin_memcpy(e->q + r * hidden, both, 4 * hidden);
   }
-  integers(e, e->q, hidden, n, hidden);
+  prepare(e, h->straight, e->q, n);
   MULTIPLY(e, n, {h->straight, e->y});
   add(e->x, e->y, n * hidden);
   EACH(r, n) normed(e->x + r * hidden, h->of_hidden, m->eps, hidden, e->joined + (2 * r + 1) * hidden);
-  integers(e, e->joined, 2 * hidden, n, 2 * hidden);
+  prepare(e, m->layer[0].q, e->joined, n);
   attention(t, 0, n, tree);
   finish(&m->layer[0], m, e->x, n);
   EACH(r, n) __builtin_memcpy(state(t, 0, t->length + r), e->x + r * hidden, 4 * hidden);

@@ -19,11 +19,11 @@ from hsd.models.small.machine import Machine, open_machine
 MOST_THREADS = 4  # more have not been measured
 ROWS, LONGEST, WIDEST = 8, 8192, 8192  # at most: tokens of one pass, tokens of a text, numbers of a row
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
-KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0"}  # what can be packed, as GGUF numbers it
-BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34)}  # weights and bytes of a block of each
-WEIGHTS_IN_4_BITS = 3
+KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0", 30: "BF16"}  # what can be packed, as GGUF numbers it
+BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34), 30: (1, 2)}  # weights and bytes of a block of each
+IN_4_BITS, BF16 = 3, 30
 SIDE = 32  # outputs that lie beside each other in a library; the module needs 8
-PACKED = 288, 192  # bytes of a block of 8 rows by 32 columns, by whether its weights have 4 bits
+FORMS = {IN_4_BITS: (1, 192), BF16: (2, 512)}  # in which a kind is packed, and bytes of 8 rows by 32 columns
 INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}  # bytes of each
 
 
@@ -91,8 +91,8 @@ class Engine:
         width: of attention's heads where the file has the numbers that turn together beside each other. Raises HsdError
         for sizes that cannot be packed, or that are not those of the data.
         """
-        (weights, size), four = BLOCKS[kind], kind == WEIGHTS_IN_4_BITS
-        row, packed = columns // weights * size, rows // 8 * (columns // 32) * PACKED[four]
+        (weights, size), (form, packing) = BLOCKS[kind], FORMS.get(kind, (0, 288))
+        row, packed = columns // weights * size, rows // 8 * (columns // 32) * packing
         if rows % (width or 8) or rows % SIDE or columns % 32 or columns > WIDEST or packed >= 1 << 31:
             raise HsdError(f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another engine")
         if len(data) != rows * row:
@@ -100,7 +100,7 @@ class Engine:
         group = row * (width or 1)
         if group > self._staged:
             self._staging, self._staged = self.take(group), group
-        place, part = self.made("matrix", int(four), rows, columns), self._staged // group * (width or 1)
+        place, part = self.made("matrix", form, rows, columns), self._staged // group * (width or 1)
         for first in range(0, rows, part):
             count = min(part, rows - first)
             self.write(self._staging, self._staged, data[first * row : (first + count) * row])

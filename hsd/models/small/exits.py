@@ -27,14 +27,14 @@ class SmallExit:
 
 
 class SmallLayers:
-    """The layers of a `SmallModel`, and its exits by the layers before them; see `hsd.models.exits.Layers`."""
+    """The layers of a `SmallModel`, its exits, and those `trained` with its own head: `hsd.models.exits.Layers`."""
 
-    def __init__(self, model: SmallModel, exits: dict[int, SmallExit]) -> None:
+    def __init__(self, model: SmallModel, exits: dict[int, SmallExit], trained: Sequence[int] = ()) -> None:
         shape = model.shape
         hidden, kept = shape.hidden, shape.groups * shape.width
         self._layer = 2 * hidden * (hidden + kept) + 3 * hidden * shape.inner
-        self._model, self.exits, self.layers, self.trained = model, exits, shape.layers, tuple(sorted(exits))
-        self.head_cost = shape.vocab * hidden / self._layer
+        self._model, self.exits, self.layers = model, exits, shape.layers
+        self.trained, self.head_cost = tuple(sorted({*exits, *trained})), shape.vocab * hidden / self._layer
 
     def numbers(self, first: int) -> int:
         return (self.layers - first) * (self._layer + 2 * self._model.shape.hidden)

@@ -12,7 +12,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Session, View
 from hsd.models.head import LAYER, before_of, spread
 from hsd.models.small.engine import ROWS
-from hsd.models.small.model import Shape, SmallModel, SmallSession, Text
+from hsd.models.small.model import Shape, SmallModel, Text
 
 F16, F32 = 1, 0  # as GGUF numbers them
 NORMS = ("norm", *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")))
@@ -39,6 +39,7 @@ class SmallHead:
         self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
         self.vocab_size, self.context, self.stopping = target.vocab_size, target.context, config.get("stopping")
         self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
+        self.drafted = len(self.vocab)  # how many tokens it can draft
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
         engine, heads, inner = target.engine, config["num_attention_heads"], config["intermediate_size"]
         groups, width = config.get("num_key_value_heads", heads), config.get("head_dim", target.shape.width)
@@ -77,11 +78,6 @@ class SmallHead:
         )  # fmt: skip
         engine.call("layer", self.place, 0, 0, vector(NORMS[3]), *products)
 
-    @property
-    def drafted(self) -> int:
-        """How many tokens it can draft."""
-        return len(self.vocab)
-
     def start(self) -> SmallHeadSession:
         return SmallHeadSession(self)
 
@@ -93,13 +89,13 @@ class SmallHeadSession(Text):
         engine = model.target.engine
         super().__init__(engine, engine.made("follow", model.place), model.vocab_size, model.vocab)
         self._model, self._sure, self._guessing = model, 0, False
-        self._target: SmallSession | None = None
+        self._target: Text | None = None
 
     def follow(self, target: Session) -> None:
         """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
         if getattr(target, "engine", None) is not self.engine:
             raise HsdError(f"{self._model.name} drafts from its own target's hidden states, which this system lacks")
-        self._target = cast(SmallSession, target)
+        self._target = cast(Text, target)
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""

@@ -37,11 +37,8 @@ SIGNATURES = {
     "tokens": "e", "positions": "e", "before": "e", "visible": "e", "logits": "e",
     "help": "ep", "stack": "e", "share": "ei", "dismiss": "e",
 }  # fmt: skip
-LETTERS = {
-    "e": ctypes.c_size_t, "p": ctypes.c_size_t, "n": ctypes.c_size_t,
-    "i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double,
-    "m": MEMORY,
-}  # fmt: skip
+LETTERS: dict[str, Any] = dict.fromkeys("epn", ctypes.c_size_t)
+LETTERS |= {"i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double, "m": MEMORY}
 NOTHING = {"pack", "layer", "tap", "mark", "cut", "move", "shut", "soften", "surplus", "help", "share", "dismiss"}
 NUMBERS = {"forward", "climb", "guess", "pick"}  # return an int, those above nothing, all others a place
 

@@ -1,4 +1,4 @@
-"""A Llama of SmolLM2's shape by the portable engine, and texts that it reads. See `hsd.models.base`."""
+"""A Llama by the portable engine, and texts that it reads. See `hsd.models.base`."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import BLOCKS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
+from hsd.models.small.engine import BF16, BLOCKS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
 
-DTYPE = "int16, 4bit weights"
-SHARING = 3  # heads of attention for each group of keys and values, or a multiple
-FLOATS = {0: 4, 1: 2, 3: 4, 8: 2}  # bytes of a block that are floats, by GGUF's type
+DTYPE = "int16, 4bit weights"  # but of bfloat16, whose activations are floats
+FLOATS = {0: torch.float32, BF16: torch.bfloat16}  # what floats of a block are, by GGUF's type; else half precision
 DEEPEST, MOST_TAPS = 64, 8  # layers, and those whose states are kept for a head
 TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
@@ -37,8 +36,8 @@ class Packed:
         """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
         _, size = BLOCKS[self.kind]
         blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, size)
-        numbers = blocks[:, : FLOATS[self.kind]].contiguous()
-        return bool(numbers.view(torch.float32 if self.kind == 0 else torch.float16).isfinite().all())
+        numbers = blocks[:, : 4 if self.kind in (0, 3) else 2].contiguous()
+        return bool(numbers.view(FLOATS.get(self.kind, torch.float16)).isfinite().all())
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class Shape:
                 raise HsdError(f"the model's {name} is {str(value)[:40]}: fetch it again, or choose another file")
         can = {
             "width": self.width in (32, 64, 128) and self.heads * self.width == self.hidden,
-            "heads": self.heads % (SHARING * self.groups) == 0,
+            "heads": self.heads % self.groups == 0,
             "hidden": self.hidden % 32 == 0 and self.hidden <= WIDEST,
             "inner": self.inner % 32 == 0 and self.inner <= WIDEST,
             "vocab": self.vocab % 32 == 0,
@@ -84,12 +83,12 @@ class SmallModel:
     """
 
     device = torch.device("cpu")
-    dtype = DTYPE
     portable = True
 
     def __init__(
         self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
     ) -> None:
+        self.dtype = "float32" if tensors["token_embd.weight"].kind == BF16 else DTYPE
         self.shape, self.name, self.revision, self.tapped = shape.check(), name, revision, tuple(tapped)
         self.layers, self.threads, self.parts = shape.layers, 1, cast(Any, None)
         self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
@@ -117,8 +116,8 @@ class SmallModel:
         self.threads = min(count, MOST_THREADS)
         self.engine.share(self.threads)
 
-    def start(self) -> SmallSession:
-        return SmallSession(self)
+    def start(self) -> Text:
+        return Text(self.engine, self.engine.made("text", self.place), self.vocab_size)
 
     def _matrix(self, tensor: Packed, turned: bool = False) -> int:
         width = self.shape.width if turned else 0
@@ -129,7 +128,7 @@ class SmallModel:
 
 
 class Text:
-    """A text in an engine: how far it is read, and how it is cut back. Its memory is given back when it is let go.
+    """A text in an engine, read by a model. Its memory is given back when it is let go. See `hsd.models.base.Session`.
 
     exact: its logits become probabilities in double precision, the same on every machine and in a browser. vocab: how
     many tokens it can read; width: of its logits, those of all tokens or of `ids`.
@@ -191,7 +190,9 @@ class Text:
 
         Until the next pass nobody else uses the engine. keep: of how many tokens at the end there are logits.
         """
-        raise NotImplementedError
+        for begin in range(0, len(tokens), ROWS):
+            with self.engine.lock:
+                yield self._pass("forward", (self.place,), tokens, slice(begin, begin + ROWS), keep, view)
 
     def _pass(
         self, by: str, places: Sequence[int], tokens: Sequence[int], part: slice, keep: int, view: View | None
@@ -216,16 +217,3 @@ class Text:
         for address, count in self.passes(tokens, keep, view):
             ctypes.memmove(to, address, 4 * self.width * count)
             to += 4 * self.width * count
-
-
-class SmallSession(Text):
-    """One text read by a `SmallModel`. See `hsd.models.base.Session`."""
-
-    def __init__(self, model: SmallModel) -> None:
-        super().__init__(model.engine, model.engine.made("text", model.place), model.vocab_size)
-        self._model = model
-
-    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
-        for begin in range(0, len(tokens), ROWS):
-            with self.engine.lock:
-                yield self._pass("forward", (self.place,), tokens, slice(begin, begin + ROWS), keep, view)

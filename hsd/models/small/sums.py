@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hsd.models.small.machine import load_library, usable
 
-LONG, LANES = 4096, 8  # numbers of a row from which on it pays; of which a row has a multiple
+LONG, LANES = 2048, 8  # numbers of a row from which on it pays; of which a row has a multiple
 
 
 @cache

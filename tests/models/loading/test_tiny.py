@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+import torch
 from joint_law import chi_square_p, first_tokens, token_law, two_token_p_value
 
 import hsd
-from hsd import RULES, Pair, Trace
+from hsd import RULES, HsdError, Pair, Trace, load_pair
+from hsd.models.exits import parts_of
+from hsd.models.loading.portable import load_folder
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.paths import ASSETS
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target" / "config.json").is_file(), reason="not trained yet")
@@ -44,6 +51,57 @@ def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
     for prompt, gamma in ((PROMPT, 3), ("12 + 30 = ", 8)):
         plain = hsd.run(tiny, prompt, system="plain", **options)
         assert hsd.run(tiny, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
+
+
+@pytest.mark.parametrize("name", ["story", "hispec-trained", "stack-two", "four-drafts", "fsd-story"])
+def test_a_recorded_run_is_what_is_decoded_on_every_machine(tiny: Pair, name: str):
+    recorded = Trace.from_json((ASSETS / "traces" / f"{name}.json").read_text(encoding="utf-8"))
+    assert hsd.rerun(tiny, recorded).tokens == recorded.tokens
+
+
+def test_the_models_are_those_that_torch_reads_in_their_folders(tiny: Pair):
+    for model, folder in zip(tiny.models, ("draft", "middle", "target"), strict=True):
+        alone = load_pair(target=ASSETS / "tiny" / folder, draft=ASSETS / "tiny" / folder, device="cpu")
+        ids = torch.tensor(tiny.encode("Tom had 3 apples. He went to the park and"))
+        ours, theirs = (one.start().forward(ids, len(ids)) for one in (model, alone.target))
+        assert (ours - theirs).abs().max() < 1e-4
+        assert (model.parameters, model.context, model.vocab_size) == (
+            alone.target.parameters,
+            alone.target.context,
+            alone.target.vocab_size,
+        )
+    assert tiny.codec.end_ids == alone.codec.end_ids
+    assert [tiny.codec.piece(i) for i in range(2048)] == [alone.codec.piece(i) for i in range(2048)]
+    assert parts_of(tiny.target).trained == parts_of(alone.target).trained == (2, 4)
+
+
+def test_it_has_one_form():
+    assert load_pair("tiny", device="cpu") is load_pair("tiny")
+    for how in ({"dtype": "bfloat16"}, {"quantize": "8bit"}, {"device_map": "auto"}, {"smaller": ["x"]}):
+        with pytest.raises(HsdError, match="tiny has one form, for CPUs"):
+            load_pair("tiny", **how)
+    with pytest.raises(HsdError, match="no chat template"):
+        load_pair("tiny", chat=True)
+
+
+def test_a_folder_that_is_damaged_is_told_in_one_line(tmp_path: Path):
+    whole = ASSETS / "tiny" / "draft"
+    with pytest.raises(HsdError, match="no Llama that can be read"):
+        load_folder(tmp_path, "toy")
+    weights = (whole / "model.safetensors").read_bytes()
+    (tmp_path / "config.json").write_bytes((whole / "config.json").read_bytes())
+    (tmp_path / "model.safetensors").write_bytes(weights[:-2])
+    with pytest.raises(HsdError, match="no Llama that can be read"):
+        load_folder(tmp_path, "toy")
+    (tmp_path / "model.safetensors").write_bytes(weights)
+    config = (whole / "config.json").read_text(encoding="utf-8")
+    for change in ('"num_hidden_layers": 2', '"hidden_size": 160', '"head_dim": 64', '"num_key_value_heads": 2'):
+        name = change.split(":")[0]
+        (tmp_path / "config.json").write_text(re.sub(f"{name}: \\d+", change, config), encoding="utf-8")
+        with pytest.raises(HsdError):
+            load_folder(tmp_path, "toy")
+    with pytest.raises(HsdError, match=r"tokenizer in .* cannot be read"):
+        FileTokenizer.of(tmp_path)
 
 
 def test_speculation_keeps_drafted_tokens(tiny: Pair):

@@ -13,17 +13,18 @@ static void count(const float *rows, int many) {
   const Byte *bytes = (const Byte *)rows;
   EACH(i, 4 * many) hash = (hash ^ bytes[i]) * 1099511628211ull;
 }
-static const Matrix *weights(Engine *e, int four, int out, int in) {
-  Matrix *m = matrix(e, four, out, in);
-  int bytes = row_bytes(four ? OF_Q4_1 : OF_Q8_0, in);
+static const Matrix *weights(Engine *e, int kind, int out, int in) {
+  Matrix *m = matrix(e, kind, out, in);
+  int four = kind == BITS_4, type = kind == BITS_16 ? OF_BF16 : four ? OF_Q4_1 : OF_Q8_0, bytes = row_bytes(type, in);
   Byte *rows = zeros((Size)out * bytes);
   EACH(i, out * bytes) rows[i] = (Byte)noise();
-  EACH(i, out * in / BLOCK) { /* scales, and minima below zero */
+  if (kind == BITS_16) EACH(i, out * in) ((Half *)rows)[i] = (Half)((noise() & 0x8000) | (0x3d00 + noise() % 0x100));
+  else EACH(i, out * in / BLOCK) { /* scales, and minima below zero */
     Half *scale = (Half *)(rows + i * (four ? 20 : 34));
     scale[0] = (Half)(0x2000 + noise() % 0x400);
     if (four) scale[1] = (Half)(0xac00 + noise() % 0x400);
   }
-  pack(m, 0, out, four ? OF_Q4_1 : OF_Q8_0, rows, 0);
+  pack(m, 0, out, type, rows, 0);
   return m;
 }
 static const float *norm(Engine *e, int size) {
@@ -36,10 +37,13 @@ int main(void) {
   enum { HIDDEN = 192, INNER = 256, HEADS = 6, KEYS = 2, WIDE_HEAD = 32, DEEP = 3, VOCAB = 96 };
   Engine *e = engine(zeros);
   Model *m = model(e, HIDDEN, INNER, HEADS, KEYS, WIDE_HEAD, DEEP, 10000, 1e-5f, weights(e, 0, VOCAB, HIDDEN), norm(e, HIDDEN));
-  EACH(i, DEEP)
+  EACH(i, DEEP - 1)
     layer(m, i, norm(e, HIDDEN), norm(e, HIDDEN), weights(e, 1, HIDDEN, HIDDEN), weights(e, i & 1, KEYS * WIDE_HEAD, HIDDEN),
           weights(e, 0, KEYS * WIDE_HEAD, HIDDEN), weights(e, 1, HIDDEN, HIDDEN), weights(e, 1, INNER, HIDDEN),
           weights(e, 1, INNER, HIDDEN), weights(e, 0, HIDDEN, INNER));
+  layer(m, DEEP - 1, norm(e, HIDDEN), norm(e, HIDDEN), weights(e, 2, HIDDEN, HIDDEN), weights(e, 2, KEYS * WIDE_HEAD, HIDDEN),
+        weights(e, 2, KEYS * WIDE_HEAD, HIDDEN), weights(e, 2, HIDDEN, HIDDEN), weights(e, 2, INNER, HIDDEN),
+        weights(e, 2, INNER, HIDDEN), weights(e, 2, HIDDEN, INNER));
   tap(m, 1);
   Head *h = head(m, INNER, HEADS, KEYS, WIDE_HEAD, 10000, 1e-5f, 1, weights(e, 0, HIDDEN, HIDDEN), weights(e, 0, HIDDEN, HIDDEN),
                  weights(e, 0, 64, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN));

@@ -276,7 +276,7 @@ def test_other_files_are_told_in_one_line(tmp_path: Path):
     write_gguf(tmp_path / "x.gguf", general__architecture="mamba")
     with pytest.raises(HsdError, match="reads Llama's"):
         load_small(read_gguf(tmp_path / "x.gguf"), "x", None)
-    write_gguf(tmp_path / "x.gguf", llama__attention__head_count_kv=6)
+    write_gguf(tmp_path / "x.gguf", llama__attention__head_count_kv=4)
     with pytest.raises(HsdError, match="SmolLM2's shape"):
         load_small(read_gguf(tmp_path / "x.gguf"), "x", None)
     write_gguf(tmp_path / "x.gguf", llama__block_count=4)

@@ -13,11 +13,13 @@ import torch
 from small_gguf import TAPS, VOCAB, numbers, save_small, states_of, tree_view
 from torch import Tensor
 
-from hsd.models.loading.portable import load_small, load_small_head
+from hsd.models.exits import EarlyExits
+from hsd.models.loading.portable import load_folder, load_small, load_small_head
 from hsd.models.small import machine, sums
 from hsd.models.small.engine import Engine
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import LIBRARIES, Native, Wasm, open_machine, usable
+from hsd.paths import ASSETS
 from hsd.sampling import Sampling, draw
 
 NOISE = torch.Generator().manual_seed(11)
@@ -64,6 +66,28 @@ def test_a_library_gives_the_bits_of_the_module(folder: Path, monkeypatch: pytes
     found = rows_by(name, folder, monkeypatch, threads)
     assert len({row.shape for row in wanted}) > 5
     assert all(torch.equal(a, b) for a, b in zip(wanted, found, strict=True))
+
+
+@needs_library
+def test_floats_have_the_bits_of_the_module_too(monkeypatch: pytest.MonkeyPatch):
+    """The smallest toy, in bfloat16: a text, drafts, a tree, and an early exit."""
+    pytest.importorskip("wasmtime")
+
+    def rows(name: str) -> bytes:
+        monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
+        model = load_folder(ASSETS / "tiny" / "draft", "toy")
+        assert (model.engine.machine.name, model.dtype) == (name, "float32")
+        text = model.start()
+        found = [text.forward(IDS[:70], 70)]
+        for n in range(1, 9):
+            text.crop(70 - n)
+            found.append(text.forward(IDS[n : 2 * n], n))
+        found.append(text.forward(IDS[40:45], 5, tree_view(text.length, [-1, -1, 0, 1, 1])))
+        found.append(EarlyExits(model, [1]).models[0].start().forward(IDS[:9], 9))
+        return b"".join(row.numpy().tobytes() for row in found)
+
+    wanted = rows(Wasm.name)
+    assert all(rows(name) == wanted for name in NAMES)
 
 
 def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:

@@ -115,7 +115,7 @@ def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
     for more in ({"dtype": "bfloat16"}, {"quantize": "8bit"}, {"device_map": "auto"}, {"smaller": ["a"]}):
         with pytest.raises(HsdError, match="smollm2 has one form, for CPUs"):
             load_pair("smollm2", **more)  # type: ignore[arg-type]
-    with pytest.raises(HsdError, match="loaded with it"):
+    with pytest.raises(HsdError, match="is for the pairs smollm2 and tiny"):
         hsd.run(byte_pair, "abc", engine="portable", max_new_tokens=1)
     with pytest.raises(HsdError, match="without further calls or coupled picks"):
         RunOptions(system="plain", engine="captured", trace=False)
