@@ -14,6 +14,7 @@ from functools import partial
 
 import torch
 from torch import Tensor
+from torch.nn.functional import hardshrink, pad
 
 from hsd.rules.forms import TOKEN, Form
 from hsd.rules.fuzzy import TOLERANCE
@@ -32,31 +33,30 @@ def clip(p: Tensor, q: Tensor, tolerance: float) -> Tensor:
         return p
     ratio, order = torch.where(p > 0, q.double() / p.double(), 0.0).sort(-1)
     mass = p.double().gather(-1, order)
-    sums = torch.stack([mass, mass * ratio, mass * torch.xlogy(ratio, ratio)]).cumsum(-1)
-    sums = torch.nn.functional.pad(sums, (1, 0))  # of p, q and q log(q/p), over the lowest 0 … V ratios
+    rest = pad(mass.flip(-1).cumsum(-1).flip(-1), (0, 1))  # of p above them: a difference would be rounded away
+    lowest = mass, mass * ratio, mass * torch.xlogy(ratio, ratio)  # of p, q and q log(q/p), over 0 … V ratios
+    sums = torch.stack([*(pad(share.cumsum(-1), (1, 0)) for share in lowest), rest])
     total, lifted = sums[0, :, -1:], ratio * sums[0, :, :-1] - sums[1, :, :-1]  # what α p adds to q, each ratio as α
 
     def below(count: Tensor) -> Tensor:
-        return sums.gather(-1, count.expand(3, *count.shape))
+        return sums.gather(-1, count.expand(4, *count.shape))
 
     def solved(beta: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the α that goes with β, and whether both are within the tolerance."""
-        mass, covered, cost = below(torch.searchsorted(ratio, beta, right=True))
-        missing, above = total - covered - beta * (total - mass), torch.xlogy(beta, beta) * (total - mass)
-        missing = torch.where(missing.abs() < 1e-14, 0.0, missing)  # none, as L is q: what is left is rounding
-        mass, covered, spared = below(torch.searchsorted(lifted, missing).clamp_min(1))
-        alpha = ((missing + covered) / mass.clamp_min(TINY)).clamp(0, 1)
-        alpha = alpha * (1 - 2**-50 * (missing <= 0).double())
-        spent = torch.xlogy(alpha, alpha) * mass + cost - spared + above
+        """Return the α that goes with each β, (n, any), and whether both are within the tolerance."""
+        _, covered, cost, rest = below(torch.searchsorted(ratio, beta, right=True))
+        missing = hardshrink(total - covered - beta * rest, 1e-14)  # none where L is q: what is left is rounding
+        mass, covered, spared, _ = below(torch.searchsorted(lifted, missing).clamp_min(1))
+        alpha = ((missing + covered) / mass.clamp_min(TINY)).clamp(0, 1) * (1 - 2**-50 * (missing <= 0).double())
+        spent = torch.xlogy(alpha, alpha) * mass + cost - spared + torch.xlogy(beta, beta) * rest
         return alpha, (missing >= 0) & (spent <= tolerance)
 
-    low, high = torch.ones_like(total), ratio[:, -1:].clamp_min(1)
-    low = torch.where(solved(high)[1], high, low)
-    for _ in range(60):  # halvings, down to rounding
-        middle = (low + high) / 2
-        fits = solved(middle)[1]
-        low, high = torch.where(fits, middle, low), torch.where(fits, high, middle)
-    return torch.minimum(torch.maximum(q.double(), solved(low)[0] * p), low * (1 + 2**-50) * p).to(p.dtype)
+    low, high = torch.zeros_like(total), ratio[:, -1:].clamp(1, 1e300).log()  # of log β
+    for _ in range(10):  # each time into 64 parts, down to rounding
+        grid = torch.lerp(low, high, torch.linspace(0, 1, 65, dtype=low.dtype, device=p.device))
+        last = solved(grid.exp())[1][:, 1:].long().cumprod(-1).sum(-1, keepdim=True)
+        low, high = grid.gather(-1, last), grid.gather(-1, (last + 1).clamp_max(64))
+    beta = low.exp()
+    return torch.minimum(torch.maximum(q.double(), solved(beta)[0] * p), beta * (1 + 2**-50) * p).to(p.dtype)
 
 
 def clipped_law(rule: Rule, p: Tensor, q: Tensor, tokens: Tensor, tolerance: float = LIMIT.default) -> Law:

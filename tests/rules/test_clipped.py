@@ -51,6 +51,17 @@ def test_it_spends_the_tolerance_exactly_or_all_that_the_draft_is_off(rows: tupl
     assert row[0].tolist() == pytest.approx(reference.clip(*rows, T), abs=1e-7)
 
 
+def test_it_spends_no_more_where_the_target_hardly_writes_what_the_draft_does():
+    """Over a large vocabulary with ratios q/p of 10¹⁰ and more, of which a difference of sums would leave nothing."""
+    numbers = torch.Generator().manual_seed(1)
+    p, q = ((8 * torch.randn(4, 20_000, generator=numbers, dtype=torch.float64)).softmax(-1) for _ in "pq")
+    for T in (0.02, 0.3, 2.0):
+        row = clip(p, q, T)
+        spent = torch.xlogy(row, row / p).sum(-1)
+        assert spent.tolist() == pytest.approx([T] * 4, abs=1e-9)
+        assert row.sum(-1).tolist() == pytest.approx([1.0] * 4, abs=1e-12)
+
+
 @pytest.mark.parametrize("q", [[0.1, 0.3, 0.6], [0.0, 0.9, 0.1], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.2, 0.8]])
 @pytest.mark.parametrize("T", [0.01, 0.05, 0.3])
 def test_no_law_within_the_tolerance_shares_more_with_the_draft(q: list[float], T: float):

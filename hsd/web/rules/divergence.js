@@ -46,8 +46,9 @@ function clip(p, q, T) {
   const between = (a, b) => p.map((x, i) => Math.min(Math.max(q[i], a * x), b * x));
   const floor = (/** @type {number} */ b) => largest(0, 1, (a) => sum(between(a, b)) <= 1);
   const widest = p.reduce((most, x, i) => (x > 0 ? Math.max(most, q[i] / x) : most), 1);
-  const b = largest(1, widest, (b) => relativeEntropy(between(floor(b), b), p) <= T);
-  known.set(p, { q, T, row: between(floor(b), b) });
+  const row = (/** @type {number} */ log) => between(floor(Math.exp(log)), Math.exp(log));
+  const b = largest(0, Math.log(widest), (log) => relativeEntropy(row(log), p) <= T);
+  known.set(p, { q, T, row: row(b) });
   return clip(p, q, T);
 }
 
