@@ -16,6 +16,7 @@ from hsd.rules.coupled import leads
 from hsd.trace import Branch, Candidate, Committed, Grown, Origin, Outcome, Prompt
 
 TOP = 8
+LONG, PART = 8192, 64  # tokens of a row from which on it is searched by parts, and of a part
 SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot", "entropy")
 
 
@@ -23,14 +24,15 @@ class Describer:
     """Writes tokens as the pieces of text that they are. All tensors are on the CPU."""
 
     def __init__(self, codec: Codec) -> None:
-        self._codec = codec
+        self._codec, self._known = codec, dict[int, dict[str, Any]]()
 
     def token_fields(self, token: int, before: int | None = None) -> dict[str, Any]:
         """Return the fields of a trace that say which token it is; before: the token before it in a text."""
-        parts = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
-        after = getattr(self._codec, "piece_after", None) if before is not None and not parts else None
-        piece = after(token, before) if after else self._codec.piece(token)
-        return {"token": token, "piece": piece, "bytes": parts.hex().upper() or None}
+        if token not in self._known:
+            raw = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
+            self._known[token] = {"token": token, "piece": self._codec.piece(token), "bytes": raw.hex().upper() or None}
+        fields, after = self._known[token], getattr(self._codec, "piece_after", None)
+        return fields if not after or before is None or fields["bytes"] else {**fields, "piece": after(token, before)}
 
     def prompt(self, text: str, ids: list[int], forced: int = 0) -> Prompt:
         """Return a trace's record of a prompt; forced: how many of its last tokens begin the text."""
@@ -60,13 +62,9 @@ class Describer:
         self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, Any]
     ) -> list[Branch]:
         """Return a branch for each row of p and q, with its likeliest tokens, those in `wanted` first."""
-        if not len(nodes):
-            return []
         score = torch.maximum(p, q)
-        for row, tokens in zip(score, wanted, strict=True):
-            row[tokens] += 2.0
         count = min(max(TOP, *map(len, wanted)), score.shape[-1])
-        top = score.topk(count).indices
+        top = torch.stack([_top(_lift(row, tokens), count) for row, tokens in zip(score, wanted, strict=True)])
         top_p, top_q = p.gather(-1, top), q.gather(-1, top)
         rows = zip(nodes, top.tolist(), top_p.tolist(), top_q.tolist(), _rest(p, top_p), _rest(q, top_q), strict=True)
         return [
@@ -84,13 +82,12 @@ class Describer:
         self, row: Tensor, p: Tensor, q: Tensor | None, first: Sequence[int], most: int = TOP
     ) -> tuple[list[Outcome], float]:
         """The likeliest tokens of `row` (V,), those in `first` before all others, and the mass of what is left out."""
-        ranked = row.clone()
-        ranked[list(first)] += 2.0
-        top = ranked.topk(min(max(most, len(first)), row.shape[-1])).indices
-        q_top = [None] * len(top) if q is None else q[top].tolist()
-        values = zip(top.tolist(), row[top].tolist(), p[top].tolist(), q_top, strict=True)
+        top = _top(_lift(row.clone(), first), min(max(most, len(first)), row.shape[-1]))
+        ids, chances = top.tolist(), row.gather(0, top)
+        q_top = [None] * len(ids) if q is None else q.gather(0, top).tolist()
+        values = zip(ids, chances.tolist(), p.gather(0, top).tolist(), q_top, strict=True)
         outcomes = [Outcome(**self.token_fields(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
-        return outcomes, _rest(row[None], row[top][None])[0]
+        return outcomes, _rest(row[None], chances[None])[0]
 
     def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
         """Return the tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
@@ -103,8 +100,26 @@ class Describer:
 
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
     """Return the explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
-    values = {name: values[: len(tokens)].tolist() for name, values in branch_masses(p, q, tokens).items()}
+    values = {name: row[: len(tokens)].tolist() for name, row in branch_masses(p, q, tokens).items()}
     return {**values, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
+
+
+def _lift(row: Tensor, tokens: Sequence[int]) -> Tensor:
+    """Put these tokens of a row (V,) before all others, in place."""
+    for token in {*tokens}:
+        row[token] += 2.0
+    return row
+
+
+def _top(row: Tensor, count: int) -> Tensor:
+    """Return the `count` likeliest tokens of a row (V,), the likeliest first."""
+    if len(row) > LONG and len(row) % PART == 0:  # only the parts with the largest entries need to be ranked
+        parts = row.view(-1, PART)
+        best = parts.amax(-1).topk(count + 1).indices
+        values, found = parts[best].flatten().topk(count + 1)
+        if len(set(values.tolist())) > count:  # the order of equal ones is that of the whole row
+            return (best[found // PART] * PART + found % PART)[:count]
+    return row.topk(count).indices
 
 
 def _rest(rows: Tensor, top: Tensor) -> list[float]:

@@ -61,7 +61,14 @@ class ByLaw:
 
     @property
     def next(self) -> Tensor:
-        return self.law.next(len(self.path))
+        return self._after[0]
+
+    @cached_property
+    def _after(self) -> tuple[Tensor, Tensor | None]:
+        """The distribution of the next token, and what a residual summed to before it was normalised."""
+        t, law = len(self.path), self.law
+        drawn = t == law.gamma or law.follow is not None
+        return (law.next(t), None) if drawn else law.leftover(t)
 
     @property
     def tests(self) -> list[Tried]:
@@ -75,11 +82,11 @@ class ByLaw:
 
     @property
     def left(self) -> tuple[float, float | None] | None:
-        t, law = len(self.path), self.law
-        if t == law.gamma or law.follow is not None or isinstance(law, CoupledLaw):  # whose residual has another form
+        t, law, mass = len(self.path), self.law, self._after[1]
+        if mass is None or isinstance(law, CoupledLaw):  # whose residual has another form
             return None
         b = 1.0 if law.b is None else float(law.b[t])
-        return (float(law.a[t]) / b, float(law.leftover(t)[1]) / b) if b else (math.inf, None)
+        return (float(law.a[t]) / b, float(mass) / b) if b else (math.inf, None)
 
     @property
     def kept_law(self) -> list[float]:

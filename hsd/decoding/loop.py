@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -16,7 +16,6 @@ import torch
 
 from hsd.decoding.describe import Describer
 from hsd.decoding.options import PROPOSERS, RunOptions
-from hsd.decoding.record import work_of
 from hsd.decoding.systems import Levels, engine_of, levels_of, longest_block, make_recorder, make_rounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
@@ -24,6 +23,7 @@ from hsd.models.loading.registry import draft_length
 from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
+from hsd.rules.law import sharing
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
 
@@ -146,7 +146,7 @@ class Decoding(Iterator[Step]):
         try:
             self._rounds.prefill(self._prompt)
             while (room := self._room()) > 0:
-                step = self._step(room)
+                step = sharing(partial(self._step, room)) if self._recorder else self._step(room)
                 self.steps.append(step)
                 self._note_finish(step)
                 yield step
@@ -162,7 +162,7 @@ class Decoding(Iterator[Step]):
         played = self._rounds.play(self._text, min(self._longest, room - 1), self._numbers, clock.lap)
         self._text.extend(played.committed)
         detail = self._recorder.details(played) if self._recorder else {}
-        work = [work_of(r.work() - start) for r, start in zip(self._rounds.readers, before, strict=True)]
+        work = [Work(**vars(r.work() - start)) for r, start in zip(self._rounds.readers, before, strict=True)]
         work = work or [_called(count) for count in getattr(played, "calls", ())]
         make = Step if self._recorder else Step.model_construct  # a step without details has nothing to check
         return make(

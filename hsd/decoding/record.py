@@ -12,11 +12,10 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
-from hsd.decoding.judge import ByLaw, ByTests, judge
+from hsd.decoding.judge import ByLaw, ByTests, Tried, judge
 from hsd.decoding.rounds import Round, following, last
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
-from hsd.models.base import Work as Computed
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
 from hsd.rules.tree import certain
@@ -25,11 +24,6 @@ from hsd.trace import Decision, Event, Grounds, Node, Path, Tested, Verdict, Wor
 
 FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
 CPU = torch.device("cpu")
-
-
-def work_of(work: Computed) -> Work:
-    """Return a `Work` as a trace records it."""
-    return Work(layers=work.layers, computed=work.computed, heads=work.heads, calls=work.calls)
 
 
 class Recorder:
@@ -85,18 +79,10 @@ class Recorder:
                 yield self._event(visit, "verify", tested, visit.played.kept, visit.played.committed)
 
     def _event(self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]) -> Event:
-        return Event(
-            level=visit.level,
-            kind=kind,  # type: ignore[arg-type]
-            position=visit.position,
-            asked=visit.asked,
-            held=visit.held,
-            tested=tested,
-            kept=kept,
-            committed=self._describe.committed(committed, kept, visit.played is not None and visit.played.bonus),
-            work=work_of(visit.work),
-            seconds=visit.seconds,
-        )
+        fields = {name: getattr(visit, name) for name in ("level", "position", "asked", "held", "seconds")}
+        fields |= {"kind": kind, "tested": tested, "kept": kept, "work": Work(**vars(visit.work))}
+        bonus = visit.played is not None and visit.played.bonus
+        return Event(**fields, committed=self._describe.committed(committed, kept, bonus))
 
 
 class _Step:
@@ -140,12 +126,14 @@ class _Step:
 
     def branches(self, *verdicts: Verdict) -> list[Any]:
         """Return a branch for each node with children: the tokens drafted there, and those the verdicts drew there."""
-        wanted: list[list[int]] = [self._below(node) for node in self.draft.inner]
+        if not (inner := self.draft.inner):
+            return []
+        wanted = [self._below(node) for node in inner]
         for residual in (verdict.residual for verdict in verdicts):
             if residual and residual.origin == "correction":
                 wanted[self._row_of[residual.node]].append(residual.top[0].token)
-        p = self.rows.p[list(self.draft.inner)]
-        return self._describe.branches(self.draft.inner, p, self.draft.q, wanted, self._scalars())
+        p = self.rows.p[: len(inner)] if self.draft.is_chain else self.rows.p[list(inner)]
+        return self._describe.branches(inner, p, self.draft.q, wanted, self._scalars())
 
     def _below(self, node: int) -> list[int]:
         """Return the tokens drafted right after a node."""
@@ -154,22 +142,23 @@ class _Step:
 
     def _scalars(self) -> dict[str, list[Any]]:
         """Return the explanation quantities of every branch, along its own path from the root."""
+        if self.draft.is_chain:
+            return scalars(self.rows.p, self.draft.q, self.draft.tokens)
         count = len(self.draft.inner)
         columns: dict[str, list[Any]] = {name: [0.0] * count for name in SCALARS}
-        columns["lead"] = [None] * count
         for path in reversed(self.draft.paths):  # of mixed siblings the drawn one, which is first, counts
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
             q = torch.stack([self._proposal(node) for node in nodes])
             values = scalars(self.rows.p[[0, *nodes]], q, torch.tensor(self.draft.along(nodes)))
-            for name in values if len(self.draft.paths) == 1 else SCALARS:
+            for name in SCALARS:
                 for row, value in zip(along, values[name], strict=True):
                     columns[name][row] = value
         return columns
 
     def verdict(self, rule: str, ruling: ByLaw | ByTests, token: int | None) -> Verdict:
         """Return a rule's decision; token: the one that follows, None where the kept tokens end the text."""
-        fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": _decisions(ruling)}
+        fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": [*map(_decision, ruling.tests)]}
         fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
         if token is None:
             return Verdict(**fields)
@@ -206,16 +195,7 @@ class _Step:
         ]
 
 
-def _decisions(ruling: ByLaw | ByTests) -> list[Decision]:
-    return [
-        Decision(
-            node=tried.node,
-            test=tried.test.kind,
-            threshold=tried.test.threshold,
-            coin=tried.coin,
-            accepted=tried.accepted,
-            draft=tried.test.draft,
-            grounds=Grounds(**tried.test.grounds.as_data()),
-        )
-        for tried in ruling.tests
-    ]
+def _decision(tried: Tried) -> Decision:
+    test, fields = tried.test, {name: getattr(tried, name) for name in ("node", "coin", "accepted")}
+    fields |= {"test": test.kind, "threshold": test.threshold, "draft": test.draft}
+    return Decision(**fields, grounds=Grounds(**test.grounds.as_data()))

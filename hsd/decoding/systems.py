@@ -292,8 +292,6 @@ def longest_block(options: RunOptions, levels: Levels) -> int:
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
     """Return the recorder of the run's steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
-    fitting = [x for x in TREE_RULES.values() if options.layout.siblings in x.siblings and not x.knob]
-    chains = [other for other in RULES.values() if not other.knob]
-    return Recorder(
-        pair.codec, rule, shadow, fitting if isinstance(rule, TreeRule) else chains, levelled=options.levelled
-    )
+    fitting = [x for x in TREE_RULES.values() if options.layout.siblings in x.siblings]
+    others = [x for x in (fitting if isinstance(rule, TreeRule) else RULES.values()) if not x.knob]
+    return Recorder(pair.codec, rule, shadow, others, levelled=options.levelled)

@@ -1,10 +1,9 @@
 """Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
 
 from hsd.rules.chain import RULES, USUAL, find_rule
-from hsd.rules.explain import branch_masses
 from hsd.rules.forms import LETTERS, Form, Grounds
 from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, fuzzy_rule, fuzzy_tree
-from hsd.rules.law import Law, PrefixRatios
+from hsd.rules.law import Law, PrefixRatios, branch_masses
 from hsd.rules.recipe import Recipe
 from hsd.rules.rule import Knob, Look, Rule
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings

@@ -162,8 +162,6 @@ RULES: dict[str, Rule] = {
 }
 RULES["clipped"] = clipped_rule(RULES["tokenwise"], "clipped", "clipped")
 RULES["clipped-hsd"] = clipped_rule(RULES["hsd"], "clipped-hsd", "clipped HSD")
-
-
 USUAL = "hsd"  # where nobody says which
 
 

@@ -73,11 +73,11 @@ def _by_clipped(form: Form) -> Form:
 
 def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
     """Return the rule that judges by L as the lossless `rule` judges by p."""
-    recipe = replace(rule.recipe, each=tuple(map(_by_clipped, rule.recipe.each)), clipped=True)
-    whole = recipe.whole and _by_clipped(recipe.whole)
+    each, whole = tuple(map(_by_clipped, rule.recipe.each)), rule.recipe.whole and _by_clipped(rule.recipe.whole)
+    words = "What the clipped target L has more of, in place of p."
     return Rule(
         *(name, short[:1].upper() + short[1:], short, "this project", False),
-        replace(recipe, whole=whole, residual="What the clipped target L has more of, in place of p."),
+        replace(rule.recipe, each=each, whole=whole, residual=words, clipped=True),
         partial(clipped_law, rule),
         knob=LIMIT,
         greedy=True,

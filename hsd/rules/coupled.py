@@ -19,7 +19,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from hsd.rules.law import Law, normalised, of_tokens
+from hsd.rules.law import Law, normalised, of_tokens, shared
 from hsd.sampling import draw
 
 BELOW_ONE = 1 - 2**-53
@@ -39,6 +39,7 @@ def place(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
     return torch.where(draw(row, number) == token, number, (low + high) / 2 / cumulative[-1])
 
 
+@shared
 def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
     """Return (γ,) float64: L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, for rows p (γ, V) and q (γ, V).
 

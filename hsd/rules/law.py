@@ -12,9 +12,10 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, wraps
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
@@ -24,6 +25,31 @@ from hsd.models.small import sums
 from hsd.rules.forms import Grounds
 
 TINY = torch.finfo(torch.float64).tiny
+Result = TypeVar("Result")
+_results: ContextVar[dict[Any, Any] | None] = ContextVar("results", default=None)
+
+
+def sharing(work: Callable[[], Result]) -> Result:
+    """Return work(); what several laws need of the same tensors, to which it must not write, is computed once."""
+    context = copy_context()
+    context.run(_results.set, {})
+    return context.run(work)
+
+
+def shared(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Return a function of tensors that remembers its results while `sharing`: by address, (γ,) by value."""
+
+    @wraps(function)
+    def remembering(*tensors: Tensor) -> Result:
+        results = _results.get()
+        if results is None:
+            return function(*tensors)
+        key = (function, *(tuple(x.tolist()) if x.ndim == 1 else (x.data_ptr(), x.shape) for x in tensors))
+        if key not in results:
+            results[key] = function(*tensors), tensors  # held, so that no other tensor has their addresses
+        return results[key][0]  # type: ignore[no-any-return]
+
+    return remembering
 
 
 @dataclass(frozen=True)
@@ -38,12 +64,13 @@ class PrefixRatios:
     log: Tensor
     log_capped: Tensor
 
-    @classmethod
-    def of(cls, p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
+    @staticmethod
+    @shared
+    def of(p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
         log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
         log = torch.cat([log_ratio.new_zeros(1), log_ratio.cumsum(0)])
-        return cls(log, log - log.cummax(0).values)
+        return PrefixRatios(log, log - log.cummax(0).values)
 
 
 def of_tokens(rows: Tensor, tokens: Tensor) -> Tensor:
@@ -61,6 +88,7 @@ def likeliest(rows: Tensor) -> Tensor:
     return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
 
 
+@shared
 def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
     """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) and Σ_x max(b_t q_t(x) - a_t p_t(x), 0) for each row t.
 
@@ -71,6 +99,35 @@ def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tup
         return found
     gap = p * a.unsqueeze(-1).to(p.dtype) - (q if b is None else q * b.unsqueeze(-1).to(q.dtype))
     return gap.clamp_min(0).sum(-1).double(), -gap.clamp_max(0).sum(-1).double()
+
+
+def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, Tensor]:
+    """Return what explains one draft branch by branch, for pictures and teaching: p (γ+1, V), q (γ, V), tokens (γ,).
+
+    One value per branch t = 0 … γ-1, float64; `ratio`, `capped` and `pivot` also have t = γ. Masses are relative to
+    `joint_q`, the draft's probability of the prefix; multiply to get joint masses. Source: 2601.05724, Definitions 4-5,
+    Theorems 2 and 4, Eqs. 17-18.
+    ratio r, capped c; pivot m: after how many tokens r was largest before this position (0: never above 1);
+    deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q;
+    asymmetry: p(prefix) - q(prefix), uncapped and joint; entropy of the target's row, in nats.
+    """
+    ratios = PrefixRatios.of(p, q, tokens)
+    deficient, _ = both_masses(p[:-1], q, ratios.log_capped[:-1].exp())
+    kept = (of_tokens(rows, tokens) for rows in (p, q))
+    joint_p, joint_q = (torch.cat([row.new_ones(1), row.cumprod(0)])[: len(row)] for row in kept)  # of 0 … γ-1 tokens
+    best = ratios.log.cummax(0).indices  # 0 stands for "never above 1", because log r_0 = 0
+    earlier = torch.cat([best[:1], best[:-1]])
+    return {
+        "ratio": ratios.log.clamp_max(690).exp(),  # e^690 ≈ 1e300: finite in every format
+        "capped": ratios.log_capped.exp(),
+        "pivot": torch.where(ratios.log[earlier] > 0, earlier, 0),
+        "deficient": deficient,
+        "excess": deficient - torch.expm1(ratios.log_capped[:-1]),
+        "distance": both_masses(p[:-1], q, torch.ones_like(joint_q))[0],
+        "joint_q": joint_q,
+        "asymmetry": joint_p - joint_q,
+        "entropy": torch.special.entr(p[:-1]).sum(-1).double(),
+    }
 
 
 def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
@@ -117,13 +174,13 @@ class Law:
 
     @cached_property
     def stop(self) -> Tensor:
-        """(γ+1,) float64: the probability that exactly t drafted tokens are kept."""
-        one = self.threshold.new_ones(1)
-        if self.forward:
-            passed = torch.cat([one, self.threshold.cumprod(0)])
-            return passed * torch.cat([1 - self.threshold, one])
-        failed_above = torch.cat([(1 - self.threshold).flip(0).cumprod(0).flip(0), one])
-        return torch.cat([one, self.threshold]) * failed_above
+        """(γ+1,) float64: the probability that exactly t drafted tokens are kept. Waits for the device."""
+        left, ends = 1.0, list[float]()
+        for success in self.threshold.tolist()[:: 1 if self.forward else -1]:
+            ending, further = (1 - success, success) if self.forward else (success, 1 - success)
+            ends.append(left * ending)
+            left *= further
+        return self.threshold.new_tensor([*ends, left][:: 1 if self.forward else -1])
 
     @property
     def expected_kept(self) -> Tensor:
@@ -159,10 +216,7 @@ class Law:
 
     def grounds(self, tokens: Tensor) -> list[Grounds]:
         """Return the numbers behind the thresholds at positions 1 … γ. Waits for the device."""
-        if not self.gamma:
-            return []
-        assert self.explain, "a law of no rule"
-        return self.explain(self, tokens)
+        return self.explain(self, tokens) if self.explain and self.gamma else []
 
     def order(self) -> range:
         """Return the positions in the order in which they are tested."""

@@ -90,7 +90,7 @@ class Recipe:
             thresholds[:-1] = [float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)]
         threshold, a, b = (p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors))
         if self.coupled:
-            return CoupledLaw(p.double(), q.double(), threshold, True, a, numbers=numbers, tokens=tokens)
+            return CoupledLaw(p, q, threshold, True, a, numbers=numbers, tokens=tokens)
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
@@ -113,14 +113,10 @@ class Along:
     def grounds(self) -> Iterator[Grounds]:
         """Yield the numbers behind the tests at positions 1 … γ."""
         for t in range(1, self.gamma + 1):
-            whole = self.recipe.whole if t == self.gamma else None
-            yield self._grounds((whole,) if whole else self.recipe.each, self.at(t))
-
-    def _grounds(self, forms: tuple[Form, ...], here: Numbers) -> Grounds:
-        form, *others = forms
-        if others and not evaluate(parse(form.when), here):
-            return self._grounds(tuple(others), here)
-        return Grounds(form, **{name: evaluate(parse(text), here) for name, text in form.along.items()})
+            here, whole = self.at(t), self.recipe.whole if t == self.gamma else None
+            *most, last = (whole,) if whole else self.recipe.each
+            form = next((form for form in most if evaluate(parse(form.when), here)), last)
+            yield Grounds(form, **{name: evaluate(parse(text), here) for name, text in form.along.items()})
 
     @property
     def factors(self) -> tuple[list[float], list[float]]:

@@ -137,20 +137,13 @@ COLD = replace(
     loses="the likeliest token of (1 − w)·p + w·q stands in for the target’s, w = {value}, at every drafted place.",
 )
 ENSEMBLE = replace(ENSEMBLE, cold=COLD)
+_WHOLE = "The test took nothing from p, so nothing is taken out of it: the next token follows the whole target p."
+_CHOSEN = (
+    "As in Medusa the target’s likeliest token follows the kept ones, whatever p gives the others: nothing is drawn."
+)
 AFTER = {
-    "drawn": Recipe(
-        (LIKELY, UNLIKELY),
-        b="0",
-        residual="The test took nothing from p, so nothing is taken out of it: the next token follows the whole "
-        "target p.",
-    ),
-    "likeliest": Recipe(
-        (LIKELY, UNLIKELY),
-        b="0",
-        residual="As in Medusa the target’s likeliest token follows the kept ones, whatever p gives the others: "
-        "nothing is drawn.",
-        follow="target",
-    ),
+    "drawn": Recipe((LIKELY, UNLIKELY), b="0", residual=_WHOLE),
+    "likeliest": Recipe((LIKELY, UNLIKELY), b="0", residual=_CHOSEN, follow="target"),
 }
 TYPICAL = Rule(
     "typical",

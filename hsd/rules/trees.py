@@ -61,8 +61,6 @@ TREE_RULES: dict[str, TreeRule] = {
         clipped_tree(RULES["clipped"]),
     ]
 }
-
-
 VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "chosen": "one-hot"}
 VANILLA |= dict.fromkeys(("distinct", "mixed"), "top-down")
 COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
