@@ -4,6 +4,7 @@
     python examples/reproduce/measure_smollm2.py --data FOLDER  # GSM8K, HumanEval, Spec-Bench: see hsd/bench/prompts.py
 
 passes  the time of a pass of the target over several tokens
+steps   the thread time of a step beside its passes, recorded and not, by draft length
 law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
 kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
 groups  tokens per pass over all coins of trees of one size: chosen, mixed (one of each group drawn), and drawn
@@ -23,10 +24,11 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from math import inf
 from operator import itemgetter
 from typing import Any
+from unittest.mock import patch
 
 import torch
 from converted import converted
@@ -39,9 +41,11 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.summary import ratio_interval
 from hsd.draft import LAYOUTS
 from hsd.models.exits import EarlyExits, default_exits
+from hsd.models.small.engine import Engine
 from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
+PROMPT = "Explain in a few sentences why the sky is blue."  # of the part "steps"
 LENGTHS, HOT = (2, 5, 10), 0.7  # draft lengths and temperature of the part "law"
 DOMAINS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
@@ -77,6 +81,35 @@ def main() -> None:
 def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
     """Domain and prompts."""
     return ((domain, prompt_set(name, given.data, given.prompts)) for domain, name in DOMAINS.items())
+
+
+def steps(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, dict[str, float]]]:
+    """Milliseconds of thread time of a step beside its passes, medians: {"recorded", "unrecorded"} by draft length.
+
+    Thread time does not count what other processes take, so that a machine with work gives nearly the same.
+    """
+    found: dict[str, dict[str, float]] = {"recorded": {}, "unrecorded": {}}
+    for gamma, trace in product(LENGTHS[:2], (True, False)):
+        passes, beside, call = [0.0], [], Engine.call
+
+        def timed(*given: Any, passes: list[float] = passes, call: Callable[..., int] = call) -> int:
+            begin = time.thread_time()
+            result = call(*given)
+            passes[0] += time.thread_time() - begin
+            return result
+
+        with patch.object(Engine, "call", timed):
+            decoding = hsd.decode(pair, PROMPT, gamma=gamma, max_new_tokens=120, trace=trace)
+            for _step in islice(decoding, 3):  # what is made once
+                pass
+            while True:
+                begin, before = time.thread_time(), passes[0]
+                if next(decoding, None) is None:
+                    break
+                beside.append(time.thread_time() - begin - (passes[0] - before))
+        found["recorded" if trace else "unrecorded"][str(gamma)] = 1e3 * statistics.median(beside)
+    print({name: {gamma: round(ms, 2) for gamma, ms in row.items()} for name, row in found.items()})
+    yield found
 
 
 def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
@@ -258,6 +291,7 @@ def tree_ways() -> dict[str, dict[str, Any]]:
 
 PARTS: dict[str, Callable[[hsd.Pair, argparse.Namespace], Iterator[Any]]] = {
     "passes": passes,
+    "steps": steps,
     "law": law,
     "kept": kept,
     "groups": groups,

@@ -20,6 +20,7 @@ from torch import Tensor
 from hsd import RULES, HsdError
 from hsd.audit import random_models
 from hsd.rules import Fuzzy, Grounds, Law, PrefixRatios, branch_masses, fuzzy_rule
+from hsd.rules.law import both_masses, sharing
 
 HERE = Path(__file__).parent
 OWN_CASES = json.loads((HERE / "cases.json").read_text())
@@ -65,6 +66,27 @@ def test_law_agrees_with_the_worked_case(rule: str, case: dict[str, Any]):
     assert float(law.expected_kept) == pytest.approx(wanted["expected_kept"], abs=TOLERANCE)
     for t, row in enumerate(wanted["next"]):
         assert close(law.next(t), row), f"after {t} kept tokens"
+
+
+@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+def test_laws_that_share_their_sums_are_those_that_do_not(case: dict[str, Any]):
+    rows = tensors(case["p"], case["q"], case["tokens"])
+
+    def laws() -> list[Tensor]:
+        made = [rule.law(*rows) for rule in RULES.values()]
+        return [*(law.stop for law in made), *(law.next(t) for law in made for t in range(law.gamma + 1))]
+
+    assert all(map(torch.equal, sharing(laws), laws()))
+
+
+def test_sums_are_shared_for_equal_factors_only_and_only_while_asked():
+    p, q = torch.rand(2, 5), torch.rand(2, 5)
+    half, one = torch.full((2,), 0.5, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
+    first, again, other = sharing(lambda: [both_masses(p, q, a) for a in (half, half.clone(), one)])
+    assert again is first
+    assert not torch.equal(other[0], first[0])
+    p += 1
+    assert both_masses(p, q, half)[0][0] > first[0][0]
 
 
 @pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
