@@ -44,8 +44,8 @@ Coin = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
 Text = Annotated[str, AfterValidator(_whole_characters)]
-Piece = Annotated[Text, Field(max_length=400)]
-Name = Annotated[Text, Field(max_length=200)]
+Piece = Annotated[str, Field(max_length=400)]  # a limited text is refused with half a character in it
+Name = Annotated[str, Field(max_length=200)]
 Hex = Annotated[str, Field(pattern="^([0-9A-F]{2})+$", max_length=400)]
 Origin = Literal["draft", "correction", "bonus"]
 

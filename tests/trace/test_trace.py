@@ -647,8 +647,12 @@ def test_what_is_not_a_trace_is_refused_in_one_line(text: str | bytes):
 
 def test_half_a_character_is_refused(sound: str):
     """JSON can spell it; such a text can be neither shown nor saved."""
+    for part, name in (("result", "text"), ("setup", "pair"), ("prompt", "text")):
+        data = json.loads(sound)
+        data[part][name] = "\ud800"
+        assert_refused(json.dumps(data))
     data = json.loads(sound)
-    data["result"]["text"] = "\ud800"
+    data["steps"][0]["committed"][0]["piece"] = "\ud800"
     assert_refused(json.dumps(data))
 
 
