@@ -159,7 +159,7 @@ def test_importing_the_package_imports_neither_the_page_nor_what_asks_the_hub():
 
 
 HOMONYMS = {  # words that are also names of rules, by the file in which they mean something else
-    "bench/view.py": {"hsd"},  # the package and its command
+    "cli/bench.py": {"hsd"},  # the package and its command
     "cli/__init__.py": {"hsd"},
     "models/loading/fetch.py": {"hsd"},
     "space.py": {"hsd"},

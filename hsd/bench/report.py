@@ -69,7 +69,7 @@ def _no_runner(*_: Any) -> Record:
 def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: Any) -> dict[str, Any]:
     """Return the first line of a benchmark's file: pair, prompts, settings, machine, versions and cases.
 
-    settings: max_new_tokens, repetitions and processes; server, where one is measured too.
+    settings: command, which repeats it, max_new_tokens, repetitions and processes; server, where one is measured too.
     """
     return {
         "format": FORMAT,

@@ -38,7 +38,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         try:
             arguments = build_parser(words[:1]).parse_args(words)
-            arguments.given = {word.partition("=")[0] for word in words}
+            arguments.words = words
             return int(arguments.command(arguments))
         finally:
             print(end="", flush=True)

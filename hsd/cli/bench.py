@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -63,7 +64,8 @@ def main(arguments: argparse.Namespace) -> int:
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
     settings = {"max_new_tokens": most, "repetitions": arguments.repetitions, "processes": workers.count}
-    head = header(pair, prompts, cases, **settings, **({"server": server.about} if server else {}))
+    settings |= {"server": server.about} if server else {}
+    head = header(pair, prompts, cases, command=_command(arguments.words), **settings)
     benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
     if benchmark:
         _print(benchmark, arguments.json)
@@ -71,6 +73,15 @@ def main(arguments: argparse.Namespace) -> int:
             write_line(file, {"view": view(benchmark)})
         print(f"results in {out}", file=sys.stderr)
     return 1 if workers.failed else 0
+
+
+def _command(words: Sequence[str]) -> str:
+    """Return the command that measures the same again, without a server's key and a file for its results."""
+    kept = [word for word in words if word != "--json"]
+    for flag in ("--server-key", "--out"):
+        pairs = zip(["", *kept], kept, strict=False)  # each word after the one before it
+        kept = [word for before, word in pairs if flag not in (before, word.partition("=")[0])]
+    return shlex.join(["python", "-m", "hsd", *kept])
 
 
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:

@@ -20,7 +20,7 @@ import numpy as np
 
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS
-from hsd.facts import named, rule_look, short
+from hsd.facts import rule_look
 from hsd.rules import Look
 
 Row = dict[str, Any]
@@ -30,6 +30,7 @@ LONGEST = 60  # characters of a name that fit into a legend
 PALE = {"fillmode": "overlay", "fgcolor": "rgba(255, 255, 255, 0.75)", "size": 6}  # a hatch, over the bar's colour
 DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 AXES = {"gamma": "draft length γ", "temperature": "temperature"}
+SIGNS = {"gamma": "γ=", "temperature": "T="}  # in the name of a case
 STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
 
 
@@ -40,7 +41,6 @@ class Style(Look):
     title: str = ""
 
 
-PLAIN = Style("#9aa3af", title="plain")
 LOOKS = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
 PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
 
@@ -114,22 +114,14 @@ def time_shares(rows: Sequence[Row]) -> Chart:
     return chart(traces, 112 + 28 * len(known), x, y, barmode="stack")
 
 
-def look(options: dict[str, Any]) -> Style:
+def look(options: dict[str, Any]) -> Look:
     """Return the look of a case. A rule for several drafts has the look of its rule for one.
 
     A stack, early exits and n-grams have the colour of the rule at the target, with a marker and a hatch of their own.
     """
-    copied = COPIERS.get(options.get("proposer", ""))
-    system = "copied" if copied else str(options.get("system"))
-    if system == "plain":
-        return PLAIN
-    name = str(options.get("rule", ""))
-    own, title = rule_look(name), short(name)
-    if system not in STACKED:
-        return Style(own.colour, own.symbol, own.hatch, title)
-    return Style(
-        own.colour, *STACKED[system], copied.short if copied else f"{named('systems', system)['short']}, {title}"
-    )
+    system = "copied" if options.get("proposer") in COPIERS else str(options.get("system"))
+    own = rule_look(str(options.get("rule", "")))
+    return Look(own.colour, *STACKED[system]) if system in STACKED else own
 
 
 def safe(text: object) -> str:
@@ -139,7 +131,7 @@ def safe(text: object) -> str:
     return html.escape(cut, quote=False).replace("\n", " ").replace("%{", "% {")
 
 
-def _line(name: object, x: list[Any], y: list[Any], style: Style, dash: str) -> Chart:
+def _line(name: object, x: list[Any], y: list[Any], style: Look, dash: str) -> Chart:
     marker = {"symbol": style.symbol, "size": 9, "color": style.colour}
     line = {"color": style.colour, "width": 2, "dash": dash}
     own = {"name": safe(name), "x": x, "y": y, "marker": marker, "line": line}
@@ -165,25 +157,12 @@ def _chains(rows: Iterable[Row]) -> list[Row]:
 
 
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
-    """Return rows that differ in `by` alone, in its order, with a name that says what they have in common."""
-    groups: dict[tuple[Any, ...], list[Row]] = defaultdict(list)
-    options = ("rule", "proposer", "divergence", "tolerance", "tree", "drafts", "nodes", "gamma", "temperature")
-    rest = [name for name in options if name != by]
+    """Return the rows whose cases differ in `by` alone, in its order, under the rest of their names."""
+    groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
-        groups[tuple(row["options"].get(name) for name in rest)].append(row)
-    several = {name for name in rest if len({row["options"].get(name) for row in rows}) > 1}
-    return [(_name(line[0], several), sorted(line, key=lambda row: row["options"][by])) for line in groups.values()]
-
-
-def _name(row: Row, several: set[str]) -> str:
-    options = row["options"]
-    words = [look(options).title or str(options["rule"])]
-    if options.get("drafts", 1) > 1:
-        words.append(f"{options.get('tree', 'paths')} K={options['drafts']}")
-        words += [f"{options['nodes']} nodes"] if options.get("nodes") else []
-    words += [f"{options.get('divergence', 'kl')}≤{options['tolerance']:g}"] if "tolerance" in options else []
-    words += [f"{sign}={options[name]:g}" for name, sign in (("gamma", "γ"), ("temperature", "T")) if name in several]
-    return ", ".join(words)
+        parts = row["case"].split(", ")
+        groups[", ".join(part for part in parts if not part.startswith(SIGNS[by]))].append(row)
+    return [(name, sorted(line, key=lambda row: row["options"][by])) for name, line in groups.items()]
 
 
 def _gamma(row: Row) -> int:

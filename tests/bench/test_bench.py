@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import shlex
 import subprocess
 import sys
 from operator import itemgetter
@@ -20,9 +19,8 @@ import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
 from hsd.bench.measure import Sweep
-from hsd.bench.report import FORMAT, Benchmark, cells, markdown, parse, read, setting
+from hsd.bench.report import FORMAT, cells, markdown, parse, read, setting
 from hsd.bench.summary import Measurement, fitted_acceptance, ratio_interval, student
-from hsd.bench.view import view
 from hsd.cli import main
 from hsd.paths import ASSETS, RESULTS, ROOT
 from hsd.planner.search import mean_yield
@@ -317,24 +315,14 @@ def test_prompts_of_several_kinds_are_told_apart_too():
         "1.25",
         "1.50",
     ]  # one prompt has no interval
-    assert command_of(benchmark) == ["x", "2"]
     head["prompts"]["name"] = "long,short"
-    assert command_of(parse([json.dumps(head), *map(json.dumps, made)], "x")) == ["long,short", "1"]
     for hostile in (None, "ab", [], [1], ["one", "one"]):
         head["prompts"]["kinds"] = hostile
         strange = parse([json.dumps(head), *map(json.dumps, made)], "x").by_kind()
         assert set(strange) <= {"1", "?"}
     head["prompts"]["kinds"] = []  # one file whose name has a comma
     one = parse([json.dumps(head), *map(json.dumps, made)], "x")
-    assert command_of(one) == ["long,short", "2"]
     assert "2 prompts (long,short, y)" in setting(one.header, one.rows())[1]
-
-
-def command_of(benchmark: Benchmark) -> list[str]:
-    """The prompts and the limit of the command that repeats a benchmark, whose cases get a temperature."""
-    cases = [{**case, "options": {"temperature": 1.0, **case["options"]}} for case in benchmark.header["cases"]]
-    words = shlex.split(view(Benchmark({**benchmark.header, "cases": cases}, benchmark.records))["command"])
-    return [words[words.index(flag) + 1] for flag in ("--prompts", "--limit")]
 
 
 def test_the_interval_of_a_speed_up_is_over_prompts():

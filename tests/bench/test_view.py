@@ -45,9 +45,10 @@ def test_the_view_has_the_table_its_facts_and_at_most_three_charts(recorded):
 
 def test_a_file_brings_its_view_and_reads_as_before(tmp_path: Path, capsys):
     out = tmp_path / "mine.jsonl"
-    command = f"bench --pair tiny --rules hsd --gamma 3 --limit 1 --repetitions 1 --max-new-tokens 8 --out {out} --json"
-    assert cli.main(command.split()) == 0
+    command = "bench --pair tiny --rules hsd --gamma 3 --limit 1 --repetitions 1 --max-new-tokens 8"
+    assert cli.main([*command.split(), "--out", str(out), "--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
+    assert printed["view"]["command"] == f"python -m hsd {command}"
     last = json.loads(out.read_text().splitlines()[-1])
     assert last["view"] == printed["view"] == json.loads(json.dumps(view(read(out))))
     assert len(read(out).records) == 2

@@ -71,7 +71,7 @@ def test_block_efficiency_by_temperature_has_a_line_per_rule_and_draft_length():
     figure = figures.block_efficiency(rows, by="temperature")
     assert points(figure, "x") == [[0.5, 1.0]] * 4
     assert points(figure) == [[3.0, 3.5]] * 4
-    assert [trace["name"] for trace in figure["data"]] == ["vanilla, γ=3", "HSD, γ=3", "vanilla, γ=5", "HSD, γ=5"]
+    assert [trace["name"] for trace in figure["data"]] == ["tokenwise, γ=3", "hsd, γ=3", "tokenwise, γ=5", "hsd, γ=5"]
     assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in figure["data"]}) == 4
 
 

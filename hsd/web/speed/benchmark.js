@@ -67,7 +67,7 @@ class Benchmark {
     this.choice.set(name, name ? options : [...options, ["", "your file"]]);
     this.only("");
     const own = code("With a pair of your own, each a Hub id or a folder", OWN);
-    inside(this.elsewhere).replaceChildren(command, own);
+    inside(this.elsewhere).replaceChildren(...(view.command ? [command] : []), own);
     if (this.charts.open) this.plot(view);
   }
 
