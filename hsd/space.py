@@ -156,15 +156,9 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
     """Return the differences between README.md's front matter and the manifest, a line each; empty when they agree."""
     wanted, actual = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
-    lines = []
-    for key in [*wanted, *(k for k in actual if k not in wanted)]:
-        if key not in actual:
-            lines.append(f"{key}: missing in README.md, the Spacefile says {wanted[key]!r}")
-        elif key not in wanted:
-            lines.append(f"{key}: in README.md, but not in the Spacefile")
-        elif actual[key] != wanted[key]:
-            lines.append(f"{key}: README.md says {actual[key]!r}, the Spacefile {wanted[key]!r}")
-    return lines
+    names = [name for name in wanted | actual if wanted.get(name) != actual.get(name)]
+    texts = {name: [repr(card[name]) if name in card else "nothing" for card in (actual, wanted)] for name in names}
+    return [f"{name}: README.md says {own}, the Spacefile {theirs}" for name, (own, theirs) in texts.items()]
 
 
 def _read_front_matter(readme: Path) -> dict[str, Any]:

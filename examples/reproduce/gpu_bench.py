@@ -222,8 +222,8 @@ def runs(pair: hsd.Pair, gamma: int, new_tokens: int, repeats: int) -> dict[str,
         one.case.name: {
             "tokens_per_second": statistics.median(one.tokens_per_second()),
             "tokens_per_call": one.block_efficiency()[0],
-            "over_plain": one.speedup(found[0]),
-            "over_assisted": one.speedup(found[-1]),
+            "over_plain": one.speedup(found[0])[0],
+            "over_assisted": one.speedup(found[-1])[0],
         }
         for one in found
     }

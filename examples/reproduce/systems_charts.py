@@ -17,7 +17,8 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd import load_pair
-from hsd.app.presets import CHARTS, of_systems, recorded
+from hsd.app.presets import of_systems, recorded
+from hsd.app.site import CHARTS
 from hsd.facts import facts
 from hsd.figures import PALE, PARTS, chart, safe
 from hsd.models.exits import parts_of

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 from hsd.app import browser
-from hsd.app.presets import systems
+from hsd.app.presets import SYSTEM_WORDS
 from hsd.app.site import site
 from hsd.errors import HsdError
 from hsd.rules import RULES, TREE_RULES, Rule, TreeRule
@@ -64,7 +64,7 @@ def readme(space: Space) -> str:
     """Return the README of the folder: what it is, how to get it live, and the papers; a Space reads its head."""
     rules: list[Rule | TreeRule] = [*RULES.values(), *(rule for name, rule in TREE_RULES.items() if name not in RULES)]
     sources = [(rule.title, rule.citation) for rule in rules]
-    sources += [(system["title"], system["source"]) for system in systems().values()]
+    sources += [(system["title"], system["source"]) for system in SYSTEM_WORDS.values()]
     papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)
     words = {"title": space.title, "description": space.short_description, "papers": papers}
     return TEMPLATE.read_text(encoding="utf-8").format(front_matter=front_matter(space, "static"), **words)

@@ -13,7 +13,7 @@ from html import escape
 from typing import Any
 
 from hsd.app.modules import imported_later, modules, read, script
-from hsd.app.presets import Preset, systems, telling_step
+from hsd.app.presets import SYSTEM_WORDS, Preset, telling_step
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.paths import ASSETS, WEB
@@ -80,7 +80,7 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
     groups: dict[str, str] = {}
     for one in sorted(presets, key=lambda one: one.pair == "tiny"):
         pair = titles.get(one.pair, one.pair)
-        group = f"{systems()[one.system]['title']} · {pair.partition(' · ')[0]}" if one.system else pair
+        group = f"{SYSTEM_WORDS[one.system]['title']} · {pair.partition(' · ')[0]}" if one.system else pair
         groups[group] = groups.get(group, "") + f'<option value="{one.name}">{escape(one.title)}</option>'
     menu = "".join(f'<optgroup label="{escape(group)}">{choices}</optgroup>' for group, choices in groups.items())
     return f'{menu}<option value="" hidden>– a run of your own –</option>'

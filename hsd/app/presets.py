@@ -13,12 +13,13 @@ import yaml
 
 from hsd.decoding.options import PROMPTS
 from hsd.errors import HsdError
-from hsd.paths import ASSETS, RESULTS, TRACES
+from hsd.paths import ASSETS, TRACES
 from hsd.rules import VANILLA
 from hsd.trace import Step, Trace
 
 SYSTEMS, STARTERS = ASSETS / "presets" / "systems.yaml", ASSETS / "presets" / "starters.yaml"
-CHARTS = RESULTS / "systems_charts.json"
+SYSTEM_WORDS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8"))
+"""Title, words, source and shown presets of every system, by name."""
 CLEAR = 0.05  # tokens that are a gain
 SURE = 1e-6  # tokens: rounding
 LABEL = 36  # characters that are shown of a long text
@@ -62,15 +63,9 @@ def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Pre
 
 
 @cache
-def systems() -> dict[str, dict[str, Any]]:
-    """Return title, words, source and shown presets of every system, by name, as systems.yaml has them."""
-    return dict(yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8")))
-
-
-@cache
-def charts() -> dict[str, list[dict[str, Any]]]:
-    """Return the charts of every system, by name, as examples/reproduce/systems_charts.py has made them."""
-    return dict(json.loads(CHARTS.read_text(encoding="utf-8")))
+def from_json(file: Path) -> Any:
+    """Return what a file has that ships with the app."""
+    return json.loads(file.read_text(encoding="utf-8"))
 
 
 @cache
@@ -84,13 +79,6 @@ def recorded(preset: Preset) -> Trace:
     if not preset.file.is_file():
         raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/reproduce/record.py`")
     return _read(preset.file)
-
-
-@cache
-def timings() -> dict[str, dict[str, Any]]:
-    """Return the speed of each recorded run beside plain decoding, by preset, as `time_presets.py` measured it."""
-    file = RESULTS / "presets.json"
-    return dict(json.loads(file.read_text(encoding="utf-8"))) if file.is_file() else {}
 
 
 @lru_cache(maxsize=32)

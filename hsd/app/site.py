@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hsd.app import browser, device, modules, page, pairs, race
-from hsd.app.presets import Preset, charts, definitions, of_systems, recorded, shown, starters, systems, timings
+from hsd.app.presets import SYSTEM_WORDS, Preset, definitions, from_json, of_systems, recorded, shown, starters
 from hsd.app.replies import compact, shortened
 from hsd.app.systems import planner
 from hsd.bench.report import read
@@ -32,6 +32,8 @@ from hsd.trace import MAX_BYTES, Trace
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
 DOCS, LESSONS, LENGTHS = ASSETS / "docs", ASSETS / "lessons" / "learn.json", RESULTS / "lengths.json"
+CHARTS = RESULTS / "systems_charts.json"  # of every system, by name; examples/reproduce/systems_charts.py makes them
+TIMINGS = RESULTS / "presets.json"  # the speed of recorded runs beside plain decoding; time_presets.py measures it
 BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}  # by their pair; the screen opens on the first
 PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
 NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read
@@ -159,19 +161,19 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
 
 def recorded_questions(space: Space) -> dict[str, Question]:
     """Return the questions of the screens, by name."""
-    presets = presets_of(space)
+    presets, charts, timings = presets_of(space), from_json(CHARTS), from_json(TIMINGS)
 
     def preset(name: str) -> Values:
         one = presets[name]
-        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why, "timed": timings().get(name)}
+        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why, "timed": timings.get(name)}
 
     return {
         "preset": Question(preset, presets, f"unknown preset '?': choose {', '.join(presets)}"),
-        "lessons": Question(lambda: json.loads(LESSONS.read_text("utf-8"))),
+        "lessons": Question(partial(from_json, LESSONS)),
         "races": Question(race.recorded),
-        "lengths": Question(lambda: json.loads(LENGTHS.read_text("utf-8"))),
+        "lengths": Question(partial(from_json, LENGTHS)),
         "systems": Question(lambda: about_systems(presets)),
-        "charts": Question(lambda name: charts()[name], charts(), "there is no system '?': choose another"),
+        "charts": Question(charts.__getitem__, charts, "there is no system '?': choose another"),
         "benchmark": Question(benchmark, BENCHMARKS, "there is no benchmark '?': choose another"),
     }
 
@@ -194,6 +196,7 @@ def about_systems(presets: Mapping[str, Preset]) -> Values:
 
     shown = [
         {"name": name, **about, "shown": [run(presets[one]) for one in about["shown"] if one in presets]}
-        for name, about in systems().items()
+        for name, about in SYSTEM_WORDS.items()
     ]
-    return {"systems": shown, "planner": planner.props()}
+    most = {"most": planner.MOST, "longest": planner.LONGEST}
+    return {"systems": shown, "planner": {"presets": planner.presets(), **most}}

@@ -114,12 +114,12 @@ class Sweep:
         if wrong or not systems:
             raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
         cases = []
-        own = [*self._combinations(), *self._on_trees()]
+        own = dict([*self._combinations(), *self._on_trees()])
         for shared in self._product([name for name in SHARED if name in self.values]):
             at = "".join(f", {_setting(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
             common = {**{name: RunOptions.default(name) for name in ALWAYS}, "trace": False, **shared}
             cases.append(Case(f"plain{at}", {**common, "system": "plain"}))
-            cases += [Case(name + at, {**common, **options}) for name, options in own]
+            cases += [Case(name + at, {**common, **options}) for name, options in own.items()]
             peers = self.peers(self.values.get("gamma", (RunOptions.default("gamma"),)), common) if self.peers else []
             cases += [Case(case.name + at, case.options, case.runner) for case in peers]
         for case in cases:
@@ -161,10 +161,9 @@ class Sweep:
         """Name and options of every tree, by each rule that fits."""
         for words in self.trees:
             tree = tree_of(words)
-            form = f"{tree['tree']} {tree['drafts']}×{tree['gamma']}"
-            form += f", {tree['nodes']} nodes" if "nodes" in tree else ""
             for rule in rules_on(tree["tree"]):
-                yield f"{rule.removeprefix('recursive-')}, {form}", {"rule": rule, **tree}
+                options = {"rule": rule.removeprefix("recursive-"), **tree}
+                yield case_name(options), options
 
 
 def case_name(o: Mapping[str, Any]) -> str:

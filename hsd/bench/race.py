@@ -73,7 +73,9 @@ def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
         for lane, case in enumerate(cases):
             for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
                 lengths += [event["record"]["new_tokens"]] if "record" in event else []
-                held = _merged(held, event)
+                if held and held[-1]["lane"] == lane:  # steps of the same run
+                    event["steps"] = held.pop()["steps"] + event["steps"]
+                held.append(event)
                 if time.monotonic() - sent >= (SELDOM_SECONDS if repetition else NEWS_SECONDS):
                     yield held
                     held = []
@@ -90,14 +92,6 @@ def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
     own = [length for case, length in zip(cases, lengths, strict=True) if not case.runner]
     most = {"max_new_tokens": max(min(own), 1)}
     return [case if case.runner else replace(case, options={**case.options, **most}) for case in cases]
-
-
-def _merged(held: list[Event], event: Event) -> list[Event]:
-    """Append an event to those held back, joined with the last one if both are steps of the same run."""
-    last = held[-1] if held else None
-    if last and not last.get("record") and all(last[name] == event[name] for name in ("lane", "repetition")):
-        return [*held[:-1], {**event, "steps": last["steps"] + event["steps"]}]
-    return [*held, event]
 
 
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:

@@ -103,7 +103,7 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
 def _range(m: Measurement, other: Measurement) -> list[float]:
     """Return from where to where a lane's speed over another's goes: over rounds, of several prompts its interval."""
     every, prompts = m.speedups(other), {record["prompt"] for record in m.records}
-    return [min(every), max(every)] if len(prompts) == 1 else list(m.speedup_interval(other)[1:])
+    return [min(every), max(every)] if len(prompts) == 1 else list(m.speedup(other)[1:])
 
 
 def faster(m: Measurement, other: Measurement) -> bool:
@@ -150,7 +150,7 @@ def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
         return say("race rules", {"alike": True})
     slow, fast = _range(usual, vanilla)
     known: Row = {"level": slow <= 1 <= fast, "slow": _fixed(slow), "fast": _fixed(fast)}
-    known["ratio"] = _fixed(usual.speedup(vanilla))
+    known["ratio"] = _fixed(usual.speedup(vanilla)[0])
     costs = [1e3 * statistics.median(1 / speed for speed in m.tokens_per_second()) for m in (usual, vanilla)]
     known["seconds"] = f"{costs[0] - costs[1]:+.2f}".replace("-", "−")
     sums = [[(r["kept"], r["drafts"]) for r in coins if r["case"] == m.case.name] for m in (vanilla, usual)]

@@ -17,11 +17,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
-from hsd.bench.measure import Case, Record
+from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.draft import COPIERS
 from hsd.planner.search import mean_yield
 from hsd.sampling import Sampling
@@ -55,18 +56,16 @@ class Measurement:
         """Return this case's tokens per second over another's, repetition by repetition."""
         return [own / theirs for own, theirs in zip(self.tokens_per_second(), other.tokens_per_second(), strict=True)]
 
-    def speedup(self, plain: Measurement) -> float:
-        """Return the median of `speedups`."""
-        return statistics.median(self.speedups(plain))
-
-    def speedup_interval(self, plain: Measurement) -> Interval:
-        """Return the speed-up with its 95 % interval over prompts."""
+    def speedup(self, plain: Measurement) -> Interval:
+        """Return the median of `speedups`, with its 95 % interval over prompts."""
         values = []
         for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
             speeds = [_resampled(rows, "new_tokens", "seconds") for rows in (own, other)]
             values.append(speeds[0] / speeds[1])
         most = max(map(len, values))  # a benchmark that was stopped has rounds of fewer prompts
-        return _interval(self.speedup(plain), np.median([one for one in values if len(one) == most], 0))
+        return _interval(
+            statistics.median(self.speedups(plain)), np.median([one for one in values if len(one) == most], 0)
+        )
 
     def block_efficiency(self) -> Interval:
         """Return committed tokens per target call, and its 95 % interval over prompts."""
@@ -84,18 +83,14 @@ class Measurement:
 
     def acceptance_rate_per_position(self) -> list[float]:
         """For i = 1, 2, …: the share of all drafts that kept at least i tokens."""
-        kept: Counter[int] = Counter()
-        for record in self.records:
-            kept.update({i: count for i, (count, _) in enumerate(record.get("positions", ()))})
         every = sum(map(drafts, self.records))
-        return [kept[position] / every for position in sorted(kept)] if every else []
+        positions = zip_longest(*(record.get("positions", ()) for record in self.records), fillvalue=(0, 0))
+        return [sum(kept for kept, _ in runs) / every for runs in positions] if every else []
 
     def kept_histogram(self) -> dict[int, int]:
         """Return how many steps kept 0, 1, 2 … tokens."""
-        counts: Counter[int] = Counter()
-        for record in self.records:
-            counts.update({int(kept): count for kept, count in record.get("kept_histogram", {}).items()})
-        return dict(sorted(counts.items()))
+        counts = sum((Counter(record.get("kept_histogram", {})) for record in self.records), Counter[str]())
+        return {int(kept): counts[kept] for kept in sorted(counts, key=int)}
 
     def call_seconds(self, model: str, width: int) -> float:
         """Median seconds of a forward pass of "target" or "draft" that read `width` tokens; NaN if there was none."""
@@ -113,14 +108,13 @@ class Measurement:
         calls = [r["calls"][name] for r in self.records for name in models if name in r["calls"]]
         return float(sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls))
 
-    def outside_ms_per_step(self) -> float:
-        """Return milliseconds per step that pass outside the models' forward passes."""
-        seconds = total(self.records, "seconds") - self.model_seconds("target", *self.below)
-        return 1e3 * seconds / total(self.records, "steps")
-
-    def ms_per_step(self) -> float:
-        """Return milliseconds per step, all included: the median over repetitions."""
-        return statistics.median(1e3 * ratio(rows, "seconds", "steps") for rows in self.by_repetition.values())
+    def step_times(self) -> dict[str, float]:
+        """Return milliseconds per step, the median over repetitions, and those that pass outside forward passes."""
+        outside = total(self.records, "seconds") - self.model_seconds("target", *self.below)
+        return {
+            "ms_per_step": statistics.median(1e3 * ratio(r, "seconds", "steps") for r in self.by_repetition.values()),
+            "outside_ms_per_step": 1e3 * outside / total(self.records, "steps"),
+        }
 
     def shares(self) -> dict[str, float]:
         """Return where the time of a run goes, as shares of its seconds.
@@ -161,10 +155,8 @@ class Measurement:
 
     def typical_seconds(self, model: str) -> float:
         """Return seconds per step of one model's calls, if every call took the median time for its width."""
-        counts: Counter[str] = Counter()
-        for record in self.records:
-            widths = record["calls"].get(model, {"widths": {}})["widths"]
-            counts.update({width: int(count) for width, (count, _, _) in widths.items()})
+        calls = [r["calls"].get(model, NO_CALLS)["widths"].items() for r in self.records]
+        counts = sum((Counter({width: int(count) for width, (count, _, _) in of}) for of in calls), Counter[str]())
         seconds = sum(count * self.call_seconds(model, int(width)) for width, count in counts.items())
         return seconds / total(self.records, "steps")
 
@@ -286,11 +278,10 @@ def _row(m: Measurement, plain: Measurement) -> Row:
         "prompts": len({r["prompt"] for r in m.records}),
     }
     if m.case.runner is None and "steps" in m.records[0]:
-        row |= {"shares": m.shares(), "outside_ms_per_step": m.outside_ms_per_step(), "ms_per_step": m.ms_per_step()}
-        row |= {"kept_histogram": m.kept_histogram(), **_costs(m, plain)}
+        row |= {"shares": m.shares(), **m.step_times(), "kept_histogram": m.kept_histogram(), **_costs(m, plain)}
     if "target_calls" in m.records[0]:  # all but a server, which may run another target
-        row |= {"speedup": m.speedup(plain), "block_efficiency": m.block_efficiency()}
-        row["speedup_interval"] = m.speedup_interval(plain)
+        row |= {"speedup_interval": m.speedup(plain), "block_efficiency": m.block_efficiency()}
+        row["speedup"] = row["speedup_interval"][0]
     if any(r.get("drafted") for r in m.records):
         row["acceptance_rate"] = m.acceptance_rate()
     if any(map(drafts, m.records)):
@@ -308,7 +299,7 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
         "acceptance_rate": m.acceptance_rate(),
         "draft_call_ms": 0.0 if copies(m.case.options) else 1e3 * m.call_seconds("draft", 1),
         "limit": limit,
-        "efficiency": m.speedup(plain) / limit,
+        "efficiency": m.speedup(plain)[0] / limit,
         "mean_gamma": ratio(m.records, "drafted", "steps"),
     }
     if m.one_draft:

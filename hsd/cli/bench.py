@@ -138,18 +138,15 @@ class _Workers:
 
     def run(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> Benchmark | None:
         """Write each record when it is measured; return all processes' benchmark in the first, None in the others."""
-        if self.count == 1:
-            return Benchmark(head, self._write(head, records, out))
-        own = self._write(head, records, out.with_name(f"{out.name}.{self.number}"))
         from accelerate.utils import gather_object
 
-        gathered: list[Record] = gather_object(own)
-        if not self.first:
-            return None
-        self._write(head, iter(gathered), out)
-        for process in range(self.count):
-            out.with_name(f"{out.name}.{process}").unlink(missing_ok=True)
-        return Benchmark(head, gathered)
+        files = [out.with_name(f"{out.name}.{process}") for process in range(self.count)] if self.count > 1 else [out]
+        kept = gather_object(self._write(head, records, files[self.number]))
+        if self.first and self.count > 1:
+            self._write(head, iter(kept), out)
+            for file in files:
+                file.unlink(missing_ok=True)
+        return Benchmark(head, kept) if self.first else None
 
     def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
         kept: list[Record] = []

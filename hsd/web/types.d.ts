@@ -308,7 +308,6 @@ interface Facts {
   options: OptionsSchema;
 }
 interface RuleFacts {
-  order: number;
   name: string;
   title: string;
   label: string;
@@ -316,10 +315,8 @@ interface RuleFacts {
   short: string;
   head: string;
   lossless: boolean;
-  greedy: boolean;
   forward: boolean;
   vanilla: boolean;
-  kind: string;
   asked: string;
   recursive: null | string;
   single: boolean;

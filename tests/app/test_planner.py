@@ -18,7 +18,7 @@ WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "pe
 
 
 def models_of(name: str) -> Models:
-    return planner.read_models(question(PRESETS[name]))
+    return planner.Question(**question(PRESETS[name])).models()
 
 
 def question(preset: dict) -> dict:
@@ -138,7 +138,7 @@ def test_the_bound_is_never_above_the_plan():
 )
 def test_bad_inputs_get_one_line(asked: object, words: str):
     with pytest.raises(HsdError, match=words) as told:
-        planner.read_models(asked)
+        planner.plan_stack(asked)
     assert "\n" not in str(told.value)
 
 

@@ -70,13 +70,13 @@ def test_the_numbers_of_a_case_follow_from_its_records():
     assert other.block_efficiency()[0] == pytest.approx(50 / 20)
     assert plain.tokens_per_second() == pytest.approx([200.0, 200.0])
     assert other.tokens_per_second() == pytest.approx([50 / 0.18] * 2)
-    assert other.speedup(plain) == pytest.approx(50 / 0.18 / 200)
+    assert other.speedup(plain)[0] == pytest.approx(50 / 0.18 / 200)
     assert other.limit(plain) == pytest.approx(2.5 * 0.004 / (3 * 0.001 + 0.005))
     assert other.acceptance_rate()[0] == pytest.approx(30 / 60)
     assert other.acceptance_length()[0] == pytest.approx(1 + 60 / 40)
     assert other.acceptance_rate_per_position() == pytest.approx([0.5])
     assert other.kept_histogram() == {1: 40}
-    assert other.outside_ms_per_step() == pytest.approx(1e3 * (0.18 - 20 * 0.008) / 20)
+    assert other.step_times()["outside_ms_per_step"] == pytest.approx(1e3 * (0.18 - 20 * 0.008) / 20)
     shares = other.shares()
     assert shares["draft"] == pytest.approx(0.06 / 0.18)
     assert shares["target"] == pytest.approx(0.1 / 0.18)
@@ -151,13 +151,13 @@ def test_trees_are_measured_by_every_rule_that_fits_them():
     cases = Sweep({"rule": ("hsd",), "gamma": (2,)}, trees=("distinct-comb:2:3", "grown:3:3:10", "top:2:2")).cases()
     found = {case.name: case.options for case in cases[2:]}
     assert list(found) == [
-        "top-down, distinct-comb 2×3",
-        "hsd, distinct-comb 2×3",
-        "traversal, distinct-comb 2×3",
-        "one-hot, grown 3×3, 10 nodes",
-        "one-hot, top 2×2",
+        "top-down, γ=3, distinct-comb K=2",
+        "hsd, γ=3, distinct-comb K=2",
+        "traversal, γ=3, distinct-comb K=2",
+        "one-hot, γ=3, grown K=3, nodes=10",
+        "one-hot, γ=2, top K=2",
     ]
-    grown = found["one-hot, grown 3×3, 10 nodes"]
+    grown = found["one-hot, γ=3, grown K=3, nodes=10"]
     assert (grown["tree"], grown["drafts"], grown["gamma"], grown["nodes"]) == ("grown", 3, 3, 10)
     for wrong in ("grown", "bush:2:2", "comb:2", "comb:2:x", "comb:2:2:2:2"):
         with pytest.raises(HsdError, match=r"tree '.*': give layout:drafts:gamma, such as comb:2:3"):
@@ -330,8 +330,9 @@ def test_the_interval_of_a_speed_up_is_over_prompts():
     half = (
         12.7062 * abs(1.5 - 1.25) / 2
     )  # Student's t with one degree of freedom; without a prompt the other's speed-up
-    assert other.speedup_interval(plain) == pytest.approx((other.speedup(plain), 0, other.speedup(plain) + half))
-    assert plain.speedup_interval(plain) == (1, 1, 1)
+    value, *ends = other.speedup(plain)
+    assert ends == pytest.approx([0, value + half])
+    assert plain.speedup(plain) == (1, 1, 1)
 
 
 def test_a_file_that_was_cut_off_can_be_read_up_to_there():

@@ -6,7 +6,8 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from hsd.app.presets import charts, definitions, of_systems, recorded, systems, telling_step
+from hsd.app.presets import SYSTEM_WORDS, definitions, from_json, of_systems, recorded, telling_step
+from hsd.app.site import CHARTS
 from hsd.app.systems import planner
 from hsd.app.systems.planner import WORKED, alternatives, described, in_words, presets
 from hsd.planner import Models, latency, plan
@@ -15,7 +16,7 @@ PRESETS = {preset["name"]: preset for preset in presets()}
 
 
 def models_of(name: str) -> Models:
-    return planner.read_models(question(PRESETS[name]))
+    return planner.Question(**question(PRESETS[name])).models()
 
 
 def question(preset: dict) -> dict:
@@ -136,7 +137,8 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     assert page.is_disabled(".hf-add")
     asked = {**told["inputs"], "per_token": told["inputs"]["perToken"]}
     assert (
-        told["plan"]["alternatives"][told["plan"]["best"]]["latency"] == plan(planner.read_models(asked)).best.latency
+        told["plan"]["alternatives"][told["plan"]["best"]]["latency"]
+        == plan(planner.Question(**asked).models()).best.latency
     )
     for count in (4, 3, 2):
         page.get_by_role("button", name="remove M₀").click()
@@ -219,7 +221,7 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
     visitor = visitors()
     page = visitor.page
     page.goto(visitor.app.url + "?tab=systems")
-    for name, system in systems().items():
+    for name, system in SYSTEM_WORDS.items():
         card = page.locator(f"#hf-{name}")
         card.locator(".hf-run").first.wait_for()
         assert system["words"].split(".")[0] in card.inner_text()
@@ -231,7 +233,7 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
             card.locator("summary", has_text="What the planner promised").click()
         card.locator(".hf-chart").scroll_into_view_if_needed()
         card.locator(".hf-chart .main-svg").first.wait_for()
-        card.locator(".hp-hint", has_text=charts()[name][0]["words"][:40]).wait_for()
+        card.locator(".hp-hint", has_text=from_json(CHARTS)[name][0]["words"][:40]).wait_for()
 
 
 @pytest.mark.recorded

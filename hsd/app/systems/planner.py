@@ -39,38 +39,27 @@ class Question(BaseModel):
     stack: list[StrictInt] = []
     thresholds: list[StrictInt] = []
 
+    def models(self) -> Models:
+        """Return the models of the table. Raises HsdError, one line."""
+        costs, further, *rows = map(_numbers, (self.costs, self.per_token, *self.acceptance[: MOST + 1]))
+        if len(costs) > MOST:
+            raise HsdError(f"{len(costs)} models: the page plans for at most {MOST}, the command `hsd plan` for more")
+        models = Models(costs, tuple(rows), further)
+        for i, cost in enumerate([*costs, *further]):
+            if cost > HIGHEST_COST:
+                raise HsdError(f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}")
+        return models
+
 
 def plan_stack(values: Any) -> Values:
     """Return the plan for a `Question` of the page, as `planned` gives it. Raises HsdError, one line."""
-    question = _read(values)
-    if any(threshold > LONGEST for threshold in question.thresholds):
-        raise HsdError(f"threshold {max(question.thresholds)}: choose 1 to {LONGEST}")
-    return planned(read_models(values), tuple(question.stack), tuple(question.thresholds))
-
-
-def props() -> Values:
-    """Return what the page needs before it asks for a plan."""
-    return {"presets": presets(), "most": MOST, "longest": LONGEST}
-
-
-def _read(values: Any) -> Question:
     try:
-        return Question.model_validate(values)
+        question = Question.model_validate(values)
     except ValidationError:
         raise HsdError(NOT_UNDERSTOOD) from None
-
-
-def read_models(values: Any) -> Models:
-    """Return the models of a `Question`. Raises HsdError, one line."""
-    question = _read(values)
-    costs, further, *rows = map(_numbers, (question.costs, question.per_token, *question.acceptance[: MOST + 1]))
-    if len(costs) > MOST:
-        raise HsdError(f"{len(costs)} models: the page plans for at most {MOST}, the command `hsd plan` for more")
-    models = Models(costs, tuple(rows), further)
-    for i, cost in enumerate([*costs, *further]):
-        if cost > HIGHEST_COST:
-            raise HsdError(f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}")
-    return models
+    if any(threshold > LONGEST for threshold in question.thresholds):
+        raise HsdError(f"threshold {max(question.thresholds)}: choose 1 to {LONGEST}")
+    return planned(question.models(), tuple(question.stack), tuple(question.thresholds))
 
 
 def _numbers(texts: list[str]) -> tuple[float, ...]:
@@ -95,7 +84,10 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
     plain, least = ways[0].latency, ways[best].latency
     # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
     bound = min(least, shortest_path(models, LONGEST * len(models.costs))[-1])
-    trial = {"curves": _curves(models, now), "sentence": trial_sentence(now, way)}
+    given = now.thresholds
+    each = ([(*given[:k], value, *given[k + 1 :]) for value in range(1, LONGEST + 1)] for k in range(len(given)))
+    curves = [[latency(models, now.models, one) for one in values] for values in each]
+    trial = {"curves": curves, "sentence": trial_sentence(now, way)}
     return {
         "alternatives": [described(models, way) for way in ways],
         "best": best,
@@ -110,14 +102,6 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
         "bound_sentence": bound_sentence(bound, least),
         "warnings": models.warnings(),
     }
-
-
-def _curves(models: Models, way: Stack) -> list[list[float]]:
-    given = way.thresholds
-    return [
-        [latency(models, way.models, (*given[:k], value, *given[k + 1 :])) for value in range(1, LONGEST + 1)]
-        for k in range(len(given))
-    ]
 
 
 @lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
