@@ -96,12 +96,13 @@ def rule_look(name: str) -> Look:
     return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 
-def _rule(name: str) -> Facts:
+def _rule(order: int, name: str) -> Facts:
     rule, law = find(name), RULES.get(chain_name(name))
     own = rule if isinstance(rule, Rule) else None
     resamples = own is not None and own.resamples
     levels = own is not None and not resamples and not own.recipe.coupled
     return {
+        "order": order,
         "name": name,
         "title": rule_title(name),
         "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
@@ -109,6 +110,7 @@ def _rule(name: str) -> Facts:
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
+        "greedy": own is not None and own.greedy,
         "forward": rule.forward,
         "vanilla": name == VANILLA["single"],
         "asked": chain_name(name),
@@ -146,20 +148,20 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
     title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), label
-    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless,
-    forward (tests the first token first), vanilla, asked (the name in a request), recursive (the tree rule it stands
-    for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits the target of a stack),
-    below (fits levels below the target), resamples, law (the same for two rules that are one law), loses (see `Rule`),
-    term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold (recipe and loses at
-    temperature 0, where these are others), by_divergence, look. usual: the rule where nobody says which, vanilla: the
-    one that others are compared with, compared: for trees, the others.
+    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless, greedy
+    (exact at temperature 0), forward (tests the first token first), vanilla, asked (the name in a request), recursive
+    (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits
+    the target of a stack), below (fits levels below the target), resamples, law (the same for two rules that are one
+    law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold
+    (recipe and loses at temperature 0, where these are others), by_divergence, look. usual: the rule where nobody says
+    which, vanilla: the one that others are compared with, compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     options: of a run, as `hsd.options.schema` has them; most: a Space's lower limits of them.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
-        "rules": list(map(_rule, names)),
+        "rules": [_rule(order, name) for order, name in enumerate(names)],
         "usual": USUAL,
         "vanilla": VANILLA["single"],
         "compared": COMPARED,

@@ -308,6 +308,7 @@ interface Facts {
   options: OptionsSchema;
 }
 interface RuleFacts {
+  order: number;
   name: string;
   title: string;
   label: string;
@@ -315,6 +316,7 @@ interface RuleFacts {
   short: string;
   head: string;
   lossless: boolean;
+  greedy: boolean;
   forward: boolean;
   vanilla: boolean;
   asked: string;
