@@ -156,9 +156,8 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
     """Return the differences between README.md's front matter and the manifest, a line each; empty when they agree."""
     wanted, actual = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
-    names = [name for name in wanted | actual if wanted.get(name) != actual.get(name)]
-    texts = {name: [repr(card[name]) if name in card else "nothing" for card in (actual, wanted)] for name in names}
-    return [f"{name}: README.md says {own}, the Spacefile {theirs}" for name, (own, theirs) in texts.items()]
+    said = {name: [card.get(name, "nothing") for card in (actual, wanted)] for name in wanted | actual}
+    return [f"{name}: README.md says {a!r}, the Spacefile {b!r}" for name, (a, b) in said.items() if a != b]
 
 
 def _read_front_matter(readme: Path) -> dict[str, Any]:

@@ -77,11 +77,10 @@ def main(arguments: argparse.Namespace) -> int:
 
 def _command(words: Sequence[str]) -> str:
     """Return the command that measures the same again, without a server's key and a file for its results."""
-    kept = [word for word in words if word != "--json"]
     for flag in ("--server-key", "--out"):
-        pairs = zip(["", *kept], kept, strict=False)  # each word after the one before it
-        kept = [word for before, word in pairs if flag not in (before, word.partition("=")[0])]
-    return shlex.join(["python", "-m", "hsd", *kept])
+        pairs = zip(["", *words], words, strict=False)  # each word after the one before it
+        words = [word for before, word in pairs if flag not in (before, word.partition("=")[0])]
+    return shlex.join(["python", "-m", "hsd", *(word for word in words if word != "--json")])
 
 
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
