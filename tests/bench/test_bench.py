@@ -498,7 +498,8 @@ def bench(*words: str) -> int:
 @needs_pair
 def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
     out = tmp_path / "b.jsonl"
-    short = ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "12", "--gamma", "2,3"]
+    toys, short = ASSETS / "tiny", ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "12", "--gamma", "2,3"]
+    short += ["--target", str(toys / "target"), "--draft", str(toys / "middle"), "--device", "cpu"]
     assert bench(*short, "--rules", "hsd", "--peer", "transformers", "--out", str(out)) == 0
     printed = capsys.readouterr().out
     assert bench("--report", str(out)) == 0

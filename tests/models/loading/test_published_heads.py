@@ -27,8 +27,8 @@ from hsd.models.head import HeadModel, HeadSession
 from hsd.models.loading import hub, registry, sizes
 from hsd.models.loading.heads import is_head, load_head, size
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import Need
 from hsd.models.loading.registry import PAIRS, NamedPair
+from hsd.models.loading.sizes import Sizes
 
 ROWS, LAYERS = 257, 8
 DRAFTED = [*range(32, 127), 256]
@@ -417,10 +417,11 @@ def test_what_is_not_on_this_machine_is_told_without_a_connection(
 def test_a_head_s_size_is_known_before_it_is_loaded(
     tmp_path: Path, targets: dict[str, str], vocab: list[int] | None, monkeypatch: pytest.MonkeyPatch
 ):
-    needs: list[Need | None] = []
-    monkeypatch.setattr("hsd.models.loading.pair._make_room", lambda recipe, need: needs.append(need))
+    needs: list[tuple[Sizes | None, ...]] = []
+    monkeypatch.setattr("hsd.models.loading.pair._make_room", lambda recipe, *sizes: needs.append(sizes))
     folder = publish_head(tmp_path, ROWS, vocab)
     pair = load_pair(target=targets["llama"], draft=folder, device="cpu", dtype="float32")
-    assert needs[-1] is not None
-    assert [found.parameters for found in needs[-1].drafting] == [pair.draft.parameters]
-    assert needs[-1].drafting[0].cache_per_token == 2 * 2 * 12
+    (draft,) = needs[-1][1:]
+    assert draft is not None
+    assert draft.parameters == pair.draft.parameters
+    assert draft.cache_per_token == 2 * 2 * 12
