@@ -48,9 +48,6 @@ def launch(
     if not trust.current.local:
         outside.OPENER = outside.GUARDED
     server = build(manifest, Trace.from_file(trace_file) if trace_file else None, decode, offers)
-    threading.Thread(target=preload, args=[manifest], daemon=True).start()
-    if download:
-        downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
     try:
         app, url, _ = server.launch(
             server_name=host,
@@ -65,8 +62,11 @@ def launch(
             max_threads=THREADS,
             state_session_capacity=SESSIONS,
         )
-    except OSError:
-        which = f"port {port} is taken" if port else "no free port was found"
-        raise HsdError(f"{which}: choose another with --port") from None
+    except (OSError, OverflowError):
+        which = f"port {port} is taken or no port" if port else f"no free port was found on {host or 'this machine'}"
+        raise HsdError(f"{which}: choose another with --port or --host") from None
+    threading.Thread(target=preload, args=[manifest], daemon=True).start()
+    if download:
+        downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
     print(f"The app is ready: {url}", flush=True)
     app.get_blocks().block_thread()
