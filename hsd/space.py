@@ -156,7 +156,7 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
     """Return the differences between README.md's front matter and the manifest, a line each; empty when they agree."""
     wanted, actual = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
-    said = {name: [card.get(name, "nothing") for card in (actual, wanted)] for name in wanted | actual}
+    said = {name: [card.get(name) for card in (actual, wanted)] for name in wanted | actual}
     return [f"{name}: README.md says {a!r}, the Spacefile {b!r}" for name, (a, b) in said.items() if a != b]
 
 

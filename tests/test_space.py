@@ -88,8 +88,8 @@ def test_differences_between_readme_and_manifest_are_named(tmp_path):
     readme.write_text(changed, encoding="utf-8")
     lines = "\n".join(space.check(readme))
     assert "app_file" in lines
-    assert "license: missing" in lines
-    assert "colour: in README.md" in lines
+    assert "license: README.md says None, the Spacefile 'mit'" in lines
+    assert "colour: README.md says 'red', the Spacefile None" in lines
     readme.write_text("# hsd\n", encoding="utf-8")
     assert len(space.check(readme)) > 5
 
