@@ -11,7 +11,7 @@ import lessons as learn
 import pytest
 from printed import differing
 
-from hsd.app.presets import systems
+from hsd.app.presets import SYSTEM_WORDS
 from hsd.errors import HsdError
 from hsd.facts import glossary
 from hsd.paths import RESULTS, ROOT, TRACES
@@ -225,7 +225,7 @@ def test_every_link_leads_somewhere() -> None:
         assert (ROOT / "hsd" / "web" / asked.get("tab", "watch")).is_dir()
         assert "lesson" not in asked or 1 <= int(asked["lesson"]) <= 10
         assert "preset" not in asked or asked["preset"] in presets
-        assert "panel" not in asked or asked["panel"] in systems()
+        assert "panel" not in asked or asked["panel"] in SYSTEM_WORDS
         if "step" in asked:
             assert int(asked["step"]) < len(Trace.from_file(TRACES / f"{asked['preset']}.json").steps)
 
