@@ -198,5 +198,4 @@ def about_systems(presets: Mapping[str, Preset]) -> Values:
         {"name": name, **about, "shown": [run(presets[one]) for one in about["shown"] if one in presets]}
         for name, about in SYSTEM_WORDS.items()
     ]
-    most = {"most": planner.MOST, "longest": planner.LONGEST}
-    return {"systems": shown, "planner": {"presets": planner.presets(), **most}}
+    return {"systems": shown, "planner": {"presets": planner.presets(), **planner.LIMITS}}

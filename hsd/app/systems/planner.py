@@ -22,6 +22,7 @@ from hsd.planner import LONGEST, Models, Stack, best_of, latency, levels, read_n
 
 Values = dict[str, Any]
 MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
+LIMITS = {"most": MOST, "longest": LONGEST}
 FILE = RESULTS / "plan.json"  # python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json
 DIGITS = 3  # of a measured number
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"

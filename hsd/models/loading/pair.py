@@ -167,10 +167,10 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
 
     sizes: the target's, then those of all that draft; where one is unknown, nothing is checked.
     """
-    target, *drafting = known = [size for size in sizes if size is not None] or [None]
-    if target is None or len(known) < len(sizes):
+    known = [size for size in sizes if size is not None]
+    if len(known) < len(sizes):
         return recipe.device_map
-    need = Need(target, tuple(drafting), recipe.dtype, recipe.device != "cpu", recipe.quantize)
+    need = Need(known[0], tuple(known[1:]), recipe.dtype, recipe.device != "cpu", recipe.quantize)
     while True:
         places = rooms(recipe.device, recipe.device_map)
         for room in places:

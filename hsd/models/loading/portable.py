@@ -112,7 +112,7 @@ def _packed(weight: Tensor, name: str, width: int) -> Packed:
     if name.removesuffix(".weight").endswith(TURNED):
         weight = weight.view(-1, 2, width // 2, columns).transpose(1, 2).reshape(rows, columns)
     padded = F.pad(weight.bfloat16(), (0, -columns % SIDE, 0, -rows % SIDE))
-    return Packed(BF16, *padded.shape, memoryview(padded.view(torch.uint8).numpy().tobytes()))
+    return Packed(BF16, len(padded), padded.shape[1], memoryview(padded.view(torch.uint8).numpy().tobytes()))
 
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
