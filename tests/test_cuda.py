@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from small_models import bytes_tokenizer, save_architecture, save_head
 
 import hsd
+from hsd.paths import ASSETS
 
 pytestmark = pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a CUDA device")
 
@@ -34,7 +37,9 @@ WAYS: list[dict[str, Any]] = [
 
 @pytest.fixture(scope="module")
 def pairs() -> list[hsd.Pair]:
-    return [hsd.load_pair("tiny", device=device, dtype="float32") for device in ("cpu", "cuda")]
+    target, middle, draft = (str(ASSETS / "tiny" / name) for name in ("target", "middle", "draft"))
+    models = {"target": target, "draft": draft, "smaller": [middle], "dtype": "float32"}
+    return [hsd.load_pair(device=device, **models) for device in ("cpu", "cuda")]
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: " ".join(map(str, way.values())))
@@ -43,3 +48,14 @@ def test_a_run_on_a_gpu_has_the_tokens_of_the_cpu(pairs: list[hsd.Pair], way: di
     options = {"gamma": 4, "max_new_tokens": 20, "seed": 3, **way}
     cpu, cuda = ([hsd.run(pair, "Once upon a time", trace=t, **options).tokens for t in traces] for pair in pairs)
     assert cuda == cpu
+
+
+@pytest.mark.parametrize("way", [{}, {"temperature": 0}, {"drafts": 3, "tree": "mixed"}], ids=str)
+def test_a_head_on_a_gpu_drafts_what_it_drafts_on_the_cpu(tmp_path: Path, way: dict[str, Any]):
+    target, _ = save_architecture(tmp_path, "smollm2", bytes_tokenizer(), (270, 270))
+    head = save_head(tmp_path / "head", target, [*range(32, 127), 256])
+    options = {"gamma": 4, "max_new_tokens": 20, "seed": 3, **way}
+    pairs = [hsd.load_pair(target=target, draft=head, device=d, dtype="float32") for d in ("cpu", "cuda")]
+    cpu, cuda = (hsd.run(pair, "Once upon a time", **options) for pair in pairs)
+    assert cuda.tokens == cpu.tokens
+    assert [step.kept for step in cuda.steps] == [step.kept for step in cpu.steps]

@@ -32,7 +32,7 @@ def scripts() -> Iterator[ModuleType]:
 
 def test_the_page_is_what_its_script_writes(scripts: ModuleType):
     found = json.loads(scripts.RESULTS.read_text(encoding="utf-8"))
-    assert pages.blocks(scripts.PAGE) == scripts.blocks(found), "run measure.py --page"
+    assert scripts.blocks(found).items() <= pages.blocks(scripts.PAGE).items(), "run measure.py --page"
 
 
 @pytest.mark.long

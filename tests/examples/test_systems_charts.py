@@ -7,19 +7,20 @@ import json
 import pytest
 import systems_charts
 
-from hsd.app.presets import CHARTS, charts, systems
+from hsd.app.presets import SYSTEM_WORDS, from_json
+from hsd.app.site import CHARTS
 from hsd.paths import RESULTS
 
 
 def test_the_charts_are_what_the_script_writes():
     made = json.loads(json.dumps(systems_charts.charts()))
-    assert made.keys() == systems().keys()
-    assert json.loads(CHARTS.read_text(encoding="utf-8")) == made, "run: python examples/reproduce/systems_charts.py"
+    assert made.keys() == SYSTEM_WORDS.keys()
+    assert from_json(CHARTS) == made, "run: python examples/reproduce/systems_charts.py"
 
 
 def test_a_point_of_the_trade_off_stands_where_it_was_measured():
     measured = json.loads((RESULTS / "fuzzy.json").read_text(encoding="utf-8"))["texts"]["sums"]
-    (chart,) = [one for one in charts()["fsd"] if one["name"] == "sums right"]
+    (chart,) = [one for one in from_json(CHARTS)["fsd"] if one["name"] == "sums right"]
     line = next(one for one in chart["data"] if one["name"] == "JS, divergence only")
     points = measured["curve"]["js"]["divergence-only"]
     assert line["x"] == [one["tokens_per_call"][0] for one in points]
@@ -28,7 +29,7 @@ def test_a_point_of_the_trade_off_stands_where_it_was_measured():
 
 
 def test_the_cost_of_a_run_is_the_work_that_its_trace_records():
-    (chart,) = [one for one in charts()["hispec"] if one["name"] == "hispec-trained"]
+    (chart,) = [one for one in from_json(CHARTS)["hispec"] if one["name"] == "hispec-trained"]
     plain, computed, passes = (sum(bar["x"][row] for bar in chart["data"]) for row in range(3))
     assert computed / plain == pytest.approx(2.19, abs=0.005)
     assert f"{passes / plain:.2f} times" in chart["words"]

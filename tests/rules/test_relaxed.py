@@ -15,6 +15,7 @@ from test_laws import close, problems, tensors
 from hsd import RULES, HsdError, RunOptions, load_pair, run
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.bench.peers import _fair, _quiet
+from hsd.paths import ASSETS
 from hsd.rules import Law
 from hsd.rules.relaxed import AFTER
 
@@ -134,7 +135,7 @@ def test_they_are_for_one_draft(rule: str):
 @pytest.mark.parametrize(("weight", "gamma"), [(0.1, 4), (0.5, 1), (0.8, 4)])
 def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: float, gamma: int):
     """`generate` itself, greedy with `assistant_ensemble_weight` 1 - w; some texts are not the target's alone."""
-    pair = load_pair("tiny")
+    pair = load_pair(target=str(ASSETS / "tiny" / "target"), draft=str(ASSETS / "tiny" / "draft"), device="cpu")
     found = set()
     for prompt in ("Once upon a time", "The dog was", "Lily had a red ball and"):
         ids = torch.tensor([pair.encode(prompt)])
