@@ -152,12 +152,8 @@ def _clipped(judged: list[Judged], tolerance: float) -> list[str]:
             rows[draft[:t]][token] += weight * law.stop[t + 1 :].sum()
     written = {x: row / row.sum() for x, row in rows.items() if row.sum() > MET}
     spent = max(float(relative_entropy(row, models.target[x])) for x, row in written.items())
-    fitting = [
-        x
-        for x in RULES.values()
-        if x.recipe.clipped and spent > tolerance and _equal(judged, x.tuned(spent).law, 100 * tolerance)
-    ]
-    return [f"{rule.name} (tolerance {spent:.4g})" for rule in fitting]
+    rules = [rule for rule in RULES.values() if rule.recipe.clipped and spent > tolerance]
+    return [f"{x.name} (tolerance {spent:.4g})" for x in rules if _equal(judged, x.tuned(spent).law, 100 * tolerance)]
 
 
 # Why it is wrong
