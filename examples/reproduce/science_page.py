@@ -391,7 +391,9 @@ def of_a_head() -> dict[str, str]:
     blocks = {
         "worth": worth(found["law"]),
         "drawn": f"{real(rows)} {grown_words(rows)} ({where}.)",
-        "mixed": groups(found["groups"]) if "groups" in found else "On the real model this is not measured yet.",
+        "mixed": f"{groups(found['groups'])}\n\n{seconds(found['shapes'])}"
+        if "groups" in found
+        else "On the real model this is not measured yet.",
     }
     return {name: prose(text) for name, text in blocks.items()}
 
@@ -453,6 +455,21 @@ def groups(rows: list[Row]) -> str:
 def _percent(values: list[float]) -> str:
     value, low, high = values
     return f"{value:+.1%} ({100 * low:.1f}–{100 * high:.1f})"
+
+
+def seconds(rows: list[Row]) -> str:
+    """Say how fast trees of each shape were, against plain decoding, at each temperature."""
+    told = []
+    for heat in dict.fromkeys(row["T"] for row in rows):
+        speeds = (
+            f"{row['case']} {row['speedup']:.2f} ×" for row in rows if row["T"] == heat and row["case"] != "plain"
+        )
+        told.append(f"T = {heat:g}: {', '.join(speeds)}")
+    return (
+        f"In seconds the fastest tree is {max(row['speedup'] for row in rows if row['case'] != 'plain'):.2f} × plain "
+        f"decoding on two CPU cores, where a pass over a tree costs nearly as much as its nodes (siblings × levels, "
+        f"{rows[0]['count']} prompts, in turn): {'; '.join(told)}."
+    )
 
 
 def groups_words(rows: list[Row]) -> str:
