@@ -18,7 +18,7 @@ const MODELS = {
   draft: model("Own draft", "Needs the target's tokenizer.", "more"),
 };
 
-const STAYING = ["main", "sampling"]; // groups of options that any pair has
+const STAYING = ["main", "rule", "drafts", "sampling", "more"]; // groups of options that any pair has
 /** The form's schema: the models, and the options within the limits of this place. @type {(limits: Record<string, number>) => {properties: Record<string, Property>}} */
 function schemaOf(limits) {
   const properties = /** @type {Record<string, Property>} */ ({ ...MODELS, ...facts.options.properties });
