@@ -28,7 +28,7 @@ class Calculator {
   file = /** @type {LengthRow[] | null} */ (null);
   shown = /** @type {CalculatorPoint[]} */ ([]);
   words = h("p.hf-verdict", { role: "status" });
-  chart = h("div");
+  chart = scroller("Curves of speed-up by draft length");
   table = scroller("Speed-up by draft length");
   kinds = segments("Drafts of", (/** @type {string} */ kind) => this.draw({ kind }));
   presets = segments("Costs", (/** @type {string} */ preset) => this.draw({ preset }));
