@@ -40,20 +40,20 @@ def main() -> None:
 
 def gpu() -> str:
     """What a GPU takes for the parts of a step, by `gpu_bench.py`, in passes over one token and in milliseconds."""
-    found = json.loads((RESULTS / "gpu-nvidia-h100-80gb-hbm3.json").read_text(encoding="utf-8"))
-    calls, checks, waits = found["calls_ms"], found["verification_ms"]["captured"], found["waits_per_step"]
+    result = json.loads((RESULTS / "gpu-nvidia-h100-80gb-hbm3.json").read_text(encoding="utf-8"))
+    calls, checks, waits = result["calls_ms"], result["verification_ms"]["captured"], result["waits_per_step"]
     one, drafted = calls["target, width 1, captured"], calls["draft, width 1, captured"]
     two, six, eleven = (calls[f"target, width {width}, captured"] for width in (2, 6, 11))
     hsd = checks["hsd"]
     return prose(
         "Measured on an NVIDIA H100 with random weights of a 7B target's shape and of one layer of it with its "
         "vocabulary as draft, `bfloat16`, captured (`python examples/reproduce/gpu_bench.py --size 7b-head --gamma "
-        f"5`, torch {found['machine']['torch']}): a pass over one token takes {one:.1f} ms "
-        f"({one / found['memory']['target_floor_ms']:.1f} times the reading of its weights), one over 2, 6 and 11 "
+        f"5`, torch {result['machine']['torch']}): a pass over one token takes {one:.1f} ms "
+        f"({one / result['memory']['target_floor_ms']:.1f} times the reading of its weights), one over 2, 6 and 11 "
         f"tokens {two / one:.2f}, {six / one:.2f} and {eleven / one:.2f} times as long: nearly flat, where two CPU "
         f"cores are not. A drafted token costs {drafted / one:.2f} passes. Judging five of them takes HSD {hsd:.2f} "
-        f"ms, {hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}, the search of "
-        f"`clipped` {checks['clipped']:.1f}. The host waits for the device {waits['captured']:.0f} time a step, "
+        f"ms, {hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}. "
+        f"The host waits for the device {waits['captured']:.0f} time a step, "
         f"{waits['eager']:.1f} times where nothing is captured."
     )
 

@@ -459,16 +459,16 @@ def _percent(values: list[float]) -> str:
 
 def seconds(rows: list[Row]) -> str:
     """Say how fast trees of each shape were, against plain decoding, at each temperature."""
-    told = []
+    heats = []
     for heat in dict.fromkeys(row["T"] for row in rows):
         speeds = (
             f"{row['case']} {row['speedup']:.2f} ×" for row in rows if row["T"] == heat and row["case"] != "plain"
         )
-        told.append(f"T = {heat:g}: {', '.join(speeds)}")
+        heats.append(f"T = {heat:g}: {', '.join(speeds)}")
     return (
         f"In seconds the fastest tree is {max(row['speedup'] for row in rows if row['case'] != 'plain'):.2f} × plain "
         f"decoding on two CPU cores, where a pass over a tree costs nearly as much as its nodes (siblings × levels, "
-        f"{rows[0]['count']} prompts, in turn): {'; '.join(told)}."
+        f"{rows[0]['count']} prompts, in turn): {'; '.join(heats)}."
     )
 
 
