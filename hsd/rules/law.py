@@ -37,14 +37,14 @@ def sharing(work: Callable[[], Result]) -> Result:
 
 
 def shared(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function of tensors that remembers its results while `sharing`: by address, (γ,) by value."""
+    """Return a function of tensors that remembers its results while `sharing`: by place, (γ,) by value."""
 
     @wraps(function)
     def remembering(*tensors: Tensor) -> Result:
         results = _results.get()
         if results is None:
             return function(*tensors)
-        key = (function, *(tuple(x.tolist()) if x.ndim == 1 else (x.data_ptr(), x.shape) for x in tensors))
+        key = (function, *(tuple(x.tolist()) if x.ndim == 1 else (x.data_ptr(), x.shape, x.stride()) for x in tensors))
         if key not in results:
             results[key] = function(*tensors), tensors  # held, so that no other tensor has their addresses
         return results[key][0]  # type: ignore[no-any-return]

@@ -79,6 +79,17 @@ def test_laws_that_share_their_sums_are_those_that_do_not(case: dict[str, Any]):
     assert all(map(torch.equal, sharing(laws), laws()))
 
 
+def test_laws_that_share_sums_tell_a_row_from_a_column_at_the_same_place():
+    p, q = (torch.tensor(rows, dtype=torch.float64) for rows in ([[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]))
+    one = torch.ones(2, dtype=torch.float64)
+
+    def masses() -> tuple[Tensor, Tensor]:
+        return both_masses(p, q, one, one)[0], both_masses(p, q.T, one, one)[0]
+
+    assert all(map(torch.equal, sharing(masses), masses()))
+    assert not torch.equal(*masses())
+
+
 def test_sums_are_shared_for_equal_factors_only_and_only_while_asked():
     p, q = torch.rand(2, 5), torch.rand(2, 5)
     half, one = torch.full((2,), 0.5, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
