@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from hsd.decoding.loop import run
+from hsd.decoding.loop import decode
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.timing import call_summaries, timed
 from hsd.rules import COMPARED, RULES, TREE_RULES, VANILLA, Knob
 from hsd.trace import Trace
 
@@ -76,9 +75,11 @@ def measure(
 
 def _own(options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
     """Decode one prompt with this project's loop and return its record."""
-    watched, times = timed(pair)
-    trace = run(watched, prompt, seed=seed, **options)
-    return {**sums(trace), "calls": call_summaries(times)}
+    decoding = decode(pair, prompt, seed=seed, **options)
+    calls = decoding.time_calls()
+    for _ in decoding:
+        pass
+    return {**sums(decoding.trace()), "calls": calls()}
 
 
 def sums(trace: Trace) -> Record:

@@ -21,7 +21,6 @@ from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.timing import call_summaries, timed
 from hsd.trace import Step
 from hsd.version import __version__
 
@@ -103,13 +102,13 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
     if case.runner:
         yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
         return
-    watched, times = timed(pair)
-    decoding = Decoding(watched, prompt, RunOptions(seed=seed, **case.options))
+    decoding = Decoding(pair, prompt, RunOptions(seed=seed, **case.options))
+    calls = decoding.time_calls()
     with closing(decoding):
         for step in decoding:
             yield {**which, "steps": [_step(step, decoding.seconds)]}
     trace = decoding.trace()
-    record = {**known, **sums(trace), "calls": call_summaries(times)}
+    record = {**known, **sums(trace), "calls": calls()}
     yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
 
 

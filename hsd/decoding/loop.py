@@ -6,9 +6,9 @@ One loop serves every combination of a proposer and a rule; plain decoding is th
 from __future__ import annotations
 
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
-from functools import cache, partial
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal
 
@@ -22,12 +22,11 @@ from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
+from hsd.models.timing import timed
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
 from hsd.rules.law import sharing
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
-
-_called = cache(lambda count: Work(calls=count))
 
 
 class _Clock:
@@ -112,6 +111,10 @@ class Decoding(Iterator[Step]):
         finally:
             self.seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
+    def time_calls(self) -> Callable[[], dict[str, Any]]:
+        """Time every forward call from now on; return what gives the times so far, see `hsd.models.timing.timed`."""
+        return timed(self._rounds.readers)
+
     def close(self) -> None:
         """End the run now; what was decoded stays."""
         self._steps.close()
@@ -163,7 +166,6 @@ class Decoding(Iterator[Step]):
         self._text.extend(played.committed)
         detail = self._recorder.details(played) if self._recorder else {}
         work = [Work(**vars(r.work() - start)) for r, start in zip(self._rounds.readers, before, strict=True)]
-        work = work or [_called(count) for count in getattr(played, "calls", ())]
         make = Step if self._recorder else Step.model_construct  # a step without details has nothing to check
         return make(
             index=len(self.steps),

@@ -15,6 +15,7 @@ from hsd.decoding.stack import StackLevel
 from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
+from hsd.models.exits import EarlyExits, default_exits, parts_of
 from hsd.models.quick import QuickRounds
 from hsd.models.reading import Reader
 from hsd.rng import Streams
@@ -120,11 +121,8 @@ def _stacked(pair: Pair, options: RunOptions) -> Levels:
 
 def _exits(pair: Pair, options: RunOptions) -> Levels:
     """Return early exits and the target above them as levels. Raises HsdError for thresholds that do not fit."""
-    from hsd.models.exits import EarlyExits, default_exits
-
-    make = getattr(pair.target, "early_exits", None)
     exits = tuple(options.exits) or default_exits(pair.target)
-    made = make(exits) if make else EarlyExits(pair.target, exits)
+    made = EarlyExits(pair.target, exits)
     thresholds = tuple(options.thresholds) or (HISPEC_THRESHOLDS if len(exits) > 1 else ALONE)
     if len(thresholds) != len(exits):
         given, usual = (", ".join(map(str, numbers)) for numbers in (thresholds, exits))
@@ -212,8 +210,6 @@ def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
 
 def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> list[str]:
     """Return a note on exits that the model was not trained to predict from, if there are any."""
-    from hsd.models.exits import parts_of
-
     trained = (*parts_of(target).trained, layers)
     untrained = [str(depth) for depth in dict.fromkeys(exits) if depth not in trained]
     if not untrained:

@@ -17,21 +17,17 @@ from hsd.models.small.model import Text
 from hsd.models.small.sums import library
 from hsd.rng import Numbers
 from hsd.rules.quick import QUICK
-from hsd.sampling import COLDEST, Sampling
+from hsd.sampling import COLDEST
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a round: of `hsd.decoding.rounds.Round` what the loop reads, and nothing to describe.
-
-    calls: forward calls of each level, the target last; none where they were not counted.
-    """
+    """What came of a round: of `hsd.decoding.rounds.Round` what the loop reads, and nothing to describe."""
 
     drafted: int
     kept: int
     committed: list[int]
     target_calls: int = 1
-    calls: Sequence[int] = ()
 
     @property
     def depth(self) -> int:
@@ -58,10 +54,9 @@ class QuickRounds:
         longest: int,
         context: float,
     ) -> None:
-        self.readers = list[Reader]()  # whose work the loop would count
-        self._readers, self._end_ids, self._decide = readers, end_ids, QUICK[rule]
+        self.readers, self._end_ids, self._decide = readers, end_ids, QUICK[rule]
         self._stopping, self._context = stopping, context
-        chances = [Chances(cast(Text, reader.session), reader.sampling, longest + 1) for reader in readers]
+        chances = [Chances(reader, longest + 1) for reader in readers]
         self._q, self._p = chances[0], chances[-1]
 
     @staticmethod
@@ -79,9 +74,9 @@ class QuickRounds:
         """Play one round after `text`. `lap(name)` books the time since its last call under that name."""
         gamma = max(0, min(gamma, int(self._context - len(text))))
         draws, coins, number = numbers.draft(gamma).tolist(), numbers.coins(gamma).tolist(), float(numbers.after(1))
-        tokens, calls = self._drafted(text, draws)
+        tokens = self._drafted(text, draws)
         lap("draft")
-        self._p.read([*text[self._readers[-1].length :], *tokens], len(tokens) + 1)
+        self._p.read([*text[self.readers[-1].length :], *tokens], len(tokens) + 1)
         lap("target")
         p, q = ([rows.of(t, token) for t, token in enumerate(tokens)] for rows in (self._p, self._q))
         kept, a = self._decide(p, q, coins, partial(self._p.masses, self._q))
@@ -90,31 +85,31 @@ class QuickRounds:
             whole = kept == len(tokens)
             committed.append(self._p.pick(kept, number) if whole else self._p.pick_left(self._q, kept, a, number))
         lap("verify")
-        for reader in self._readers:
+        for reader in self.readers:
             reader.settle(len(text) + len(committed) - 1)
-        return Outcome(len(tokens), kept, committed, calls=[calls, 1][2 - len(self._readers) :])
+        return Outcome(len(tokens), kept, committed)
 
-    def _drafted(self, text: list[int], draws: list[float]) -> tuple[list[int], int]:
-        """Return at most a token for each number, as `ModelProposer` draws them, and how many rows were read."""
+    def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
+        """Return at most a token for each number, as `ModelProposer` draws them."""
         rows, chain, tokens = self._q, Chain(self._stopping) if self._stopping else None, list[int]()
-        unread = text[self._readers[0].length :]
+        unread = text[self.readers[0].length :]
         for row, number in enumerate(draws):
             if chain and not chain.may_pay:
-                return tokens, row
+                break
             rows.read(unread, 1, row)
             surest = rows.surest(row) if chain else 0.0
             if chain and not chain.pays(surest):
-                return tokens, row + 1
+                break
             unread = [rows.pick(row, number)]
             tokens += unread
             if chain:
                 chain.add(rows.share(row, unread[0], surest))
             if unread[0] in self._end_ids:
                 break
-        return tokens, len(tokens)
+        return tokens
 
     def close(self) -> None:
-        for reader in self._readers:
+        for reader in self.readers:
             reader.close()
 
 
@@ -124,8 +119,9 @@ class Chances:
     They stay where C reads them; what comes to Python are tokens and sums.
     """
 
-    def __init__(self, session: Text, sampling: Sampling, count: int) -> None:
-        self._session, self._sampling, self._temperature = session, sampling, sampling.temperature
+    def __init__(self, reader: Reader, count: int) -> None:
+        self._reader, self._session, sampling = reader, cast(Text, reader.session), reader.sampling
+        self._sampling, self._temperature, session = sampling, sampling.temperature, self._session
         self._simple = sampling.top_k == 0 and sampling.top_p == 1 and sampling.temperature >= COLDEST
         self._rows = np.zeros((count, session.vocab), np.float32)  # a head's stay 0 for tokens that it never drafts
         self._logits = self._rows if session.ids is None else np.empty((count, session.width), np.float32)
@@ -136,7 +132,9 @@ class Chances:
 
     def read(self, tokens: Sequence[int], keep: int, first: int = 0) -> None:
         """Read tokens of the text; what comes after the last `keep` of them are the rows from `first` on."""
-        self._session.fill(self._places[1] + 4 * self._session.width * first, tokens, keep)
+        session = cast(Text, self._reader.session)  # of today: its calls may be timed
+        self._reader.calls += 1
+        session.fill(self._places[1] + 4 * self._session.width * first, tokens, keep)
         self._raw.update(range(first, first + keep))
 
     def _row(self, row: int) -> int:

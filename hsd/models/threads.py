@@ -64,7 +64,7 @@ def settle_threads(pair: Pair) -> Threads:
 
     On a GPU, torch's own. At most as many as torch has in the calling thread.
     """
-    target, most = getattr(pair.target, "itself", pair.target), torch.get_num_threads()
+    target, most = pair.target, torch.get_num_threads()
     if target.device.type != "cpu":
         return Threads(most, {})
     if id(target) not in _FOUND:
@@ -103,7 +103,7 @@ def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
 
 def use_threads(target: LanguageModel, count: int) -> None:
     """Compute with this many threads from now on, whatever is faster: in runs, and in whatever this thread does."""
-    _remember(getattr(target, "itself", target), Threads(count, {}))
+    _remember(target, Threads(count, {}))
     _use(target, count)
 
 

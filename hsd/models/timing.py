@@ -1,4 +1,4 @@
-"""Models whose forward passes are timed, and the machine that they ran on."""
+"""Sessions whose forward passes are timed, and the machine that they ran on."""
 
 from __future__ import annotations
 
@@ -7,18 +7,17 @@ import platform
 import statistics
 import time
 from collections import defaultdict
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from hsd.models.base import LanguageModel, Pair, Session, View
-from hsd.models.exits import EarlyExits
+from hsd.models.base import Pair, Session, View
+from hsd.models.reading import Reader
 from hsd.models.threads import settle_threads
 
 
@@ -45,31 +44,6 @@ class CallTimes:
         return {"first": self.first or 0.0, "widths": widths}
 
 
-class TimedModel:
-    """A model whose forward passes are timed. Everything else is the model's own.
-
-    of_exits: the times of its early exits, shallowest first, where these are timed too.
-    """
-
-    def __init__(self, model: LanguageModel, times: CallTimes, of_exits: Sequence[CallTimes] = ()) -> None:
-        self._model, self._times, self._of_exits = model, times, of_exits
-        self.itself = model
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._model, name)
-
-    def start(self) -> Session:
-        return cast(Session, TimedSession(self._model.start(), self._times))
-
-    def early_exits(self, exits: Sequence[int]) -> Any:
-        """Return the model and its exits, see `hsd.models.exits`; sessions that are opened are timed."""
-        levels = EarlyExits(self._model, exits)
-        times = [*self._of_exits[len(self._of_exits) - len(exits) :], self._times]
-        return SimpleNamespace(
-            depths=levels.depths, models=levels.models, open=lambda: [*map(TimedSession, levels.open(), times)]
-        )
-
-
 class TimedSession:
     """A session whose forward passes are timed. Everything else is the session's own."""
 
@@ -94,23 +68,18 @@ class TimedSession:
         return getattr(self._session, name)
 
 
-def timed(pair: Pair) -> tuple[Pair, dict[str, CallTimes]]:
-    """Return the pair with all its models timed, and the times by level.
+def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
+    """Time the forward passes of a run's readers, smallest model first, from now on.
 
-    "target" is the target's; "draft" those of what drafts for it: the draft model, or the exit below the target; "level
-    0" and so on those of what is under that one, smallest first.
+    Returns what gives their times so far by level, each as `CallTimes.summary` has them.
+    "target" is the last one; "draft" what drafts for it: the draft model, or the exit below the target; "level 0" and
+    so on what is under that one, smallest first.
     """
-    times = {name: CallTimes() for name in ("target", "draft", *(f"level {i}" for i in range(len(pair.smaller) or 1)))}
-    under = [times[f"level {i}"] for i in range(len(pair.smaller))]
-    smaller = [TimedModel(model, t) for model, t in zip(pair.smaller, under, strict=True)]
-    draft = TimedModel(pair.draft, times["draft"])
-    target = TimedModel(pair.target, times["target"], (times["level 0"], times["draft"]))
-    return replace(pair, target=target, draft=draft, smaller=tuple(smaller)), times
-
-
-def call_summaries(times: dict[str, CallTimes]) -> dict[str, Any]:
-    """Return the times of a run's levels as plain data, without levels below the draft that were never called."""
-    return {name: t.summary() for name, t in times.items() if name in ("target", "draft") or t.first is not None}
+    names = [*(f"level {i}" for i in range(len(readers) - 2)), "draft", "target"][-len(readers) :]
+    times = {name: CallTimes() for name in ("target", "draft", *names)}
+    for reader, name in zip(readers, names, strict=False):
+        reader.session = cast(Session, TimedSession(reader.session, times[name]))
+    return lambda: {name: of_level.summary() for name, of_level in times.items()}
 
 
 def machine(pair: Pair) -> dict[str, Any]:

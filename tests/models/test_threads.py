@@ -19,7 +19,7 @@ from hsd import HsdError, Pair
 from hsd.bench.race import facts
 from hsd.models import threads
 from hsd.models.threads import LONGEST, PATIENCE, Threads, computing, settle_threads
-from hsd.models.timing import machine, timed
+from hsd.models.timing import machine
 
 PROMPT = "abc"
 
@@ -72,7 +72,6 @@ def test_the_faster_count_is_taken_and_remembered(
     assert torch.get_num_threads() == 2
     before = len(asked)
     assert settle_threads(pair) is chosen
-    assert settle_threads(timed(pair)[0]) is chosen  # the same models, watched
     assert len(asked) == before > 0
     assert machine(pair)["threads"] == facts(pair, [])["machine"]["threads"] == faster
     with computing(pair):
@@ -107,7 +106,7 @@ def test_a_count_that_is_asked_for_is_taken(pair: Pair, monkeypatch: pytest.Monk
     monkeypatch.setattr(threads, "_seconds", pytest.fail)
     for count in (2, 1):
         threads.use_threads(pair.target, count)
-        assert settle_threads(timed(pair)[0]).count == count == torch.get_num_threads()
+        assert settle_threads(pair).count == count == torch.get_num_threads()
         torch.set_num_threads(2)
         with computing(pair):
             assert torch.get_num_threads() == count

@@ -16,7 +16,6 @@ from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.quick import QuickRounds
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import usable
-from hsd.models.timing import timed
 from hsd.rules.quick import QUICK
 
 pytestmark = pytest.mark.skipif(not usable(), reason="no library for this processor")
@@ -75,8 +74,10 @@ def test_only_runs_that_need_no_rows_are_played_so(pair: Pair):
 
 
 def test_calls_are_counted_and_timed(pair: Pair):
-    watched, times = timed(pair)
-    trace = hsd.run(watched, "go", rule="hsd", gamma=3, max_new_tokens=12, seed=1, trace=False)
+    decoding = hsd.decode(pair, "go", rule="hsd", gamma=3, max_new_tokens=12, seed=1, trace=False)
+    calls = decoding.time_calls()
+    list(decoding)
+    trace = decoding.trace()
     assert trace.stats()["calls_below"] == [sum(step.below[0].calls for step in trace.steps)]
-    assert sum(count for count, *_ in times["target"].summary()["widths"].values()) == len(trace.steps)
+    assert sum(count for count, *_ in calls()["target"]["widths"].values()) == len(trace.steps)
     assert all(step.below[0].calls == step.drafted for step in trace.steps)
