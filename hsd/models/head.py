@@ -12,14 +12,14 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from transformers import DynamicCache, LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
@@ -32,22 +32,15 @@ LAYER = "midlayer."
 
 @dataclass(frozen=True)
 class Shape:
-    """Heads of attention, their groups, the width of each; hidden size; taps: after how many layers of the target.
+    """llama: the layer's `LlamaConfig`. taps: after how many layers of the target each hidden state is read.
 
-    rates: how fast each pair of numbers turns from one position to the next. scale: of the scores. first: whether the
-    first token has a column, which knows nothing of what came before; if not, reading begins with the second.
-    norm_output: the layer's output goes through the last norm before it stands in for what the target knows.
-    stopping: how often its tokens are kept, see `hsd.draft.stopping`; None where nobody has counted.
+    first: whether the first token has a column, which knows nothing of what came before; if not, reading begins with
+    the second. norm_output: the layer's output goes through the last norm before it stands in for what the target
+    knows. stopping: how often its tokens are kept, see `hsd.draft.stopping`; None where nobody has counted.
     """
 
-    heads: int
-    groups: int
-    width: int
-    hidden: int
+    llama: LlamaConfig
     taps: tuple[int, ...]
-    eps: float
-    rates: Tensor
-    scale: float
     first: bool
     norm_output: bool = False
     stopping: Any = None
@@ -68,30 +61,28 @@ class HeadModel:
         self.dtype, self.stopping = target.dtype, shape.stopping
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
-
-        def product(*names: str) -> Callable[[Tensor], Tensor]:
-            rows = torch.cat([weights[f"{name}.weight"] for name in names]).to(place, kind)
-            biases = [weights[f"{name}.bias"] for name in names if f"{name}.bias" in weights]
-            bias = torch.cat(biases).to(place, kind) if biases else None
-            return partial(F.linear, weight=rows, bias=bias)
-
-        def norm(name: str) -> Tensor:
-            return weights[name].to(place, kind)
-
         if "lm_head.weight" not in weights:
             weights = {**weights, "lm_head.weight": target.embedding[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
-        attention, mlp = LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
-        self.join, self.head = product("fc"), product("lm_head")
-        self.qkv = product(*(attention.format(part) for part in "qkv"))
-        self.out, self.down = product(attention.format("o")), product(mlp.format("down"))
-        self.gate_up = product(mlp.format("gate"), mlp.format("up"))
+        held = {name: nn.Parameter(w.to(place, kind), False) for name, w in weights.items() if w.is_floating_point()}
+
+        def linear(name: str) -> nn.Linear:
+            made = nn.Linear(1, 1, device="meta")
+            made.weight, made.bias = held[f"{name}.weight"], held.get(f"{name}.bias")
+            return made
+
+        self.join, self.head = linear("fc"), linear("lm_head")
+        self.gate, self.up, self.down = (linear(f"{LAYER}mlp.{part}_proj") for part in ("gate", "up", "down"))
+        with torch.device("meta"):
+            self.attention = LlamaAttention(shape.llama, 0)
+        for part in ("q_proj", "k_proj", "v_proj", "o_proj"):  # which read the token and the state side by side
+            setattr(self.attention, part, linear(f"{LAYER}self_attn.{part}"))
+        self.rotary = LlamaRotaryEmbedding(shape.llama).to(place)
         straight = LAYER + "token_proj"
-        self.token = product(straight) if f"{straight}.weight" in weights else None
-        self.taps_norm = norm("taps_norm.weight") if "taps_norm.weight" in weights else None
-        self.of_hidden, self.of_token = norm(LAYER + "hidden_norm.weight"), norm(LAYER + "input_layernorm.weight")
-        self.after, self.last = norm(LAYER + "post_attention_layernorm.weight"), norm("norm.weight")
-        self.rates = shape.rates.to(place)
+        self.token = linear(straight) if f"{straight}.weight" in held else None
+        self.taps_norm, self.last = held.get("taps_norm.weight"), held["norm.weight"]
+        norms = ("hidden_norm", "input_layernorm", "post_attention_layernorm")
+        self.of_hidden, self.of_token, self.after = (held[f"{LAYER}{norm}.weight"] for norm in norms)
 
     @property
     def taps(self) -> tuple[int, ...]:
@@ -107,7 +98,7 @@ class HeadModel:
         return HeadSession(self)
 
     def normed(self, x: Tensor, weight: Tensor | None) -> Tensor:
-        return F.rms_norm(x, (x.shape[-1],), weight, self.shape.eps)
+        return F.rms_norm(x, (x.shape[-1],), weight, self.shape.llama.rms_norm_eps)
 
     def joined(self, states: Tensor) -> Tensor:
         """Join the target's hidden states (n, taps, hidden) to one row for each token, (n, hidden)."""
@@ -132,10 +123,8 @@ class HeadSession:
 
     def __init__(self, model: HeadModel) -> None:
         self._model, self._target, self._sure, self._guessing = model, cast("CausalSession", None), 0, False
-        shape = model.shape
-        # keys and values (2, groups, length, width), and what came out at each column, (length, hidden)
-        self._cache = model.embedding.new_empty(2, shape.groups, 0, shape.width)
-        self._rows = model.embedding.new_empty(0, shape.hidden)
+        self._cache = DynamicCache()
+        self._rows = model.embedding.new_empty(0, model.shape.llama.hidden_size)  # what came out at each column
 
     @property
     def length(self) -> int:
@@ -178,29 +167,25 @@ class HeadSession:
         """Return the target's joined states at these columns; zeros before the first."""
         first = [column for column in columns if column < 0]
         known = states[columns[len(first)] : columns[-1] + 1] if len(first) < len(columns) else states[:0]
-        nothing = self._model.embedding.new_zeros(len(first), len(self._model.shape.taps), self._model.shape.hidden)
+        nothing = self._model.embedding.new_zeros(len(first), len(self._model.shape.taps), self._rows.shape[1])
         return self._model.joined(torch.cat([nothing, known.to(nothing.dtype).view(-1, *nothing.shape[1:])]))
 
     def _read(self, tokens: Tensor, hidden: Tensor, view: View | None) -> None:
         """Read n tokens in one pass; hidden (n, hidden): the state, known or guessed, of the token before each."""
-        model, shape = self._model, self._model.shape
-        n, begin, end = len(tokens), self.length, self.length + len(tokens)
-        since = 0 if shape.first or begin == 0 else 1
-        positions = view.positions if view else torch.arange(begin, end)
-        embedded = model.normed(model.embedding[tokens.to(model.embedding.device)], model.of_token)
+        model, place = self._model, hidden.device
+        begin, end = self.length, self.length + len(tokens)
+        positions = view.positions.to(place) if view else torch.arange(begin, end, device=place)
+        sees = view.visible.to(place) if view else hidden.new_ones(end - begin, end, dtype=torch.bool).tril(begin)
+        if begin and not model.shape.first:
+            sees = F.pad(sees[:, 1:], (1, 0))  # nobody sees the first token
+        embedded = model.normed(model.embedding[tokens.to(place)], model.of_token)
         if model.token is not None:
             hidden = hidden + model.token(embedded)
-        rows = model.qkv(torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)).view(n, -1, shape.width)
-        turned = rotated(rows[:, : shape.heads + shape.groups], positions, model.rates)
-        new = torch.stack([turned[:, shape.heads :], rows[:, shape.heads + shape.groups :]]).transpose(1, 2)
-        self._cache = torch.cat([self._cache, new], 2)
-        queries, (keys, values) = turned[:, : shape.heads].transpose(0, 1), self._cache[:, :, since:]
-        keys, values = (rows.repeat_interleave(shape.heads // shape.groups, 0) for rows in (keys, values))
-        seen = view.visible.to(keys.device) if view else keys.new_ones(n, end, dtype=torch.bool).tril(begin)
-        mixed = F.scaled_dot_product_attention(queries, keys, values, seen[:, since:], scale=shape.scale)
-        x = hidden + model.out(mixed.transpose(0, 1).reshape(n, -1))
-        gate, up = model.gate_up(model.normed(x, model.after)).chunk(2, -1)
-        self._rows = torch.cat([self._rows, x + model.down(F.silu(gate) * up)])
+        rows = torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)[None]
+        mixed, _ = model.attention(rows, model.rotary(rows, positions[None]), sees[None, None], self._cache)
+        x = hidden + mixed[0]
+        wide = model.normed(x, model.after)
+        self._rows = torch.cat([self._rows, x + model.down(F.silu(model.gate(wide)) * model.up(wide))])
 
     def crop(self, length: int) -> None:
         """Forget tokens from `length` on, and all that was read without the target's knowledge."""
@@ -208,7 +193,8 @@ class HeadSession:
         self._keep(self._sure)
 
     def _keep(self, length: int) -> None:
-        self._cache, self._rows = self._cache[:, :, :length], self._rows[:length]
+        self._cache.crop(min(0, length - self.length))  # a negative count removes that many tokens from the end
+        self._rows = self._rows[:length]
 
     def rewind(self, length: int) -> None:
         """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
@@ -225,7 +211,7 @@ class HeadSession:
 
     def close(self) -> None:
         self.crop(0)
-        self._cache, self._rows = self._cache.clone(), self._rows.clone()  # without the memory that they were part of
+        self._cache, self._rows = DynamicCache(), self._rows.clone()  # without the memory that they were part of
 
 
 def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -258,11 +244,3 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
         earlier = sees[: begin + row].nonzero()
         columns.append(int(earlier[-1]) if len(earlier) else -1)
     return columns
-
-
-def rotated(rows: Tensor, positions: Tensor, rates: Tensor) -> Tensor:
-    """Return rows (n, heads, width) with rotary positions (n,). rates (width / 2,): as in `Shape`."""
-    angles = torch.outer(positions.to(rates), rates)
-    cos, sin = angles.cos().to(rows.dtype), angles.sin().to(rows.dtype)
-    whole, turned = torch.cat([cos, cos], -1).unsqueeze(1), torch.cat([-sin, sin], -1).unsqueeze(1)
-    return rows * whole + rows.roll(rows.shape[-1] // 2, -1) * turned

@@ -33,7 +33,6 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 from transformers import LlamaConfig
-from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
 
 from hsd.errors import HsdError, first_line
 from hsd.models.head import LAYER, HeadModel, Shape, in_full
@@ -120,7 +119,7 @@ def _llama(config: dict[str, Any]) -> Any:
             raise Unfit(f"its config.json does not give {name}")
         if type(known[name]) is not int or known[name] < 1:
             raise Unfit(f"its config.json gives {known[name]!r} as {name}")
-    return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known})
+    return LlamaConfig(attn_implementation="sdpa", **{name: known[name] for name in OF_LLAMA if name in known})
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:
@@ -137,7 +136,7 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
     if not hasattr(target, "embedding"):
         raise HsdError(f"{target.name} is no model that a head can be put on")
     llama, theirs = _llama(config), target.model.config.get_text_config()
-    hidden, rows, width = llama.hidden_size, llama.vocab_size, llama.head_dim
+    hidden, rows = llama.hidden_size, llama.vocab_size
     if hidden != theirs.hidden_size:
         raise _other_target(f"hidden size {hidden:,}, and {target.name} has {theirs.hidden_size:,}")
     if abs(rows - theirs.vocab_size) > PADDING:
@@ -145,16 +144,9 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
     turning = (llama.rope_parameters or {}).get("rope_type", "default")
     if turning not in ROPES:
         raise Unfit(f"positions of the kind {turning!r} are not supported: choose {', '.join(ROPES)}")
-    rope = LlamaRotaryEmbedding(llama)
     return Shape(
-        heads=llama.num_attention_heads,
-        groups=llama.num_key_value_heads,
-        width=width,
-        hidden=hidden,
+        llama,
         taps=_taps(config, theirs.num_hidden_layers, target.name),
-        eps=float(llama.rms_norm_eps),
-        rates=rope.inv_freq,
-        scale=width**-0.5 * rope.attention_scaling**2,
         first="target_layers" in config,
         norm_output=bool(config.get("norm_output")),
         stopping=config.get("stopping"),
@@ -236,7 +228,7 @@ def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], tar
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
     shapes, optional = _shapes(shape, config, weights, drafted)
     if "lm_head.weight" in weights or not target.model.config.get_text_config().tie_word_embeddings:
-        shapes["lm_head.weight"] = (drafted, shape.hidden)
+        shapes["lm_head.weight"] = (drafted, shape.llama.hidden_size)
     if missing := next((name for name in (*shapes, *norms) if name not in weights), None):
         raise Unfit(f"the tensor {missing} is missing")
     if norms:
@@ -265,9 +257,10 @@ def _same(own: Tensor, theirs: Tensor) -> bool:
 
 def _shapes(shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int) -> tuple[Shapes, Shapes]:
     """Return the shapes of the tensors that a head must have, and of those that it may have, by name."""
-    hidden, taps, gate = shape.hidden, len(shape.taps), LAYER + "mlp.gate_proj.weight"
+    llama, taps, gate = shape.llama, len(shape.taps), LAYER + "mlp.gate_proj.weight"
     inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
-    queries, keys = shape.heads * shape.width, shape.groups * shape.width
+    hidden, width = llama.hidden_size, llama.head_dim
+    queries, keys = llama.num_attention_heads * width, llama.num_key_value_heads * width
     attention, mlp = LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
     products = {
         "fc": (hidden, taps * hidden),
