@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -33,8 +35,10 @@ def launch(
     Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
     turns this off too. allowed_hosts, servers: see `hsd.app.trust`. manifest: in place of the
     Spacefile. decode, offers: in place of `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from
-    elsewhere, such as from a server that is watched. Raises HsdError, such as when the port is taken.
+    elsewhere, such as from a server that is watched. Raises HsdError for an address that is not of this machine, and
+    when the port is taken.
     """
+    _check_host(host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1")
     from hsd import space
     from hsd.app import device
 
@@ -70,3 +74,13 @@ def launch(
         downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
     print(f"The app is ready: {url}", flush=True)
     app.get_blocks().block_thread()
+
+
+def _check_host(host: str) -> None:
+    """Raise HsdError for a host that no program of this machine can listen on; Gradio would try it without end."""
+    try:
+        family, *_, address = socket.getaddrinfo(host.strip("[]"), 0, type=socket.SOCK_STREAM)[0]
+        socket.create_server(address, family=family).close()
+    except (OSError, UnicodeError):
+        advice = "choose 127.0.0.1 for this machine alone, 0.0.0.0 for whoever can reach it, or one of its addresses"
+        raise HsdError(f"--host {host[:60]!r} is no address of this machine: {advice}") from None

@@ -10,11 +10,13 @@ import json
 from collections.abc import Callable
 from functools import cache, partial
 from hashlib import sha256
-from math import prod
 from pathlib import Path
 from typing import Any
 
+from safetensors.torch import load_file
+
 from hsd.errors import HsdError
+from hsd.models.head import in_full
 from hsd.models.loading import fetch
 from hsd.models.loading.registry import draft_length
 from hsd.models.loading.sizes import SIZES
@@ -112,8 +114,5 @@ def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:
 @cache
 def _drafting() -> int:
     """Return how many parameters the head has."""
-    content = HEAD_FILE.read_bytes()
-    size = 8 + int.from_bytes(content[:8], "little")
-    tensors = json.loads(content[8:size]).items()
-    sizes = [(prod(one["shape"]), one["dtype"]) for name, one in tensors if name not in ("d2t", "t2d", "__metadata__")]
-    return sum(size // 34 * 32 if kind == "U8" else size for size, kind in sizes)  # blocks: see hsd/models/head.py
+    weights = in_full(load_file(HEAD_FILE))
+    return sum(weight.numel() for name, weight in weights.items() if name not in ("d2t", "t2d"))

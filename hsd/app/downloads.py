@@ -43,12 +43,10 @@ class News:
     @property
     def words(self) -> str:
         """The status of a model that is not here, in words."""
-        if self.coming:
-            left = self.seconds * (1 / self.share - 1) if self.share > EARLY else 0
-            return f"{self.stage} … {self.share:.0%}".replace("%", " %") + (
-                f", about {left:.0f} s left" if left else ""
-            )
-        return f"✕ {self.problem}"
+        if not self.coming:
+            return f"✕ {self.problem}"
+        left = self.seconds * (1 / self.share - 1) if self.share > EARLY else 0
+        return f"{self.stage} … {100 * self.share:.0f} %" + (f", about {left:.0f} s left" if left else "")
 
 
 HERE, ABSENT = News("here"), News("absent")

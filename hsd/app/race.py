@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -47,36 +47,32 @@ NOT_HERE = "servers cannot be used from here: start the app on your own machine 
 
 
 @dataclass(frozen=True)
-class Address:
-    """The address of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
+class Served(Case):
+    """A lane of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
 
-    url: str
-    model: str
+    url: str = ""
+    model: str = ""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first.
-
-    addresses: where the lanes of servers are reached, by the lane's name.
-    """
+    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first."""
 
     request: Request
     cases: tuple[Case, ...]
     rounds: int
-    addresses: Mapping[str, Address]
 
     def link(self) -> dict[str, str]:
         """Return the parameters of the link that runs it again. Servers are left out."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
-        lanes = [own(case.options) for case in self.cases[1:] if case.name not in self.addresses]
+        lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, Served)]
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
     def described(self) -> dict[str, Any]:
         """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
-        kinds = [{"served": True} if c.name in self.addresses else {"lossless": lossless(c)} for c in self.cases]
+        kinds = [{"served": True} if isinstance(c, Served) else {"lossless": lossless(c)} for c in self.cases]
         cases = zip(self.cases, kinds, strict=True)
         lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **kind} for c, kind in cases]
         shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
@@ -119,41 +115,30 @@ def read_plan(space: Space, values: Values) -> Plan:
     shared["pair"] = downloads.stand_in(space, str(shared.get("pair", "")))
     request = read(space, {"prompt": "", **shared, "system": "plain"})
     shared |= {name: options[name] for name in ("gamma",) if name in options}
-    runners = [request.options, *(_lane(space, shared, lane, n) for n, lane in enumerate(lanes, start=2))]
-    cases = _cases(runners, request.options)
-    addresses = {c.name: lane for c, lane in zip(cases, runners, strict=True) if isinstance(lane, Address)}
-    return Plan(request, cases, int(rounds), addresses)
+    plain = Case(lane_name(request.options), _case_options(request.options))
+    cases = [plain, *(_lane(space, shared, plain, lane, n) for n, lane in enumerate(lanes, start=2))]
+    names: Counter[str] = Counter()
+    for place, case in enumerate(cases):
+        names[case.name] += 1
+        if names[case.name] > 1:
+            cases[place] = replace(case, name=f"{case.name} ({names[case.name]})")
+    return Plan(request, tuple(cases), int(rounds))
 
 
-def _lane(space: Space, shared: Values, lane: Values, number: int) -> RunOptions | Address:
-    """Check one lane. number: by which an error names it."""
+def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) -> Case:
+    """Check one lane and return its case, without a seed, which is the same for all. number: named by an error."""
     try:
         if "url" in lane:
-            return read_address(space, lane["url"], lane.get("model"))
+            return _served(space, plain, lane["url"], lane.get("model"))
         unknown = [name for name in lane if name not in LANE]
         if unknown:
             raise HsdError(f"unknown option {str(unknown[0])[:40]!r}: choose from {', '.join(LANE)}")
         options = read(space, {**shared, **lane}).options
         if options.system == "plain":
             raise HsdError("plain decoding is the first lane of every race: choose another system")
-        return options
+        return Case(lane_name(options), _case_options(options))
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
-
-
-def _cases(lanes: Sequence[RunOptions | Address], shared: RunOptions) -> tuple[Case, ...]:
-    """Return the lanes as cases of a benchmark. The seed is not among their options: it is the same for all."""
-    names: Counter[str] = Counter()
-    cases = []
-    for lane in lanes:
-        if isinstance(lane, Address):
-            name, options = f"Server, {lane.model[:60]}" if lane.model else "Server", _case_options(shared)
-            del options["system"]  # it is not known what decodes there
-        else:
-            name, options = lane_name(lane), _case_options(lane)
-        names[name] += 1
-        cases.append(Case(f"{name} ({names[name]})" if names[name] > 1 else name, options))
-    return tuple(cases)
 
 
 def _case_options(o: RunOptions) -> dict[str, Any]:
@@ -210,7 +195,7 @@ def servers_allowed(space: Space) -> bool:
     return trusted and space.own_pair != "never" and not device.on_a_space()
 
 
-def read_address(space: Space, url: object, model: object) -> Address:
+def _served(space: Space, plain: Case, url: object, model: object) -> Served:
     """Check an address; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
     if not servers_allowed(space):
         raise HsdError(NOT_HERE)
@@ -219,7 +204,8 @@ def read_address(space: Space, url: object, model: object) -> Address:
         raise HsdError(f"no server is named: give its base URL, such as {EXAMPLE}")
     if len(base) > MOST or len(name) > MOST:
         raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
-    return Address(base_url(base), name)
+    options = {key: value for key, value in plain.options.items() if key != "system"}  # nobody knows what decodes there
+    return Served(f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name)
 
 
 # ---- runs
@@ -231,21 +217,21 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
     On ZeroGPU this runs in another process, so a plan can be pickled. Raises HsdError, before anything runs, for a lane
     that the pair has no models for, or whose server is not there.
     """
-    cases = [_reach(case, plan.addresses.get(case.name), number) for number, case in enumerate(plan.cases, start=1)]
+    cases = [_reach(case, number) for number, case in enumerate(plan.cases, start=1)]
     loaded = pairs.load(plan.request.pair)
     yield {"header": timing.facts(loaded, cases)}
     for events in timing.rounds(loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds):
         yield {"events": events}
 
 
-def _reach(case: Case, address: Address | None, number: int) -> Case:
+def _reach(case: Case, number: int) -> Case:
     """Return the lane as it is run; a server is contacted. Raises HsdError, naming the lane, where there is none."""
-    if address is None:
+    if not isinstance(case, Served):
         return case
     try:
         if device.on_a_space():
             raise HsdError(NOT_HERE)
-        server = connect(address.url, address.model or None, SECONDS)
+        server = connect(case.url, case.model or None, SECONDS)
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
     return Case(case.name, {"model": server.model}, server.case(case.options).runner)

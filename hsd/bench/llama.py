@@ -28,21 +28,18 @@ def llama_case(options: dict[str, Any]) -> Case:
     file = fetch.find(MODEL)
     if not file:
         raise HsdError(f"{NAME} reads the published file: run `python -m hsd fetch {MODEL}`, or leave the peer out")
-    _package()
-    return Case(f"{NAME}, plain", options, partial(_decoded, file, options))
-
-
-def _package() -> Any:
     try:
-        import llama_cpp
+        import llama_cpp  # noqa: F401
     except ImportError:
         raise HsdError(f"{NAME} is not here: run `python -m pip install llama-cpp-python`, or leave it out") from None
-    return llama_cpp
+    return Case(f"{NAME}, plain", options, partial(_decoded, file, options))
 
 
 @lru_cache(maxsize=1)
 def _loaded(file: Path, threads: int, context: int) -> Any:
-    return _package().Llama(str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False)
+    from llama_cpp import Llama
+
+    return Llama(str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False)
 
 
 def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:

@@ -211,9 +211,8 @@ def tree_of(words: str) -> dict[str, Any]:
     """Parse a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
     layout, *numbers = words.split(":")
     if layout not in LAYOUTS or not 2 <= len(numbers) <= 3 or not all(n.isdecimal() for n in numbers):
-        raise HsdError(
-            f"tree {words[:40]!r}: give layout:drafts:gamma, such as comb:2:3, or grown:3:3:10 with its nodes"
-        )
+        example = "give layout:drafts:gamma, such as comb:2:3, or grown:3:3:10 with its nodes"
+        raise HsdError(f"tree {words[:40]!r}: {example}")
     return {"tree": layout, **dict(zip(("drafts", "gamma", "nodes"), map(int, numbers), strict=False))}
 
 

@@ -158,19 +158,17 @@ def markdown(benchmark: Benchmark) -> str:
     for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
         lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, rows_of))]
     rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
-    places = range(max(map(len, rates.values())))
-    if places:
-        percent = (
-            [case, *(f"{100 * own[i]:.1f}" if i < len(own) else "" for i in places)]
-            for case, own in rates.items()
-            if own
-        )
-        lines += _table(["acceptance rate per position, %", *(str(i + 1) for i in places)], percent)
-    shares = ((row["case"], row["shares"]) for row in table if "shares" in row)
-    lines += _table(
-        ["time, %", *PARTS], ([case, *(f"{100 * share[part]:.1f}" for part in PARTS)] for case, share in shares)
-    )
-    return "\n".join(lines)
+    if longest := max(map(len, rates.values())):
+        percent = ([case, *_percents(own, longest)] for case, own in rates.items() if own)
+        lines += _table(["acceptance rate per position, %", *map(str, range(1, longest + 1))], percent)
+    shares = ([row["case"], *_percents(row["shares"].values())] for row in table if "shares" in row)
+    return "\n".join([*lines, *_table(["time, %", *PARTS], shares)])
+
+
+def _percents(shares: Iterable[float], cells: int = 0) -> list[str]:
+    """Return cells with shares in per cent, and empty ones after them up to a number of cells."""
+    percents = [f"{100 * share:.1f}" for share in shares]
+    return percents + [""] * (cells - len(percents))
 
 
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:

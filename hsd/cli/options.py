@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Container, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from hsd import facts
-from hsd.cli.arguments import names, number, whole
+from hsd.cli.arguments import names
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.options import Option
@@ -46,23 +45,19 @@ def add_flags(
 
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
     """Return the function that parses the value of an option's flag."""
-    one: Callable[[str], Any] = {int: whole, float: number}.get(option.kind, str)
-    one = partial(_or_word, option, one) if option.words else one
+
+    def one(text: str) -> Any:
+        try:
+            return option.number(text, "value")
+        except HsdError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
 
     def several(text: str) -> tuple[Any, ...]:
-        return names(text) if option.kind is str else tuple(map(one, text.split(",")))
+        return tuple(map(one, names(text)))
 
     if option.several and lists:
         return lambda text: tuple(several(part) for part in text.split(";"))
     return several if option.several or lists else one
-
-
-def _or_word(option: Option, number_of: Callable[[str], Any], text: str) -> Any:
-    """Parse a number, or a word that the option accepts in its place, such as "auto"."""
-    try:
-        return text if text in option.words else number_of(text)
-    except argparse.ArgumentTypeError as error:
-        raise argparse.ArgumentTypeError(f"{error}, or {' or '.join(option.words)}") from None
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -13,7 +13,8 @@ from hsd.draft.draft import Growth
 from hsd.models.base import Codec
 from hsd.rules import branch_masses
 from hsd.rules.coupled import leads
-from hsd.trace import Branch, Candidate, Committed, Grown, Origin, Outcome, Prompt
+from hsd.trace import Committed, Origin, Prompt
+from hsd.trace.verdict import Branch, Candidate, Grown, Outcome
 
 TOP = 8
 LONG, PART = 8192, 64  # tokens of a row from which on it is searched by parts, and of a part

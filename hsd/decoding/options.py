@@ -137,7 +137,7 @@ class RunOptions(Tuned):
         """
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
-            check_fit(tree_rule, self.shape[0], self.layout.siblings)
+            check_fit(tree_rule, self.shape[0], self.layout.siblings, self.drafts)
             if tree_rule.knob and not tree_rule.divergence:
                 return clipped_tree(RULES[tree_rule.name], self.tolerance)
             return fuzzy_tree(self.fuzzy) if tree_rule.knob else tree_rule

@@ -19,8 +19,8 @@ from hsd.models.base import Codec
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
 from hsd.rules.tree import certain
-from hsd.trace import Change as Changed
 from hsd.trace import Decision, Event, Grounds, Node, Path, Tested, Verdict, Work
+from hsd.trace.verdict import Change as Changed
 
 FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
 CPU = torch.device("cpu")

@@ -12,7 +12,6 @@ import html
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,17 +31,8 @@ DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
 AXES = {"gamma": "draft length γ", "temperature": "temperature"}
 SIGNS = {"gamma": "γ=", "temperature": "T="}  # in the name of a case
 STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
-
-
-@dataclass(frozen=True)
-class Style(Look):
-    """A look, and its name in a legend."""
-
-    title: str = ""
-
-
-LOOKS = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
-PARTS = {part: Style(**look) for part, look in LOOKS["parts"].items()}
+LOOKS: dict[str, Any] = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
+PARTS: dict[str, dict[str, str]] = LOOKS["parts"]  # colour, hatch and title of each part of the time
 
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
@@ -102,10 +92,10 @@ def time_shares(rows: Sequence[Row]) -> Chart:
         {
             "type": "bar",
             "orientation": "h",
-            "name": style.title,
+            "name": style["title"],
             "x": [row["shares"][part] for row in known],
             "y": [safe(row["case"]) for row in known],
-            "marker": {"color": style.colour, "pattern": {"shape": style.hatch, **PALE}},
+            "marker": {"color": style["colour"], "pattern": {"shape": style["hatch"], **PALE}},
         }
         for part, style in PARTS.items()
     ]

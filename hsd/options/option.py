@@ -123,8 +123,8 @@ class Option:
         """Return a value from a form, link or program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
         called = self.name.replace("_", " ") if self.kind is str else self.title[:1].lower() + self.title[1:]
         if not self.several:
-            return self.check(self._number(value, called), known, called)
-        entries = [self._number(entry, self.each) for entry in self._entries(value)]
+            return self.check(self.number(value, called), known, called)
+        entries = [self.number(entry, self.each) for entry in self._entries(value)]
         return self.check(entries, known, called)
 
     def _entries(self, value: Any) -> list[Any]:
@@ -140,7 +140,7 @@ class Option:
             raise HsdError(f"{len(parts)} {self.each}s: give fewer")
         return list(parts)
 
-    def _number(self, value: Any, called: str) -> Any:
+    def number(self, value: Any, called: str) -> Any:
         """Convert text and whole floats (5.0) to int; leave named values such as 'auto' as they are."""
         if self.kind is str:
             return str(value or "")

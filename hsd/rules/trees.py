@@ -72,11 +72,13 @@ NEEDS = {
 }
 
 
-def check_fit(rule: TreeRule, tree: str, siblings: str) -> None:
+def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None:
     """Raise HsdError if a rule would not be lossless on the layout `tree`. siblings: how siblings of it come about."""
     if siblings not in rule.siblings:
         fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
-        raise HsdError(f"rule {rule.name} does not fit tree {tree!r}, which {NEEDS[siblings]}: choose {fitting}")
+        given, name = f"drafts {drafts}, tree {tree!r}", rule.name.removeprefix("recursive-")
+        choice = f"choose rule {fitting}, or another tree, such as paths"
+        raise HsdError(f"{given}: rule {name} does not fit a tree that {NEEDS[siblings]}: {choice}")
 
 
 def find_tree_rule(name: str) -> TreeRule:

@@ -13,22 +13,9 @@ from hsd.trace.options import SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace, statistics
 from hsd.trace.step import Event, Step, Tested, Times, Work, replay_step
 from hsd.trace.values import MAX_BYTES, Origin
-from hsd.trace.verdict import (
-    Branch,
-    Candidate,
-    Change,
-    Committed,
-    Decision,
-    Grounds,
-    Grown,
-    Node,
-    Outcome,
-    Path,
-    Residual,
-    Verdict,
-)
+from hsd.trace.verdict import Committed, Decision, Grounds, Node, Path, Residual, Verdict
 from hsd.trace.words import step_in_words
 
-__all__ = ["MAX_BYTES", "Branch", "Candidate", "Change", "Committed", "Decision", "Event", "Grounds", "Grown"]
-__all__ += ["ModelInfo", "Node", "Origin", "Outcome", "Path", "Prompt", "Residual", "Result", "Setup", "SetupOptions"]
-__all__ += ["Step", "Tested", "Times", "Trace", "Verdict", "Work", "replay_step", "statistics", "step_in_words"]
+__all__ = ["MAX_BYTES", "Committed", "Decision", "Event", "Grounds", "ModelInfo", "Node", "Origin", "Path", "Prompt"]
+__all__ += ["Residual", "Result", "Setup", "SetupOptions", "Step", "Tested", "Times", "Trace", "Verdict", "Work"]
+__all__ += ["replay_step", "statistics", "step_in_words"]

@@ -104,7 +104,7 @@ def test_an_unknown_mode_of_comparison_is_answered_with_one_line(client):
         ({"prompt": "a", "drafts": 0}, "drafts 0: choose a whole number from 1 to 16"),
         ({"prompt": "a", "rule": "traversal"}, "rule traversal is for several drafts"),
         ({"prompt": "a", "drafts": 2, "rule": "naive-hsd"}, "rule naive-hsd does not fit several drafts"),
-        ({"prompt": "a", "drafts": 2, "tree": "top"}, "rule recursive-hsd does not fit tree 'top'"),
+        ({"prompt": "a", "drafts": 2, "tree": "top"}, "drafts 2, tree 'top': rule hsd does not fit"),
         ({"prompt": "a", "drafts": 16, "gamma": 32, "tree": "comb", "rule": "hsd"}, "over the limit of 512"),
         ({"prompt": ""}, "the prompt is empty"),
         ({"prompt": "a", "gamma": 99}, "draft length γ 99"),

@@ -517,8 +517,8 @@ def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: py
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--gamma", "5,x"], "'x' is not a whole number"),
-        (["--temperature", "hot"], "'hot' is not a number"),
+        (["--gamma", "5,x"], "--gamma: value x: choose a whole number from 1 to 32 or auto"),
+        (["--temperature", "hot"], "--temperature: value hot: choose a number"),
         (["--gamma", "99"], "gamma 99: choose a whole number from 1 to 32"),
         (["--rules", "best"], "unknown rule 'best'"),
         (["--prompts", "nothing-like-it"], "unknown prompt set"),

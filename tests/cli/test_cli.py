@@ -246,8 +246,8 @@ def test_the_module_can_be_run_and_keeps_its_output_clean():
         (["--gamma", "abc"], "abc"),
         (["--gamma", "2.5"], "2.5"),
         (["--temperature", "-1"], "temperature"),
-        (["--temperature", "nan"], "temperature nan"),
-        (["--temperature", "inf"], "temperature inf"),
+        (["--temperature", "nan"], "--temperature: value nan"),
+        (["--temperature", "inf"], "--temperature: value inf"),
         (["--temperature", "hot"], "hot"),
         (["--top-p", "0"], "top"),
         (["--top-p", "2"], "top"),
@@ -258,12 +258,12 @@ def test_the_module_can_be_run_and_keeps_its_output_clean():
         (["--max-new-tokens", "0"], "max_new_tokens 0"),
         (["--max-new-tokens", "1000000"], "max_new_tokens 1000000"),
         (["--max-new-tokens", "many"], "many"),
-        (["--seed", "x"], "'x'"),
+        (["--seed", "x"], "--seed: value x: choose a whole number"),
         (["--device", "abacus"], "abacus"),
         (["--dtype", "float7"], "float7"),
         (["--pair", "huge"], ""),
         (["--colour", "red"], "--colour"),
-        (["--gamma", "most"], "'most' is not a whole number, or auto"),
+        (["--gamma", "most"], "--gamma: value most: choose a whole number from 1 to 32 or auto"),
         (["--trace", "/no/such/folder/run.json"], "/no/such/folder"),
         (["--trace", "/"], "cannot write"),
     ],
@@ -334,6 +334,18 @@ def test_a_trace_that_cannot_be_shown_is_one_line(
     console.refused("app", "--trace", str(file))
     console.refused("app", "--trace", str(tmp_path / "missing.json"))
     console.refused("app", "--trace", str(tmp_path))
+
+
+@pytest.mark.parametrize("host", ["203.0.113.9", "no.such.host.invalid", "a..b"])
+def test_an_address_of_another_machine_is_refused_before_anything_starts(
+    console: Console, host: str, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("gradio")
+    monkeypatch.setattr("hsd.app.device.prepare_environment", lambda _: pytest.fail("the app was started"))
+    why = console.refused("app", "--host", host)
+    assert f"--host '{host}' is no address of this machine: choose 127.0.0.1" in why
+    monkeypatch.setenv("GRADIO_SERVER_NAME", host)
+    assert why == console.refused("app")
 
 
 def test_what_was_decoded_before_the_memory_ran_out_is_kept(

@@ -362,7 +362,10 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
         ({"level_rules": ("hsd", "hsd")}, "2 level rules for 1 levels"),
         ({"level_rules": ("best",)}, "unknown rule 'best'"),
         ({"drafts": 2, "rule": "traversal"}, "name it in level_rules"),
-        ({"drafts": 2, "level_rules": ("traversal",), "tree": "top"}, "does not fit tree 'top'"),
+        (
+            {"drafts": 2, "level_rules": ("traversal",), "tree": "top"},
+            "drafts 2, tree 'top': rule traversal does not fit",
+        ),
         ({"drafts": 20, "thresholds": (30, 2)}, "a tree of 600 nodes is over the limit"),
         ({"system": "hispec", "drafts": 2}, "reads one text at a time and no tree: choose drafts 1"),
         ({"system": "hispec"}, "has no layers to leave early"),

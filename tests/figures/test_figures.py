@@ -83,7 +83,7 @@ def test_acceptance_rate_per_position_is_that_of_the_rows_and_starts_at_position
 
 def test_time_shares_stack_to_one_per_case(recorded):
     figure = figures.time_shares(recorded)
-    assert [trace["name"] for trace in figure["data"]] == [style.title for style in PARTS.values()]
+    assert [trace["name"] for trace in figure["data"]] == [style["title"] for style in PARTS.values()]
     for number, r in enumerate(recorded):
         assert [trace["x"][number] for trace in figure["data"]] == [r["shares"][part] for part in PARTS]
         assert sum(trace["x"][number] for trace in figure["data"]) == pytest.approx(1)

@@ -202,5 +202,5 @@ def test_trees_of_a_run_are_judged_by_it(tree: str):
     assert (
         run(pair, "abc", rule="clipped", tolerance=0, **shared).tokens == run(pair, "abc", rule=exact, **shared).tokens
     )
-    with pytest.raises(HsdError, match="rule clipped does not fit tree 'distinct'"):
+    with pytest.raises(HsdError, match="tree 'distinct': rule clipped does not fit"):
         run(pair, "abc", rule="clipped", **shared | {"tree": "distinct"})

@@ -423,7 +423,7 @@ def test_a_rule_that_does_not_fit_is_refused_with_those_that_do():
             if siblings in rule.siblings:
                 check_fit(rule, "some", siblings)
                 continue
-            with pytest.raises(HsdError, match="does not fit tree 'some'") as error:
+            with pytest.raises(HsdError, match=r"drafts 2, tree 'some': rule .* does not fit") as error:
                 check_fit(rule, "some", siblings)
             assert "one-hot" in str(error.value)
     assert find_tree_rule("hsd") is TREE_RULES["recursive-hsd"]

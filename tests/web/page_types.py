@@ -16,6 +16,7 @@ from engine import NODE
 from hsd import trace
 from hsd.facts import facts
 from hsd.paths import WEB
+from hsd.trace import verdict
 
 FILE = WEB / "types.d.ts"
 TOOL = Path(__file__).parents[2] / "node_modules/json-schema-to-typescript/dist/src/cli.js"
@@ -61,7 +62,7 @@ def schema() -> Schema:
     of_trace = trace.Trace.schema_for_others()
     known = {"Trace": of_trace, **of_trace.pop("$defs")}
     for name, one in list(known.items()):
-        fields = getattr(getattr(trace, name, None), "model_fields", {})
+        fields = getattr(getattr(trace, name, getattr(verdict, name, None)), "model_fields", {})
         required = [n for n in one.get("properties", {}) if n not in fields or not fields[n].exclude_if]
         known[name] = {**_plain(one, finite=name in FINITE), "required": required}
     known = {RENAMED.get(name, name): {**one, "title": RENAMED.get(name, name)} for name, one in known.items()}
