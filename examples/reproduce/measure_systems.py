@@ -187,11 +187,10 @@ def worst(planned: Row, expected: str) -> str:
 def planner_words(planned: Row) -> str:
     """Say how far the planner's stacks came out from what it expected."""
     return (
-        f"For {len(planned['stacks'])} stacks of the toys the forward passes came out within "
+        f"For {len(planned['stacks'])} stacks of the toys the forward passes took within "
         f"{worst(planned, 'predicted_ms')} of what the planner expected from call times measured before, and within "
-        f"{worst(planned, 'at_these_times_ms')} with those of the run: it takes every token to be kept with the same "
-        f"chance, "
-        "and in text kept tokens cluster."
+        f"{worst(planned, 'at_these_times_ms')} with those of the run. It assumes that every token is kept with the "
+        "same chance; in text kept tokens cluster."
     )
 
 

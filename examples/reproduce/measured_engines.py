@@ -67,9 +67,9 @@ def setting(found: dict[str, Any]) -> str:
     versions = {name: number for case in found["engines"] for name, number in case["versions"].items()}
     low, high = min(machine["load"]), max(machine["load"])
     return (
-        f"{machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g} while it ran, of which one engine "
-        f"at a time makes one or two; {len(asked['prompts'])} prompts of {asked['new_tokens']} new tokens; "
-        f"{asked['rounds']} rounds, in each every engine in turn as a process of its own. Python {machine['python']}, "
+        f"{machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g} with the engine; "
+        f"{len(asked['prompts'])} prompts of {asked['new_tokens']} new tokens; "
+        f"{asked['rounds']} rounds, every engine in turn in each, as a process of its own. Python {machine['python']}, "
         + ", ".join(f"{name} {number}" for name, number in versions.items())
         + "."
     )
@@ -162,8 +162,7 @@ def paying(cases: list[Case], _: list[Case]) -> str:
         way = max(case["times_plain"], key=lambda way: case["times_plain"][way][0])
         value, least, most = case["times_plain"][way]
         word = "pays" if least > 1 else "does not pay" if most < 1 else "is level"
-        at = f"×{value:.2f} at γ = {way.split()[-1]}"
-        groups[word].append(f"by {name(case)} ({at})")
+        groups[word].append(f"by {name(case)} (×{value:.2f})")
     told = [f"HSD {word} {'; '.join(these)}" for word, these in groups.items() if these]
     return (
         f"{'. '.join(told)}: a draft is free as far as a pass over several tokens costs what a pass over one does."

@@ -85,8 +85,8 @@ def chance(rows: list[Row]) -> str:
     ]
     spreads = [max(speeds) - min(speeds) for speeds in same]
     return (
-        f"At T = 0 chains and sampled trees do the same work, and their speeds differ by {min(spreads):.2f} to "
-        f"{max(spreads):.2f}: a smaller difference means nothing."
+        f"At T = 0 chains and sampled trees do the same work, yet their speeds differ by {min(spreads):.2f} to "
+        f"{max(spreads):.2f}: smaller differences mean nothing."
     )
 
 
@@ -100,11 +100,13 @@ def speed_words(rows: list[Row]) -> str:
             domain: max((row["speedup"], name) for name, row in of.items() if not name.startswith(own))
             for domain, of in here.items()
         }
-        winners = "; ".join(f"{domain} {name} {value:.2f}" for domain, (value, name) in best.items())
+        winners = " and ".join(dict.fromkeys(name for _, name in sorted(best.values())))
+        values = [value for value, _ in best.values()]
         more = [_most(of, "grown") / _most(of, "hsd 2", "tokenwise 2") - 1 for of in here.values()]
         told.append(
-            f"At T = {heat:g} the fastest are {winners}; grown trees give {min(more):+.0%} to {max(more):+.0%} tokens "
-            "per pass against the better chain of two."
+            f"At T = {heat:g} {winners} {'are' if ' and ' in winners else 'is'} fastest, {min(values):.2f} to "
+            f"{max(values):.2f} times plain; grown trees give {min(more):+.0%} to {max(more):+.0%} tokens per pass "
+            "over the better chain of two."
         )
     return " ".join(told)
 

