@@ -68,7 +68,7 @@ def _fail(words: str, status: int = 2) -> int:
 
 def build_parser(commands: Sequence[str] = tuple(COMMANDS)) -> Parser:
     """The parser of the program. Commands that are not in `commands` are named in its help, without their options."""
-    parser = Parser(prog="hsd", description="Speculative decoding that people can see.")
+    parser = Parser(prog="hsd", description="Run speculative decoding, and see every decision.")
     parser.add_argument("--version", action="version", version=__version__)
     choices = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)
     for name, about in COMMANDS.items():

@@ -52,16 +52,16 @@ KINDS: dict[str, Callable[[str], Any]] = {kind.__name__: kind for kind in (whole
 
 
 def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Mapping[str, str]) -> None:
-    """Add the flags and actions of an entry of `commands.json`. words: fill the braces in its texts.
+    """Add the texts, flags and actions of an entry of `commands.json`. words: fill the braces in its texts.
 
-    An entry has "flags", each with keywords of `add_argument`, of which "type" is a name in `KINDS`; "either", flags of
-    which one must be given; "groups" of flags by title; "shared", names of lists that several commands have; and
-    "actions", each an entry of its own.
+    An entry has "help"; it may have an "example"; "flags", each with keywords of `add_argument`, of which "type" is a
+    name in `KINDS`; "either", flags of which one must be given; "groups" of flags by title; "shared", names of lists
+    that several commands have; and "actions", each an entry of its own.
     """
-    places: list[tuple[Any, Any]] = [
-        (parser, about.get("flags", {})),
-        *((parser, SHARED[name]) for name in about.get("shared", ())),
-    ]
+    parser.description = f"{about['help'][0].upper()}{about['help'][1:]}."
+    parser.epilog = f"example: {about['example']}" if "example" in about else None
+    lists = [about.get("flags", {}), *(SHARED[name] for name in about.get("shared", ()))]
+    places: list[tuple[Any, Any]] = [(parser, flags) for flags in lists]
     places += [(parser.add_argument_group(title), flags) for title, flags in about.get("groups", {}).items()]
     if "either" in about:
         places.append((parser.add_mutually_exclusive_group(required=True), about["either"]))

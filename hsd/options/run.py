@@ -46,12 +46,12 @@ class Options(Model):
     gamma: int | Literal["auto"] = option(5, "Draft length γ",
         "Tokens drafted per step, levels of a tree; auto: as long as the draft is sure enough.", "main", low=1,
         high=MAX_GAMMA, step=1, words={"auto": AUTO}, when={"system": "systems with γ"}, always=True, place="draft")
-    temperature: float = option(1.0, "Temperature", "0: always the likeliest token; 1: as the target is.", "main",
+    temperature: float = option(1.0, "Temperature", "0: always the likeliest token; 1: the target's own law.", "main",
         low=0, high=100, step=0.05, shown=(0, 2), scope="shared", always=True, place="sampling")
     max_new_tokens: int = option(64, "Length", "New tokens, at most.", "main", low=1, high=MAX_NEW_TOKENS, step=1,
         scope="shared", always=True)
     seed: int = option(0, "Seed", "Same seed, same run; any whole number.", "main", scope="shared", always=True)
-    divergence: str = option("kl", "Divergence", "How far apart the two rows are.", "rule", menu="divergences",
+    divergence: str = option("kl", "Divergence", "The measure of how far rows differ.", "rule", menu="divergences",
         when=FUZZY, place="fuzzy")
     tolerance: float = option(0.3, "Tolerance", "How far from the target a token's law may be; below 0: exact.", "rule",
         step=0.05, shown=(-0.1, 3), when={"rule|shadow": "rules with tolerance"}, place="fuzzy")
@@ -60,7 +60,7 @@ class Options(Model):
     divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
         when=FUZZY, place="fuzzy.on")
     after_kept: str = option("drawn", "After the kept ones",
-        "The next token: drawn from the target, or its likeliest, as Medusa's code has it.", "rule", menu="afters",
+        "The next token: drawn from the target, or its likeliest, as in Medusa's code.", "rule", menu="afters",
         when={"rule|shadow": "rules with epsilon"}, place="typical")
     proposer: str = option("model", "Drafts come from",
         "A draft model, or the text itself: what followed its last words.", "drafts", menu="proposers",
@@ -68,9 +68,9 @@ class Options(Model):
     confidence: float = option(0.0, "Confidence",
         "With γ auto: the least chance to be kept at which the draft goes on; 0: as suits the pair.", "drafts", low=0,
         high=1, step=0.05, when={"system": ["speculative"], "gamma": ["auto"]}, place="draft")
-    drafts: int = option(1, "Drafts", "From 2 on a tree; of a grown one (EAGLE-2), next tokens at each place.",
+    drafts: int = option(1, "Drafts", "From 2 on a tree; of a grown one (EAGLE-2), the children of a node.",
         "drafts", low=1, high=MAX_DRAFTS, step=1, when=TREES, place="draft")
-    tree: str = option("paths", "Tree", "How several drafts are arranged; auto: as is fastest.", "drafts", menu="trees",
+    tree: str = option("paths", "Tree", "How several drafts are arranged; auto: the fastest.", "drafts", menu="trees",
         when=TREES, place="draft")
     nodes: int = option(0, "Nodes", "Size of a grown tree, the text's last token counted; 0: drafts · γ + 1.", "drafts",
         low=0, high=MAX_TREE_NODES, when={**TREES, "tree": "trees that grow"}, place="draft")
@@ -81,16 +81,16 @@ class Options(Model):
     shadow: str = option("", "Compared with", "The rule that judges the same drafts and coins; left out, vanilla.",
         "more", menu="rules", open=True, unset="Vanilla", when=DRAFTING, scope="record")
     stack: tuple[int, ...] = option((), "Models",
-        "Places of models from 0, each of which drafts for the next; the target last; none: all.", "levels", low=0,
+        "Which models take part, counted from 0, the target last; left empty, all.", "levels", low=0,
         high=MAX_LEVELS, each="place", when={"system": ["stack"]}, place="levels")
     exits: tuple[int, ...] = option((), "Exits",
-        "After how many layers HiSpec drafts, and checks; none: the trained ones.", "levels", low=1, high=MAX_LAYERS,
+        "Layers after which HiSpec drafts, and checks; left empty, the trained ones.", "levels", low=1, high=MAX_LAYERS,
         each="exit", when={"system": ["hispec"]}, place="levels")
     thresholds: tuple[int, ...] = option((), "Thresholds T",
-        "How many tokens each level hands up at least; none: γ at each of a stack, 2 and 4 for HiSpec.", "levels",
+        "How many tokens each level hands up at least; left empty, γ in a stack, 2 and 4 in HiSpec.", "levels",
         low=1, high=MAX_GAMMA, limit="gamma", each="threshold", when=LEVELLED, place="levels")
     level_rules: tuple[str, ...] = option((), "Rules of levels",
-        "How the levels between the ends verify; none: by the rule if it is lossless, else token by token.", "levels",
+        "How levels in the middle verify; left empty, by the rule if it is lossless, else token by token.", "levels",
         each="level rule", when=LEVELLED, place="levels.rules")
     engine: str = option("eager", "Engine",
         "eager; captured: steps of fixed shape as CUDA graphs, for one draft without a trace; portable: for the pairs "
