@@ -27,7 +27,7 @@ def made() -> dict[str, str]:
     return {
         "law": law(found["law"], found["machine"]["law"]),
         "head_trees": f"{setting(found['trees'][0], found['machine']['trees'])}.\n\n{speed(found['trees'])}",
-        "head_trees_words": f"{speed_words(found['trees'])} {chance(found['trees'])} {shares(found['trees'])}",
+        "head_trees_words": f"{speed_words(found['trees'])} {chance(found['trees'])}",
     }
 
 
@@ -113,9 +113,3 @@ def speed_words(rows: list[Row]) -> str:
 
 def _most(of: dict[str, Row], *begins: str) -> float:
     return max(row["tokens_per_call"][0] for name, row in of.items() if name.startswith(begins))
-
-
-def shares(rows: list[Row]) -> str:
-    trees = [row for row in rows if row["case"].startswith(("grown", "sampled"))]
-    held = sorted(row["efficiency"] for row in trees)
-    return f"Trees reach {held[0]:.2f} to {held[-1]:.2f} of the limit that their passes set; the rest is judging."

@@ -26,7 +26,7 @@ import json
 
 trace = json.load(open("{FILE}"))
 print(trace["setup"]["pair"], "·", trace["setup"]["options"]["rule"])
-for step in trace["steps"][:3]:
+for step in trace["steps"][:2]:
     tests = [(test["threshold"], test["coin"]) for test in step["verdict"]["decisions"]]
     new = [(token["piece"], token["origin"]) for token in step["committed"]]
     print([node["piece"] for node in step["nodes"]], [f"{{coin:.2f}} < {{bar:.2f}}" for bar, coin in tests], new)

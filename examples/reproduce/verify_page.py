@@ -177,14 +177,13 @@ def client(name: str) -> dict[str, Any]:
     return {**{key: found[key] for key in keys}, "pairs": pairs, "edges": edges, "versions": versions(*CLIENT_PACKAGES)}
 
 
-CLIENT_HEAD = ("client", "file", "same law as", "total variation", "lossless")
+CLIENT_HEAD = ("client", "same law as", "total variation", "lossless")
 
 
 def client_row(name: str, one: dict[str, Any]) -> list[str]:
     shared = one["total_variation"] is None  # judged by its texts: no law is recovered
     law, off = ", ".join(one["equals"]) or "no known rule", "–" if shared else f"{one['total_variation']:.1e}"
-    folder, words = "apart/" * (name in APART), {**CLIENTS, **APART}[name]
-    return [words, f"`{folder}{name}.py`", law, off, "yes" if one["lossless"] else "**no**"]
+    return [{**CLIENTS, **APART}[name], law, off, "yes" if one["lossless"] else "**no**"]
 
 
 def speaker(name: str) -> dict[str, Any]:
@@ -195,12 +194,12 @@ def speaker(name: str) -> dict[str, Any]:
     return {**told, "versions": versions(*SPEAKER_PACKAGES)}
 
 
-SPEAKER_HEAD = ("client", "file", "verdict", "texts needed", "total variation in 20,000")
+SPEAKER_HEAD = ("client", "verdict", "texts needed", "total variation in 20,000")
 
 
 def speaker_row(name: str, one: dict[str, Any]) -> list[str]:
     verdict = "nothing wrong found" if one["lossless"] is None else "**not lossless**"
-    return [SPEAKERS[name], f"`{name}.py`", verdict, f"{one['calls']:,}", f"{one['total_variation']:.1g}"]
+    return [SPEAKERS[name], verdict, f"{one['calls']:,}", f"{one['total_variation']:.1g}"]
 
 
 def answer(name: str, *options: str) -> str:
