@@ -65,7 +65,7 @@ types: node_modules/.done
 
 engine: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
-	$(BIN)/python -m hsd.models.small.build
+	$(BIN)/python examples/reproduce/compile_engine.py
 	$(BIN)/python -m pytest tests/models/small
 
 SEED := 1

@@ -18,8 +18,8 @@ from safetensors.torch import load_file
 from hsd.errors import HsdError
 from hsd.models.head import in_full
 from hsd.models.loading import fetch
+from hsd.models.loading.memory import SIZES
 from hsd.models.loading.registry import draft_length
-from hsd.models.loading.sizes import SIZES
 from hsd.models.small.head import SmallHead
 from hsd.models.small.machine import MODULE, THREADED
 from hsd.models.small.model import DTYPE

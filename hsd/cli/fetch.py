@@ -34,11 +34,11 @@ def main(arguments: argparse.Namespace) -> int:
 def _as_json(model: fetch.Fetchable, file: Path | None) -> str:
     names = {key: getattr(model, key) for key in ("name", "title", "licence", "credit")}
     here = {"file": str(file) if file else None}
-    return json.dumps(names | {"download_bytes": model.wheel.size, "kept_bytes": model.gguf_bytes} | here)
+    return json.dumps(names | {"download_bytes": model.wheel_bytes, "kept_bytes": model.gguf_bytes} | here)
 
 
 def _as_line(model: fetch.Fetchable, file: Path | None) -> str:
-    sizes = f"{model.wheel.size / 1e6:.0f} MB to download, {model.gguf_bytes / 1e6:.0f} MB on disk"
+    sizes = f"{model.wheel_bytes / 1e6:.0f} MB to download, {model.gguf_bytes / 1e6:.0f} MB on disk"
     here = f"it is in {file}" if file else f"not here, run python -m hsd fetch {model.name}"
     return f"{model.name}: {model.title}, {sizes}, {model.licence}, {model.credit}; {here}"
 

@@ -17,7 +17,7 @@ from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Round
 from hsd.draft import COPIERS, Draft
 from hsd.models.base import Codec
-from hsd.models.loading.sizes import numbers_in_folder
+from hsd.models.loading.memory import numbers_in_folder
 from hsd.models.reading import Rows
 from hsd.rules import RULES, USUAL, VANILLA, find_rule
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from hsd.models.loading import wheel  # noqa: F401  (imports transformers before vLLM does)
+from hsd.models.loading import fetch  # noqa: F401  (imports transformers before vLLM does)
 from hsd.paths import ASSETS
 from hsd.rules import find_rule
 from hsd.trace import Trace, replay_step

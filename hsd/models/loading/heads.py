@@ -28,35 +28,31 @@ from typing import Any
 from zipfile import is_zipfile
 
 import torch
-from huggingface_hub.errors import LocalEntryNotFoundError, StrictDataclassError
-from safetensors import SafetensorError
+from huggingface_hub.errors import LocalEntryNotFoundError
 from safetensors.torch import load_file
 from torch import Tensor
 from transformers import LlamaConfig
 
 from hsd.errors import HsdError, first_line
 from hsd.models.head import LAYER, HeadModel, Shape, in_full
-from hsd.models.loading.hub import Source, explain, file_of
-from hsd.models.loading.sizes import Sizes, of_head
-from hsd.models.loading.wheel import sha256_of
+from hsd.models.loading.fetch import sha256_of
+from hsd.models.loading.hub import UNREADABLE, Source, explain, file_of
+from hsd.models.loading.memory import Sizes, of_head
+from hsd.models.small.head import shapes_of
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms
 ROPES = ("default", "linear", "llama3", "yarn")  # the same at any length of the text
-UNREADABLE = (
-    OSError, SafetensorError, StrictDataclassError, TypeError, ValueError, RuntimeError, AttributeError, LookupError,
-)  # fmt: skip
 NEEDED = ("hidden_size", "num_attention_heads", "vocab_size")
 WHOLE = (*NEEDED, "num_key_value_heads", "head_dim", "intermediate_size", "draft_vocab_size")
 OF_LLAMA = (
     *WHOLE[:5], "rms_norm_eps", "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings",
 )  # fmt: skip
 NAMES = ("model.safetensors", "pytorch_model.bin")
+PRODUCTS = (LAYER + "self_attn.", LAYER + "mlp.")
 UNUSED = ("t2d", "rotary_emb.inv_freq")
 PADDING = 512  # rows by which two sizes of one vocabulary may differ
 ROUNDING = 2**-7  # of a number that was stored in 16 bits
-
-Shapes = dict[str, tuple[int, ...]]
 
 
 class Unfit(Exception):
@@ -223,22 +219,21 @@ def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], tar
     drafted, rows = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
-    norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
     if "d2t" not in weights and drafted == config["vocab_size"]:
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
     shapes, optional = _shapes(shape, config, weights, drafted)
-    if "lm_head.weight" in weights or not target.model.config.get_text_config().tie_word_embeddings:
-        shapes["lm_head.weight"] = (drafted, shape.llama.hidden_size)
-    if missing := next((name for name in (*shapes, *norms) if name not in weights), None):
+    if target.model.config.get_text_config().tie_word_embeddings:
+        optional.add("lm_head.weight")
+    norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
+    if missing := next((name for name in (*shapes, *norms) if name not in {*weights, *optional}), None):
         raise Unfit(f"the tensor {missing} is missing")
     if norms:
         weights["taps_norm.weight"] = torch.stack([weights.pop(name) for name in norms])
     for name, tensor in weights.items():
-        wanted = shapes.get(name) or optional.get(name)
-        if wanted is None:
+        if name not in shapes:
             raise Unfit(f"the tensor {name} is no part of the published form")
-        if tuple(tensor.shape) != wanted:
-            raise Unfit(f"the tensor {name} has shape {tuple(tensor.shape)}, where {wanted} is needed")
+        if tuple(tensor.shape) != shapes[name]:
+            raise Unfit(f"the tensor {name} has shape {tuple(tensor.shape)}, where {shapes[name]} is needed")
     ids = weights["d2t"] + torch.arange(drafted)
     if weights["d2t"].is_floating_point() or ids.min() < 0 or ids.max() >= rows or len(ids.unique()) < drafted:
         raise Unfit(f"d2t does not lead to {drafted:,} tokens of a vocabulary of {rows:,}")
@@ -255,33 +250,22 @@ def _same(own: Tensor, theirs: Tensor) -> bool:
     return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
 
 
-def _shapes(shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int) -> tuple[Shapes, Shapes]:
-    """Return the shapes of the tensors that a head must have, and of those that it may have, by name."""
-    llama, taps, gate = shape.llama, len(shape.taps), LAYER + "mlp.gate_proj.weight"
+def _shapes(
+    shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int
+) -> tuple[dict[str, tuple[int, ...]], set[str]]:
+    """Return the shapes of all tensors that a head can have, by name, and the names of those that it may lack."""
+    llama, gate = shape.llama, LAYER + "mlp.gate_proj.weight"
     inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
-    hidden, width = llama.hidden_size, llama.head_dim
-    queries, keys = llama.num_attention_heads * width, llama.num_key_value_heads * width
-    attention, mlp = LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
-    products = {
-        "fc": (hidden, taps * hidden),
-        attention.format("q"): (queries, 2 * hidden),
-        attention.format("k"): (keys, 2 * hidden),
-        attention.format("v"): (keys, 2 * hidden),
-        attention.format("o"): (hidden, queries),
-        mlp.format("gate"): (inner, hidden),
-        mlp.format("up"): (inner, hidden),
-        mlp.format("down"): (hidden, inner),
-    }
-    norms = ("hidden_norm", "input_layernorm", "post_attention_layernorm")
-    needed: Shapes = {f"{name}.weight": sizes for name, sizes in products.items()}
-    needed |= {f"{LAYER}{name}.weight": (hidden,) for name in norms} | {"norm.weight": (hidden,), "d2t": (drafted,)}
-    biases: Shapes = {f"{name}.bias": sizes[:1] for name, sizes in products.items()}
-    for group in (("q", "k", "v"), ("gate", "up")):  # joined into one product, with all biases or none
-        names = [f"{LAYER}{'mlp' if 'up' in group else 'self_attn'}.{part}_proj.bias" for part in group]
-        if any(name in weights for name in names):
-            needed |= {name: biases[name] for name in names}
-    ours: Shapes = {LAYER + "token_proj.weight": (hidden, hidden), "taps_norm.weight": (taps, hidden)}
-    return needed, biases | ours | {"embed_tokens.weight": (config["vocab_size"], hidden)}
+    hidden, heads, groups = llama.hidden_size, llama.num_attention_heads, llama.num_key_value_heads
+    parts = shapes_of(hidden, inner, heads, groups, llama.head_dim, len(shape.taps), drafted)
+    shapes = {f"{name}.weight": sizes for name, sizes in parts.items()} | {"d2t": (drafted,)}
+    shapes["embed_tokens.weight"] = config["vocab_size"], hidden
+    biases = {f"{name}.bias": parts[name][:1] for name in parts if name == "fc" or name.startswith(PRODUCTS)}
+    optional = {*biases, "embed_tokens.weight", "taps_norm.weight", LAYER + "token_proj.weight"}
+    for group in (("q_", "k_", "v_"), ("gate_", "up_")):  # joined into one product, with all biases or none
+        names = {name for name in biases if name.split(".")[-2].startswith(group)}
+        optional -= names if names & {*weights} else set()
+    return shapes | biases, optional
 
 
 def _revision(source: Source, files: list[Path]) -> str:

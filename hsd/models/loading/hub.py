@@ -7,23 +7,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import HfApi, constants, hf_hub_download, snapshot_download, try_to_load_from_cache
-from huggingface_hub.errors import (
-    EntryNotFoundError,
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    HTTPError,
-    LocalEntryNotFoundError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
+from huggingface_hub import HfApi, constants, errors, hf_hub_download, snapshot_download, try_to_load_from_cache
+from safetensors import SafetensorError
 
 from hsd.errors import HsdError, first_line
 
-REFUSALS = (RepositoryNotFoundError, RevisionNotFoundError, HFValidationError)
+REFUSALS = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError)
+FROM_HUB = (  # or from the way to it, and not from the files
+    errors.HTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, errors.HFValidationError,
+)  # fmt: skip
 PROBE_SECONDS = 2.5
+UNREADABLE = (  # what reading a model's files may raise
+    OSError, TypeError, ValueError, RuntimeError, AttributeError, LookupError, ImportError, SafetensorError,
+    errors.StrictDataclassError,
+)  # fmt: skip
 NO_CONNECTION = ("ConnectError", "ConnectTimeout")
 KINDS = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]
 READ: Any = {"allow_patterns": KINDS, "ignore_patterns": ["*/*"]}  # of all files of a model on the Hub
@@ -69,7 +66,7 @@ def find(name: str, revision: str | None = None) -> Source:
         HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
     except REFUSALS as error:
         raise HsdError(explain(error, Source(name, revision))) from None
-    except (HTTPError, OSError) as error:
+    except (errors.HTTPError, OSError) as error:
         # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
         return Source(name, revision, cached, local_only=type(error).__name__ in NO_CONNECTION)
     return Source(name, revision, cached)
@@ -82,7 +79,7 @@ def bring(name: str) -> None:
         return
     try:
         snapshot_download(name, **READ, local_files_only=source.local_only, revision=source.revision)
-    except (HTTPError, OSError, ValueError) as error:
+    except (errors.HTTPError, OSError, ValueError) as error:
         raise cannot_load("a model", error, source) from None
 
 
@@ -96,11 +93,11 @@ def file_of(source: Source, name: str) -> Path | None:
         return folder / name if (folder / name).is_file() else None
     try:
         return Path(hf_hub_download(source.name, name, revision=source.revision, local_files_only=source.local_only))
-    except EntryNotFoundError as error:
-        if isinstance(error, LocalEntryNotFoundError) and not source.local_only:  # the Hub did not answer
+    except errors.EntryNotFoundError as error:
+        if isinstance(error, errors.LocalEntryNotFoundError) and not source.local_only:  # the Hub did not answer
             raise cannot_load(f"the file {name}", error, source) from None
         return None
-    except (HTTPError, OSError, ValueError) as error:
+    except (errors.HTTPError, OSError, ValueError) as error:
         raise cannot_load(f"the file {name}", error, source) from None
 
 
@@ -108,15 +105,14 @@ def _cached(name: str, revision: str | None) -> Path | None:
     """Return the folder of a model in the local cache, None if its configuration is not there."""
     try:
         file = try_to_load_from_cache(name, "config.json", revision=revision)
-    except HFValidationError:
+    except errors.HFValidationError:
         return None
     return Path(file).parent if isinstance(file, str) else None
 
 
 def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
     """Return the error, in one line, for an exception of `from_pretrained`. what: "a model", "a tokenizer"."""
-    from_hub = (HfHubHTTPError, HTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled, HFValidationError)
-    if any(isinstance(cause, from_hub) for cause in _causes(error)):  # or from the way to it, and not from the files
+    if any(isinstance(cause, FROM_HUB) for cause in _causes(error)):
         return HsdError(explain(error, source))
     return HsdError(f"cannot load {what} from {source.name!r}: {first_line(error)}")
 
@@ -125,21 +121,18 @@ def explain(error: Exception, source: Source) -> str:
     """Return, in one line, why a model cannot be had from the Hub and what to do."""
     name, page = repr(source.name), f"{constants.ENDPOINT}/{source.name}"
     causes = list(_causes(error))
-
-    def is_about(*kinds: type[BaseException]) -> bool:
-        return any(isinstance(cause, kinds) for cause in causes)
-
-    if is_about(GatedRepoError):
+    about = {kind for cause in causes for kind in type(cause).mro()}
+    if errors.GatedRepoError in about:
         return f"{name} is gated: accept its licence at {page}, then log in with `hf auth login`"
-    if is_about(RevisionNotFoundError):
+    if errors.RevisionNotFoundError in about:
         return f"{name} has no revision {source.revision!r}: choose a branch, tag or commit from {page}/commits"
-    if is_about(RepositoryNotFoundError):
+    if errors.RepositoryNotFoundError in about:
         return f"the Hub has no model {name}: check the spelling, or if it is private log in with `hf auth login`"
-    if is_about(HFValidationError):
+    if errors.HFValidationError in about:
         return f"{name} is neither a folder nor a Hub id: give a folder, or an id like Qwen/Qwen2.5-0.5B-Instruct"
     if constants.is_offline_mode():
         return f"{name} is not complete on this machine, and HF_HUB_OFFLINE forbids the Hub: give a folder, or unset it"
-    status = next((getattr(c.response, "status_code", 0) for c in causes if isinstance(c, HfHubHTTPError)), 0)
+    status = next((getattr(c.response, "status_code", 0) for c in causes if isinstance(c, errors.HfHubHTTPError)), 0)
     if status in (401, 403):
         return f"the Hub does not give you {name}: log in with `hf auth login`, and ask for access at {page}"
     if status:

@@ -1,25 +1,115 @@
-"""Whether a pair fits: where it can be loaded and what is free there, against what it will need, before it is loaded.
+"""How large a model is before it is loaded, what a pair needs of memory, and what is free where it can be loaded.
 
-1 GB is 10^9 bytes here, as in the sizes that makers of GPUs print.
+Sizes are those of the configuration; of published models, what the Hub counts. 1 GB is 10^9 bytes here, as in the sizes
+that makers of GPUs print.
 """
 
 from __future__ import annotations
 
+import math
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import torch
+import yaml
 
 from hsd.errors import HsdError
-from hsd.models.loading.registry import PAIRS
-from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes
 
+PUBLISHED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("published.yaml").read_text("utf-8"))
+TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
+BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
+QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included
 SHARDED = "sharded"  # of device maps: every layer of the target is shared by the processes of torchrun
 MARGIN = 1.05  # activations, and what an allocator cannot use
 GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored
 CPU_BASE = 0.1e9
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers that one model stores, and what its cache and its first and last layer are made of.
+
+    parameters: shared ones once. layers, hidden: depth and width; kv_heads, head_dim: of the keys and values; rows: of
+    the embeddings, padding included; tied: whether the last layer shares them; context: tokens it can read.
+    """
+
+    parameters: int
+    layers: int
+    hidden: int
+    kv_heads: int
+    head_dim: int
+    rows: int
+    tied: bool
+    context: int
+
+    @property
+    def cache_per_token(self) -> int:
+        """Numbers that the key/value cache keeps of each token it has read."""
+        return 2 * self.layers * self.kv_heads * self.head_dim
+
+    def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
+        """Return the bytes of the weights, in this precision or quantised."""
+        if quantize is None:
+            return self.parameters * BYTES[dtype]
+        kept = self.rows * self.hidden * (1 if self.tied else 2)  # of the first and the last layer, left as they are
+        return (self.parameters - kept) * QUANTISED[quantize] + kept * BYTES[dtype]
+
+    def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
+        """Return the bytes of the key/value cache of a text of so many tokens."""
+        return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
+
+
+def of_config(config: Any) -> Sizes | None:
+    """Return the sizes of a model by its configuration, as `transformers` reads it, whatever its files are.
+
+    The model is made without numbers, in some tenths of a second. None where the configuration does not determine it,
+    and for weights that are quantised already.
+    """
+    from transformers import AutoModelForCausalLM  # takes seconds, and names need none
+
+    if getattr(config, "quantization_config", None):
+        return None
+    try:
+        with torch.device("meta"):
+            parameters: int = AutoModelForCausalLM.from_config(config).num_parameters()
+        text = config.get_text_config()
+        hidden, heads = text.hidden_size, text.num_attention_heads
+        head_dim = getattr(text, "head_dim", None) or hidden // heads
+        kv_heads = getattr(text, "num_key_value_heads", None) or heads
+        context = max(getattr(text, "max_position_embeddings", None) or 0, 0) or TOKENS
+        tied = text.tie_word_embeddings
+        return Sizes(parameters, text.num_hidden_layers, hidden, kv_heads, head_dim, text.vocab_size, tied, context)
+    except Exception:  # a configuration may be wrong in any way, which loading will explain
+        return None
+
+
+def numbers_in_folder(folder: Path) -> int | None:
+    """Return how many numbers a model's safetensors files in a folder hold, by their headers; None without any."""
+    from safetensors import safe_open
+
+    count = 0
+    for path in folder.glob("model*.safetensors"):
+        with safe_open(path, "pt") as file:
+            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
+    return count or None
+
+
+def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:
+    """Return the sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
+
+    inner: numbers in the middle of the feed-forward part. The embeddings are the target's.
+    """
+    attention = 2 * hidden * (heads + 2 * kv_heads) * head_dim + heads * head_dim * hidden
+    parameters = 3 * hidden**2 + attention + 3 * hidden * inner + 4 * hidden + drafted * hidden
+    return Sizes(parameters, 1, hidden, kv_heads, head_dim, rows=0, tied=True, context=TOKENS)
+
+
+HEADS = {name: of_head(**shape) for name, shape in PUBLISHED["heads"].items()}
+SIZES = {**{name: Sizes(**sizes) for name, sizes in PUBLISHED["models"].items()}, **HEADS}
 
 
 @dataclass(frozen=True)
@@ -44,7 +134,7 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
     alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
     if gpus < 2 or (device_map is None and device != "cuda"):
         return [alone]
-    free = [count for count in map(_free_on_gpu, range(gpus)) if count is not None]
+    free = [count for count in (free_on(f"cuda:{i}") for i in range(gpus)) if count is not None]
     together = Room(device_map or "auto", sum(free) if free else None, f"{gpus} GPUs")
     return [alone, together] if device_map is None else [together]
 
@@ -60,25 +150,20 @@ def share(key_heads: int, device: str) -> None:
 
 
 def free_on(device: str) -> float | None:
-    """Return free bytes on one device ("cuda:1", "mps", "cpu"); None if unknown."""
-    kind, _, index = device.partition(":")
-    if kind == "cuda":
-        return _free_on_gpu(int(index) if index else None)
+    """Return free bytes on one device ("cuda:1", "mps", "cpu"), with those that torch holds but does not use.
+
+    None if unknown, as where a GPU is lent only later (ZeroGPU).
+    """
+    kind, _, number = device.partition(":")
+    index = int(number) if number else None
     if kind == "mps":
         return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
-    return free_ram()
-
-
-def _free_on_gpu(index: int | None) -> float | None:
-    """Free bytes, with those that torch holds but does not use; None where a GPU is lent only later (ZeroGPU).
-
-    index: None for the current GPU.
-    """
-    try:
+    if kind != "cuda":
+        return free_ram()
+    with suppress(RuntimeError, AssertionError):
         free, _ = torch.cuda.mem_get_info(index)
-    except (RuntimeError, AssertionError):
-        return None
-    return float(free + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index))
+        return float(free + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index))
+    return None
 
 
 def free_ram(root: Path = Path("/")) -> float | None:
@@ -120,37 +205,33 @@ class Need:
         return (sum(self.weights) + self.caches) * MARGIN + base
 
 
-def refusal(name: str, need: Need, room: Room) -> HsdError:
-    """Return the error, in one line, that a pair needs more memory than there is, with what would fit."""
+def refusal(name: str, need: Need, room: Room, pairs: Mapping[str, tuple[Sizes, Sizes]]) -> HsdError:
+    """Return the error, in one line, that a pair needs more memory than there is, with what would fit.
+
+    pairs: sizes of target and draft by the names of pairs that could be loaded instead.
+    """
     (target, draft), free = need.weights, room.free or 0.0
-    parts = f"target {_gb(target)}, draft {_gb(draft)}, caches {_gb(need.caches)}"
-    advice = ", or ".join([*_settings_that_fit(need, free), _pair_that_fits(name, need, free)])
+    half = replace(need, dtype=torch.bfloat16)
+    settings = {"dtype bfloat16": half} if need.dtype == torch.float32 else {}
+    if need.on_gpu and need.quantize is None:
+        settings |= {f"quantize={kind}": replace(half, quantize=kind) for kind in QUANTISED}
+    fitting = [words for words, other in settings.items() if other.total <= free]
     return HsdError(
-        f"{name[:80]} needs about {_gb(need.total)} GB of memory ({parts}), {_gb(free)} GB are free on {room.name}: "
-        f"choose {advice}"
+        f"{name[:80]} needs about {_gb(need.total)} GB of memory (target {_gb(target)}, draft {_gb(draft)}, caches "
+        f"{_gb(need.caches)}), {_gb(free)} GB are free on {room.name}: choose "
+        f"{', or '.join([*fitting[:1], _pair_that_fits(name, need, free, pairs)])}"
     )
 
 
-def _settings_that_fit(need: Need, free: float) -> list[str]:
-    """Return settings, in words, with which the same models would fit; [] if there are none."""
-    half = replace(need, dtype=torch.bfloat16)
-    if need.dtype == torch.float32 and half.total <= free:
-        return ["dtype bfloat16"]
-    if need.on_gpu and need.quantize is None:
-        return [f"quantize={kind}" for kind in QUANTISED if replace(half, quantize=kind).total <= free][:1]
-    return []
-
-
-def _pair_that_fits(name: str, need: Need, free: float) -> str:
-    """Return the largest smaller pair of the registry that would fit, of the same family if there is one."""
-    family = name.split("-")[0]
+def _pair_that_fits(name: str, need: Need, free: float, pairs: Mapping[str, tuple[Sizes, Sizes]]) -> str:
+    """Return the largest smaller one of these pairs that would fit, of the same family if there is one."""
     size = sum(model.parameters for model in (need.target, *need.drafting))
-    for like, tail in ((need, ""), (replace(need, dtype=torch.bfloat16), " with dtype bfloat16")):
+    for dtype, tail in ((need.dtype, ""), (torch.bfloat16, " with dtype bfloat16")):
         fitting = [
-            (pair.name.split("-")[0] == family, pair.parameters, pair.name)
-            for pair in PAIRS.values()
-            if pair.parameters < size
-            and replace(like, target=SIZES[pair.target], drafting=(SIZES[pair.draft],)).total <= free
+            (other.split("-")[0] == name.split("-")[0], target.parameters + draft.parameters, other)
+            for other, (target, draft) in pairs.items()
+            if target.parameters + draft.parameters < size
+            and replace(need, target=target, drafting=(draft,), dtype=dtype).total <= free
         ]
         if fitting:
             return f"the pair {max(fitting)[2]}{tail}"

@@ -8,22 +8,19 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
-from hsd.models.loading.hub import Source, cannot_load
+from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
 from hsd.models.loading.memory import SHARDED
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
 # wrong is told once, by the error that is raised.
 disable_progress_bar()
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
-
-UNREADABLE = (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError, SafetensorError, ImportError)
 
 
 def load_config(source: Source) -> Any:
@@ -49,10 +46,8 @@ def load_model(
     if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
         raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            source.name, dtype=dtype, **source.options, **placed, **reporting
-        )
-        model, report = loaded
+        library: Any = AutoModelForCausalLM
+        model, report = library.from_pretrained(source.name, dtype=dtype, **source.options, **placed, **reporting)
         _check_complete(source.name, model, report)
         model = model if placed else model.to(torch.device(device))
     except torch.cuda.OutOfMemoryError:
@@ -60,8 +55,9 @@ def load_model(
     except UNREADABLE as error:
         raise cannot_load("a model", error, source) from None
     causal = CausalModel(model, name, source.revision, quantize)
-    unused = (f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1])
-    causal.notes = tuple(unused)
+    causal.notes = tuple(
+        f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1]
+    )
     return causal
 
 

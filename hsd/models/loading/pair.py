@@ -15,9 +15,8 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.memory import SHARDED, Need, refusal, rooms, share
+from hsd.models.loading.memory import QUANTISED, SHARDED, SIZES, Need, Sizes, of_config, refusal, rooms, share
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, unknown
-from hsd.models.loading.sizes import QUANTISED, SIZES, Sizes, of_config
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
@@ -28,19 +27,16 @@ KEPT_PAIRS = 2
 class Recipe:
     """All that a pair is made from, so that equal recipes give the same pair. See `load_pair` for the fields.
 
-    drafting: sources and revisions of the models below the target, smallest first; none where it is its own draft.
+    models: sources and revisions of the target and of those that draft, smallest first; none where it drafts itself.
     """
 
     name: str
-    target: str
-    drafting: tuple[tuple[str, str | None], ...]
+    models: tuple[tuple[str, str | None], ...]
     device: str
     dtype: torch.dtype
-    revision: str | None = None
-    device_map: str | None = None
-    quantize: str | None = None
-    chat: bool | None = None
-    note: str = ""
+    device_map: str | None
+    quantize: str | None
+    chat: bool | None
 
 
 _LOADING = threading.Lock()
@@ -82,7 +78,7 @@ def load_pair(
     for option, value, known in words:
         if value is not None and value not in known:
             raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
-    where, note = _device(device), ""
+    where = _device(device)
     if isinstance(smaller, str):
         raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
     if name is None and target is None and draft is None:
@@ -99,7 +95,7 @@ def load_pair(
             return _load((name, file, chat), lambda: named_pair(name, file, chat))
         if name not in PAIRS:
             raise unknown(name)
-        target, draft, note = PAIRS[name].target, PAIRS[name].draft, PAIRS[name].note
+        target, draft = PAIRS[name].target, PAIRS[name].draft
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
@@ -111,7 +107,7 @@ def load_pair(
         raise HsdError(f"{twice!r} is named twice: a stack has every model once")
     last = draft, draft_revision or (revision if draft == target else None)
     drafting = *((source, None) for source in smaller), *([last] if last != (target, revision) else [])
-    recipe = Recipe(both, target, drafting, where, numbers, revision, device_map, quantize, chat, note)
+    recipe = Recipe(both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat)
     return _load(recipe, lambda: _load_new(recipe))
 
 
@@ -133,33 +129,34 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.loading.model import check_quantize, load_config, load_model
 
     check_quantize(recipe.quantize, recipe.device_map)
-    sources = [recipe.target, *(source for source, _ in recipe.drafting)]
-    _make_room(recipe, *map(SIZES.get, sources))  # before anything is fetched
-    big, *drafting = (find(*source) for source in ((recipe.target, recipe.revision), *recipe.drafting))
+    _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))  # before anything is fetched
+    big, *drafting = (find(*model) for model in recipe.models)
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [of_config(load_config(source)) for source in (big, *drafting)]
-    of_head = size(head) if head else None
+    if head and (of_head := size(head)):
+        sizes.append(of_head)
     if recipe.device_map == SHARDED:
         share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
     tokenizer = text.load_tokenizer(big)
     for source in drafting:
         check_vocabularies(tokenizer, text.load_tokenizer(source))
     text.check_template(tokenizer, recipe.chat)
-    device_map = _make_room(recipe, *sizes, *([of_head] if of_head else []))
+    device_map = _make_room(recipe, *sizes)
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
-    labels = [_label(source) for source, _ in recipe.drafting]
-    named = zip(drafting, labels, strict=False)  # one label more where the last is a head
-    drafts: list[LanguageModel] = [load_model(source, name, here, recipe.dtype) for source, name in named]
-    target = load_model(big, _label(recipe.target), here, recipe.dtype, device_map, recipe.quantize)  # in what is left
+    label, *labels = (_label(source) for source, _ in recipe.models)
+    labelled = zip(drafting, labels, strict=False)  # one label more where the last is a head
+    drafts: list[LanguageModel] = [load_model(source, name, here, recipe.dtype) for source, name in labelled]
+    target = load_model(big, label, here, recipe.dtype, device_map, recipe.quantize)  # in what is left
     if head is not None:
         drafts.append(load_head(head, target, labels[-1]))
     tuned = text.tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat
     codec = text.TokenizerCodec(tokenizer, text.end_ids_of(tokenizer, target.end_ids, bool(tuned)), bool(tuned))
     *smaller, draft = drafts or [target]
     notes = [note for model in (*drafts, target) for note in getattr(model, "notes", ())]
-    if recipe.name not in PAIRS and recipe.chat is None and tuned is not None:
+    named = PAIRS.get(recipe.name)
+    if named is None and recipe.chat is None and tuned is not None:
         notes.append(text.CHOSEN[tuned])
-    return Pair(recipe.name, target, draft, codec, recipe.note, tuple(smaller), tuple(notes))
+    return Pair(recipe.name, target, draft, codec, named.note if named else "", tuple(smaller), tuple(notes))
 
 
 def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
@@ -176,19 +173,11 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
         for room in places:
             if room.holds(need.total):
                 return room.device_map
-        if not _forget_pairs():
-            raise refusal(recipe.name, need, places[-1])
-
-
-def _forget_pairs() -> bool:
-    """Let go of the pairs loaded before; False if there are none. One that is being used stays until it is done."""
-    if not _LOADED:
-        return False
-    _LOADED.clear()
-    gc.collect()
-    if torch.cuda.is_available():
-        torch.cuda.empty_cache()
-    return True
+        if not _LOADED:
+            raise refusal(recipe.name, need, places[-1], {name: pair.sizes for name, pair in PAIRS.items()})
+        _LOADED.clear()  # one that is being used stays until it is done
+        gc.collect()
+        torch.cuda.empty_cache()  # does nothing where there is no GPU
 
 
 def check_vocabularies(target: Any, draft: Any) -> None:

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from functools import reduce
 from pathlib import Path
@@ -14,7 +13,6 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
-from safetensors import SafetensorError
 from safetensors.torch import load_file
 from torch import Tensor
 
@@ -22,6 +20,7 @@ from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
 from hsd.models.head import in_full
 from hsd.models.loading import fetch
+from hsd.models.loading.hub import UNREADABLE
 from hsd.models.loading.registry import EMBEDDED, FETCHED
 from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
 from hsd.models.loading.tokenizer import FileTokenizer
@@ -44,8 +43,6 @@ NAMES = {
     "post_attention_layernorm": "ffn_norm", "input_layernorm": "attn_norm", "self_attn.o": "attn_output",
     "self_attn.": "attn_", "mlp.": "ffn_",  # parts of a tensor's name, by `transformers` and by GGUF
 }  # fmt: skip
-NAMED = re.compile(r"exit-(\d+)\.safetensors")
-UNREADABLE = (OSError, SafetensorError, ValueError, RuntimeError)
 
 
 def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, str]) -> Pair:
@@ -96,7 +93,7 @@ def load_folder(folder: Path, name: str) -> SmallModel:
         for theirs, weight in weights.items():
             ours = reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, theirs)
             tensors[ours] = _packed(weight, ours, config["head_dim"])
-    except (*UNREADABLE, LookupError, TypeError) as error:
+    except UNREADABLE as error:
         raise HsdError(f"{folder.name!r} holds no Llama that can be read ({first_line(error)})") from None
     model = load_small(Gguf(fields, tensors), name, None)
     model.parameters = sum(weight.numel() for weight in weights.values())
@@ -130,7 +127,7 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
         return SmallHead(_config_of(folder), weights, target, name, revision)
     except HsdError:
         raise
-    except (*UNREADABLE, LookupError, TypeError) as error:
+    except UNREADABLE as error:
         reason = f"{type(error).__name__}: {first_line(error)}"
         raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}") from None
 
@@ -193,9 +190,8 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
     with the rows of the tokens that the exit can draft: d2t holds for each of them, in order, how far off its id is.
     `examples/reproduce/smollm2/train_exit.py` writes such files.
     """
-    found = (NAMED.fullmatch(file.name) for file in folder.glob("exit-*.safetensors"))
-    depths = sorted(int(match[1]) for match in found if match)
-    return {depth: _load_exit(folder / f"exit-{depth}.safetensors", depth, target, rows) for depth in depths}
+    files = {file.stem.removeprefix("exit-"): file for file in folder.glob("exit-*.safetensors")}
+    return {int(n): _load_exit(file, int(n), target, rows) for n, file in files.items() if n.isdecimal()}
 
 
 def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> SmallExit:
@@ -223,10 +219,7 @@ def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> Smal
         raise HsdError(f"{file.name} drafts {len(ids):,} tokens: choose a multiple of {SIDE}")
     size, more = len(rows.data) // rows.rows, -rank % SIDE  # further columns of zeros change nothing
     data = b"".join(bytes(rows.data[size * i : size * (i + 1)]) for i in ids.tolist())
+    out = engine.matrix(rows.kind, len(ids), hidden, memoryview(data))
     maps = F.pad(weights["into"].float(), (0, 0, 0, more)), F.pad(weights["out"].float(), (0, more))
-    places = [engine.matrix(rows.kind, len(ids), hidden, memoryview(data))]
-    for weight in maps:
-        (outputs, inputs), numbers = weight.shape, memoryview(weight.contiguous().numpy().tobytes())
-        places.append(engine.matrix(0, outputs, inputs, numbers))
-    place = engine.made("leave", target.place, *places, engine.vector(weights["norm"]))
+    place = engine.made("leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"]))
     return SmallExit(place, ids, sum(weights[name].numel() for name in ("norm", "into", "out")))

@@ -1,7 +1,7 @@
 """Pairs with a name: the embedded one, one from the package index, and published models.
 
 These share a tokenizer, or are a target with a published EAGLE-3 head.
-Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.loading.sizes`.
+Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.loading.memory`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
-from hsd.models.loading.sizes import PUBLISHED, SIZES
+from hsd.models.loading.memory import PUBLISHED, SIZES, Sizes
 
 EMBEDDED = {"tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys"}
 FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
@@ -31,23 +31,19 @@ class NamedPair:
     licence: str = ""
 
     @property
-    def gated(self) -> bool:
-        """Whether the Hub gives these models only to users who have accepted their licence."""
-        return self.target.startswith(("meta-llama/", "google/"))
-
-    @property
-    def parameters(self) -> int:
-        """The parameters of both models together."""
-        return SIZES[self.target].parameters + SIZES[self.draft].parameters
+    def sizes(self) -> tuple[Sizes, Sizes]:
+        """Those of the target and of the draft."""
+        return SIZES[self.target], SIZES[self.draft]
 
     @property
     def note(self) -> str:
-        """What users are told of the pair."""
-        ratio = SIZES[self.target].parameters / SIZES[self.draft].parameters
+        """What users are told of the pair, such as that the Hub wants a licence to be accepted."""
+        target, draft = self.sizes
         head = f", an EAGLE-3 head by {self.draft.split('/')[0]} ({self.licence})" if self.licence else ""
         pages = "the target's page" if head else "both models' pages"
-        tail = f"; gated: accept the licence on {pages} first" if self.gated else ""
-        return f"{self.good_for}; the target is {ratio:.0f} times its draft{head}{tail}"
+        gated = self.target.startswith(("meta-llama/", "google/"))
+        tail = f"; gated: accept the licence on {pages} first" if gated else ""
+        return f"{self.good_for}; the target is {target.parameters / draft.parameters:.0f} times its draft{head}{tail}"
 
 
 PAIRS = {name: NamedPair(name, **pair) for name, pair in PUBLISHED["pairs"].items()}

@@ -3,31 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+import yaml
 from transformers import GenerationConfig
 
 from hsd.sampling import Sampling
 
+LISTED: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text("utf-8"))
+SAMPLED, OUTPUTS, HARMLESS = (set[str](LISTED[kind]) for kind in ("sampled", "outputs", "harmless"))
+OFF: dict[str, Any] = LISTED["usual"]
 FOLLOWED = {"do_sample", *vars(Sampling()), "max_length", "max_new_tokens", "eos_token_id"}
-SAMPLED = {"min_p", "typical_p", "epsilon_cutoff", "eta_cutoff", "top_h"}  # nothing where nothing is drawn
-OUTPUTS = {"output_scores", "output_logits", "output_attentions", "output_hidden_states"}  # of a returned dictionary
-HARMLESS = {
-    *("bos_token_id", "pad_token_id", "decoder_start_token_id", "transformers_version", "return_dict_in_generate"),
-    *("use_cache", "cache_config", "max_cache_len", "prefill_chunk_size", "compile_config", "disable_compile"),
-    *("early_stopping", "length_penalty", "diversity_penalty", "num_beam_groups", "low_memory"),  # of beams alone
-    *("num_assistant_tokens_schedule", "assistant_lookbehind", "target_lookbehind", "is_assistant"),
-    *("renormalize_logits", "token_healing", "continuous_batching_config"),
-}
-CACHES = ("dynamic", "static", "offloaded", "offloaded_static", "hybrid", "sliding_window")  # all but quantised ones
-OFF = {  # the values at which what is not followed changes nothing, where that is no None, False or empty list
-    **dict.fromkeys(("typical_p", "repetition_penalty", "encoder_repetition_penalty"), 1.0),
-    **dict.fromkeys(("num_beams", "num_return_sequences", "guidance_scale"), 1),
-    **dict.fromkeys(("min_length", "no_repeat_ngram_size", "encoder_no_repeat_ngram_size"), 0),
-    **dict.fromkeys(("epsilon_cutoff", "eta_cutoff"), 0.0),
-    "num_assistant_tokens": 20,
-    "assistant_confidence_threshold": 0.4,
-}
 
 
 def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
@@ -57,4 +44,4 @@ def sampling_of(config: Any) -> dict[str, Any]:
 def _off(name: str, value: Any) -> bool:
     empty = value is None or value is False or (isinstance(value, (list, tuple, dict)) and not value)
     usual = isinstance(value, (int, float, str)) and value == OFF.get(name)
-    return empty or usual or (name == "cache_implementation" and value in CACHES)
+    return empty or usual or (name == "cache_implementation" and value in LISTED["caches"])

@@ -21,7 +21,7 @@ ROWS, LONGEST, WIDEST = 8, 8192, 8192  # at most: tokens of one pass, tokens of 
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
 KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0", 30: "BF16"}  # what can be packed, as GGUF numbers it
 BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34), 30: (1, 2)}  # weights and bytes of a block of each
-IN_4_BITS, BF16 = 3, 30
+F32, F16, IN_4_BITS, BF16 = 0, 1, 3, 30
 SIDE = 32  # outputs that lie beside each other in a library; the module needs 8
 FORMS = {IN_4_BITS: (1, 192), BF16: (2, 512)}  # in which a kind is packed, and bytes of 8 rows by 32 columns
 INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}  # bytes of each
@@ -84,6 +84,12 @@ class Engine:
         place = self.take(4 * numbers.numel())
         self.write(place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data)
         return place
+
+    def floats(self, numbers: Tensor) -> int:
+        """Pack a matrix (rows, columns) of float16 as it is, of other floats by their float32: see `matrix`."""
+        kind = F16 if numbers.dtype == torch.float16 else F32
+        held, (rows, columns) = numbers if kind == F16 else numbers.float(), numbers.shape
+        return self.matrix(kind, rows, columns, memoryview(held.contiguous().numpy().tobytes()))
 
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
         """Pack a matrix (rows, columns) that lies in `data` as GGUF's type `kind`, a key of `KINDS`.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -11,9 +11,8 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.base import View, Work
+from hsd.models.base import Work
 from hsd.models.head import spread
-from hsd.models.small.engine import ROWS
 from hsd.models.small.model import MOST_TAPS, SmallModel, Text
 
 
@@ -87,12 +86,9 @@ class SmallText(Text):
         self.fill(rows.data_ptr(), tokens, keep)
         return spread(rows, own.drafted, self.vocab) if own else rows
 
-    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
+    def _reader(self) -> tuple[str, Sequence[int]]:
         (first, last), own = self._groups[self._group], self._exits[self._group]
-        for begin in range(0, len(tokens), ROWS):
-            with self.engine.lock:
-                places = self.place, own.place if own else 0, self.length, first, last
-                yield self._pass("climb", places, tokens, slice(begin, begin + ROWS), keep, view)
+        return "climb", (self.place, own.place if own else 0, self.length, first, last)
 
     def forget(self, level: int, length: int) -> None:
         self._lengths[level:] = [min(length, reached) for reached in self._lengths[level:]]

@@ -14,8 +14,22 @@ from hsd.models.head import LAYER, before_of, spread
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import Shape, SmallModel, Text
 
-F16, F32 = 1, 0  # as GGUF numbers them
+STRAIGHT, ATTENTION, MLP = f"{LAYER}token_proj", LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
 NORMS = ("norm", *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")))
+
+
+def shapes_of(
+    hidden: int, inner: int, heads: int, groups: int, width: int, taps: int, drafted: int
+) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of a head's weights by their names, which files end with ".weight"."""
+    queries, kept = heads * width, groups * width
+    return {
+        "fc": (hidden, taps * hidden), **{ATTENTION.format(part): (kept, 2 * hidden) for part in "kv"},
+        ATTENTION.format("q"): (queries, 2 * hidden), ATTENTION.format("o"): (hidden, queries),
+        MLP.format("gate"): (inner, hidden), MLP.format("up"): (inner, hidden), MLP.format("down"): (hidden, inner),
+        **dict.fromkeys(NORMS, (hidden,)), "lm_head": (drafted, hidden), STRAIGHT: (hidden, hidden),
+        "taps_norm": (taps, hidden),
+    }  # fmt: skip
 
 
 class SmallHead:
@@ -30,9 +44,8 @@ class SmallHead:
     def __init__(
         self, config: dict[str, Any], weights: dict[str, Tensor], target: SmallModel, name: str, revision: str | None
     ) -> None:
-        mlp, attention = LAYER + "mlp.{}_proj", LAYER + "self_attn.{}_proj"
-        straight, hidden = f"{LAYER}token_proj", target.shape.hidden
-        if any(f"{name}.weight" not in weights for name in (straight, "taps_norm")) or "target_layers" not in config:
+        hidden = target.shape.hidden
+        if any(f"{name}.weight" not in weights for name in (STRAIGHT, "taps_norm")) or "target_layers" not in config:
             raise HsdError("the portable engine reads heads that this project trained: choose another engine")
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != hidden:
             raise HsdError(f"this head is for another target than {target.name}: choose another head")
@@ -45,13 +58,7 @@ class SmallHead:
         groups, width = config.get("num_key_value_heads", heads), config.get("head_dim", target.shape.width)
         base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
         Shape(1, hidden, inner, heads, groups, width, len(self.vocab), self.context, base, eps).check()
-        queries, kept, taps = heads * width, groups * width, len(self.taps)
-        shapes: dict[str, tuple[int, ...]] = {
-            "fc": (hidden, taps * hidden), "lm_head": (len(self.vocab), hidden), straight: (hidden, hidden),
-            "taps_norm": (taps, hidden), mlp.format("down"): (hidden, inner), attention.format("o"): (hidden, queries),
-            **{attention.format(part): (queries if part == "q" else kept, 2 * hidden) for part in "qkv"},
-            **{mlp.format(part): (inner, hidden) for part in ("gate", "up")}, **dict.fromkeys(NORMS, (hidden,)),
-        }  # fmt: skip
+        shapes = shapes_of(hidden, inner, heads, groups, width, len(self.taps), len(self.vocab))
         for part, shape in shapes.items():
             held = weights[f"{part}.weight"]
             if tuple(held.shape) != shape or not held.is_floating_point() or not held.isfinite().all():
@@ -59,24 +66,15 @@ class SmallHead:
         if not bool(((self.vocab >= 0) & (self.vocab < self.vocab_size)).all()):
             raise HsdError("the head drafts tokens that its target does not have: choose another head")
 
-        def matrix(name: str) -> int:
-            held = weights[f"{name}.weight"].contiguous()
-            kind = F16 if held.dtype == torch.float16 else F32
-            held = held if kind == F16 else held.float()
-            rows, columns = held.shape
-            return engine.matrix(kind, rows, columns, memoryview(held.view(torch.uint8).numpy().tobytes()))
-
-        def vector(name: str) -> int:
-            return engine.vector(weights[f"{name}.weight"])
-
-        products = [matrix(attention.format(part)) for part in "qkvo"]
-        products += [matrix(mlp.format(part)) for part in ("gate", "up", "down")]
+        kinds = {part: engine.vector if part in (*NORMS, "taps_norm") else engine.floats for part in shapes}
+        places = {part: pack(weights[f"{part}.weight"]) for part, pack in kinds.items()}
+        names = ("fc", STRAIGHT, "lm_head", "norm", "taps_norm", *NORMS[1:3])
         self.place = engine.made(
             "head", target.place, inner, heads, groups, width, float(base), float(eps),
-            int(config.get("norm_output", False)), matrix("fc"), matrix(straight), matrix("lm_head"),
-            vector("norm"), vector("taps_norm"), *map(vector, NORMS[1:3]),
+            int(config.get("norm_output", False)), *map(places.__getitem__, names),
         )  # fmt: skip
-        engine.call("layer", self.place, 0, 0, vector(NORMS[3]), *products)
+        products = (*map(ATTENTION.format, "qkvo"), *map(MLP.format, ("gate", "up", "down")))
+        engine.call("layer", self.place, 0, 0, places[NORMS[3]], *map(places.__getitem__, products))
 
     def start(self) -> SmallHeadSession:
         return SmallHeadSession(self)

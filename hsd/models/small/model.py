@@ -163,28 +163,6 @@ class Text:
         self._shut()
         self.length = 0
 
-    def prepare(self, tokens: Sequence[int], view: View | None) -> bool:
-        """Write the tokens of one pass, and `view` for a tree, to the engine; return whether a view was written.
-
-        Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
-        """
-        n, end = len(tokens), self.length + len(tokens)
-        if not self._shut.alive:
-            raise HsdError("this text was closed: start another one")
-        if end > LONGEST:
-            raise HsdError(f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft fewer")
-        if unknown := [token for token in tokens if not 0 <= token < self.vocab]:
-            raise HsdError(f"token {unknown[0]}: the model knows 0 to {self.vocab - 1:,}")
-        if view is not None and (len(view.positions) != n or tuple(view.visible.shape) != (n, end)):
-            raise HsdError(
-                f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
-            )
-        self.engine.tell("tokens", tokens)
-        self.engine.tell("positions", range(self.length, end) if view is None else view.positions.tolist())
-        if view is not None:
-            self.engine.tell("visible", view.visible)
-        return view is not None
-
     def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
         """Read tokens, `ROWS` at a time; after each pass gives the address of its logits, and how many rows they are.
 
@@ -192,18 +170,38 @@ class Text:
         """
         for begin in range(0, len(tokens), ROWS):
             with self.engine.lock:
-                yield self._pass("forward", (self.place,), tokens, slice(begin, begin + ROWS), keep, view)
+                yield self._pass(*self._reader(), tokens, slice(begin, begin + ROWS), keep, view)
+
+    def _reader(self) -> tuple[str, Sequence[int]]:
+        """Return the engine's function that reads the next tokens, and its first arguments."""
+        return "forward", (self.place,)
 
     def _pass(
         self, by: str, places: Sequence[int], tokens: Sequence[int], part: slice, keep: int, view: View | None
     ) -> tuple[int, int]:
-        """Read a part of the tokens in one pass by that function of the engine; return what `passes` gives."""
-        read = tokens[part]
-        n, end = len(read), part.start + len(read)
-        wanted = max(0, min(n, end - (len(tokens) - keep)))
-        tree = self.prepare(read, view and view.part(part, self.length))
-        self.engine.made(by, *places, n, wanted, int(tree))
-        self.length += n
+        """Read a part of the tokens in one pass by that function of the engine; return what `passes` gives.
+
+        Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
+        """
+        read, seen = tokens[part], view and view.part(part, self.length)
+        n, end = len(read), self.length + len(read)
+        if not self._shut.alive:
+            raise HsdError("this text was closed: start another one")
+        if end > LONGEST:
+            raise HsdError(f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft fewer")
+        if unknown := [token for token in read if not 0 <= token < self.vocab]:
+            raise HsdError(f"token {unknown[0]}: the model knows 0 to {self.vocab - 1:,}")
+        if seen is not None and (len(seen.positions) != n or tuple(seen.visible.shape) != (n, end)):
+            raise HsdError(
+                f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
+            )
+        self.engine.tell("tokens", read)
+        self.engine.tell("positions", range(self.length, end) if seen is None else seen.positions.tolist())
+        if seen is not None:
+            self.engine.tell("visible", seen.visible)
+        wanted = max(0, min(n, part.start + n - (len(tokens) - keep)))
+        self.engine.made(by, *places, n, wanted, int(seen is not None))
+        self.length = end
         return self.engine.machine.address(self.engine.call("logits")), wanted
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:

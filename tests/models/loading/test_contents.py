@@ -15,8 +15,8 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 import hsd
 from hsd import HsdError, load_pair
+from hsd.models.loading.memory import numbers_in_folder
 from hsd.models.loading.settings import OFF
-from hsd.models.loading.sizes import numbers_in_folder
 
 
 def shown(pair: hsd.Pair) -> str:

@@ -20,13 +20,12 @@ import hsd
 from hsd import HsdError
 from hsd.cli import main
 from hsd.models.loading import fetch
-from hsd.models.loading import wheel as wheels
 from hsd.models.loading.fetch import Fetchable
 from hsd.models.loading.pair import load_pair
-from hsd.models.loading.wheel import Wheel
 
 REAL = fetch.find("smollm2")  # where this machine has it
 MEMBER = "llm_tiny/Tiny.gguf"
+PIPS = fetch.download  # in whose place `quick` puts a stand-in
 
 
 def write_wheel(folder: Path, gguf: bytes) -> Path:
@@ -52,7 +51,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fetchable]:
     wheel = write_wheel(folder, content).read_bytes()
     sha256, inner = hashlib.sha256(wheel).hexdigest(), hashlib.sha256(content).hexdigest()
     row = Fetchable(
-        name="smollm2", title="Tiny-Instruct", wheel=Wheel("llm-tiny", "1.0", sha256, len(wheel)), member=MEMBER,
+        name="smollm2", title="Tiny-Instruct", package="llm-tiny", version="1.0", wheel_sha256=sha256,
+        wheel_bytes=len(wheel), member=MEMBER,
         gguf_sha256=inner, gguf_bytes=len(content), licence="MIT", credit="the tests", note="tiny",
     )  # fmt: skip
     return folder, row
@@ -79,7 +79,7 @@ def quick(here: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The same with a stand-in for pip, which leaves out what takes seconds."""
     folder = Path(os.environ["PIP_FIND_LINKS"])
 
-    def download(wheel: Wheel, work: Path, progress: wheels.Progress) -> Path:
+    def download(model: Fetchable, work: Path, progress: fetch.Progress) -> Path:
         progress("downloading", 0.5)
         (work / "wheel").mkdir()
         return Path(shutil.copy(folder / "llm_tiny-1.0-py3-none-any.whl", work / "wheel"))
@@ -125,7 +125,7 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
 
 
 def test_pip_that_is_interrupted_ends_and_the_next_call_begins_again(quick: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fetch, "download", wheels.download)
+    monkeypatch.setattr(fetch, "download", PIPS)
     ran: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda *args, **how: ran.append(popen(*args, **how)) or ran[-1])
@@ -157,7 +157,7 @@ def spoil(change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.Monk
 )
 def test_another_file_is_refused_by_pip(change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.MonkeyPatch):
     spoil(change, here, monkeypatch)
-    assert "llm-tiny 1.0 is damaged or another file (wrong sha256): run this again" in refused(
+    assert "damaged or another file than llm-tiny 1.0 (wrong sha256): run this again" in refused(
         lambda: fetch.fetch("smollm2")
     )
 
@@ -194,7 +194,7 @@ def fails(error: BaseException) -> Callable[..., object]:
     [
         ("shutil.disk_usage", lambda _: type("Usage", (), {"free": 1_000})),
         ("download", fails(OSError(errno.ENOSPC, "No space left on device"))),
-        ("unpack", fails(OSError(errno.EDQUOT, "Disk quota exceeded"))),
+        ("zipfile.ZipFile", fails(OSError(errno.EDQUOT, "Disk quota exceeded"))),
     ],
     ids=["before", "pip", "unpacking"],
 )
@@ -209,7 +209,7 @@ def test_a_full_disk_is_told_with_the_room_that_is_needed(
 
 @pytest.mark.parametrize("text", ["OSError: [Errno 28] No space left on device", "I/O error: Disk quota exceeded"])
 def test_a_full_disk_is_known_from_what_pip_says(text: str):
-    error = wheels._explained(fetch.MODELS["smollm2"].wheel, text)
+    error = fetch._explained(fetch.MODELS["smollm2"], text)
     assert isinstance(error, OSError)
     assert error.errno == errno.ENOSPC
 

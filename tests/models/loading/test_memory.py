@@ -21,10 +21,9 @@ from hsd.models.loading import memory as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import Need
+from hsd.models.loading.memory import SIZES, TOKENS, Need, numbers_in_folder, of_config
 from hsd.models.loading.model import load_config, load_model
 from hsd.models.loading.registry import PAIRS
-from hsd.models.loading.sizes import SIZES, TOKENS, numbers_in_folder, of_config
 from hsd.paths import ASSETS
 
 GB = 1e9

@@ -24,11 +24,11 @@ import hsd
 from hsd import HsdError, Pair, load_pair
 from hsd.models.causal import CausalModel
 from hsd.models.head import HeadModel, HeadSession
-from hsd.models.loading import hub, registry, sizes
+from hsd.models.loading import hub, memory, registry
 from hsd.models.loading.heads import is_head, load_head, size
 from hsd.models.loading.hub import find
+from hsd.models.loading.memory import Sizes
 from hsd.models.loading.registry import PAIRS, NamedPair
-from hsd.models.loading.sizes import Sizes
 
 ROWS, LAYERS = 257, 8
 DRAFTED = [*range(32, 127), 256]
@@ -379,10 +379,10 @@ def test_a_pair_with_a_head_has_a_name(
 ):
     online.has["someone/head"] = Path(publish_head(tmp_path / "head", ROWS, DRAFTED))
     known = {
-        targets["llama"]: sizes.of_head(32, 48, 4, 2, 8, ROWS),
-        "someone/head": sizes.of_head(32, 48, 4, 2, 12, 96),
+        targets["llama"]: memory.of_head(32, 48, 4, 2, 8, ROWS),
+        "someone/head": memory.of_head(32, 48, 4, 2, 12, 96),
     }
-    for place in (registry.SIZES, sizes.HEADS):
+    for place in (registry.SIZES, memory.HEADS):
         for name, its in known.items():
             monkeypatch.setitem(place, name, its)
     named = NamedPair("small-eagle3", targets["llama"], "someone/head", "tests", "licence not confirmed")

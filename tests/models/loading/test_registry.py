@@ -10,8 +10,8 @@ from hsd import HsdError, load_pair, space
 from hsd.app import pairs as page
 from hsd.app.pairs import PairChoice
 from hsd.cli import main
+from hsd.models.loading.memory import HEADS, SIZES, Sizes
 from hsd.models.loading.registry import EMBEDDED, PAIRS, names, tuned_for_chat
-from hsd.models.loading.sizes import HEADS, SIZES, Sizes
 
 FEED_FORWARD_AND_HEADS = {
     "Qwen/Qwen2.5-0.5B-Instruct": (4_864, 14),

@@ -21,10 +21,10 @@ from hsd import HsdError
 from hsd.models.exits import EarlyExits
 from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small import machine, sums
-from hsd.models.small.build import SOURCE
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.model import SmallModel
 
+SOURCE = machine.FOLDER / "engine.c"
 COMPILED = ("-c", "-O1", "-g", "-fPIC", "-ffp-contract=off", "-fsanitize=address", "-fno-sanitize=undefined")
 PROCESSORS = {"AVX-512": "x86_64_v4+avx512vnni", "AVX2": "x86_64_v3"}
 TEXTS, DAMAGED = 40, 400

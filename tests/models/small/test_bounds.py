@@ -15,10 +15,10 @@ import hsd
 from hsd import HsdError
 from hsd.models.base import IdCodec, Pair, View
 from hsd.models.loading.portable import load_small, load_small_head
-from hsd.models.small.build import SOURCE
 from hsd.models.small.engine import BLOCKS, INPUTS, LONGEST, ROWS, WIDEST, Engine
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
+from hsd.models.small.machine import FOLDER
 from hsd.models.small.model import DEEPEST, MOST_TAPS, SmallModel
 
 pytest.importorskip("wasmtime")
@@ -58,7 +58,7 @@ def context(model: SmallModel, head: SmallHead, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_sizes_here_are_those_of_the_engine():
-    source = SOURCE.read_text(encoding="utf-8")
+    source = (FOLDER / "engine.c").read_text(encoding="utf-8")
     told = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)[,} ]", source)}
     assert (told["ROWS"], told["MAX_COLUMNS"], told["MAX_IN"]) == (ROWS, LONGEST, WIDEST)
     assert (told["MAX_LAYERS"], told["MAX_TAPS"]) == (DEEPEST, MOST_TAPS)

@@ -9,8 +9,12 @@ from shutil import which
 
 import pytest
 
-from hsd.models.small.build import COMPILER, TARGETS, build, can_build
 from hsd.models.small.machine import FOLDER, MODULE, THREADED, usable
+from hsd.paths import ROOT
+
+sys.path.insert(0, str(ROOT / "examples" / "reproduce"))
+
+from compile_engine import COMPILER, TARGETS, build, can_build
 
 BOTH = pytest.mark.parametrize("module", [MODULE, THREADED], ids=lambda module: module.stem)
 

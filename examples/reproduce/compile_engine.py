@@ -1,4 +1,4 @@
-"""Compiles `engine.c`: `python -m hsd.models.small.build`, with the compiler of the wheel `ziglang`, pinned below.
+"""Compiles `hsd/models/small/engine.c` for all machines, with the compiler of the wheel `ziglang`, pinned below.
 
 What it gives, two modules of WebAssembly and a library for each kind of processor, is in the repository, so that nobody
 needs a compiler; a test compiles all of it again and compares.
