@@ -55,7 +55,7 @@ PADDING = 512  # rows by which two sizes of one vocabulary may differ
 ROUNDING = 2**-7  # of a number that was stored in 16 bits
 
 
-class Unfit(Exception):
+class Unfit(ValueError):
     """Why a head cannot be read, in one line."""
 
 
@@ -69,7 +69,7 @@ def size(source: Source) -> Sizes | None:
     try:
         config = _config(source) or {}
         llama = _llama(config)
-    except (Unfit, *UNREADABLE):
+    except UNREADABLE:
         return None
     drafted, inner = config.get("draft_vocab_size") or llama.vocab_size, config.get("intermediate_size") or 0
     heads, groups = llama.num_attention_heads, llama.num_key_value_heads
@@ -87,11 +87,11 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
             weights |= {_named(key): tensor for key, tensor in _tensors(file).items()}
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
-    except Unfit as error:
-        reason = str(error)
+    except HsdError:  # for another target
+        raise
     except UNREADABLE as error:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-    raise HsdError(f"the head in {source.name!r} cannot be read: {reason}")
+        reason = str(error) if isinstance(error, Unfit) else f"{type(error).__name__}: {first_line(error)}"
+        raise HsdError(f"the head in {source.name!r} cannot be read: {reason}") from None
 
 
 def _config(source: Source) -> dict[str, Any] | None:
@@ -108,7 +108,7 @@ def _config(source: Source) -> dict[str, Any] | None:
 
 
 def _llama(config: dict[str, Any]) -> Any:
-    """Return the `LlamaConfig` of a head's layer, without keys that are null. Raises Unfit, or UNREADABLE."""
+    """Return the `LlamaConfig` of a head's layer, without keys that are null. Raises one of UNREADABLE."""
     known = {name: value for name, value in config.items() if value is not None}
     for name in (*NEEDED, *(name for name in WHOLE if name in known)):
         if name not in known:

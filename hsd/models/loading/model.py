@@ -48,12 +48,12 @@ def load_model(
     try:
         library: Any = AutoModelForCausalLM
         model, report = library.from_pretrained(source.name, dtype=dtype, **source.options, **placed, **reporting)
-        _check_complete(source.name, model, report)
         model = model if placed else model.to(torch.device(device))
     except torch.cuda.OutOfMemoryError:
         raise HsdError(f"{source.name!r} does not fit in the GPU's free memory: choose a smaller pair") from None
     except UNREADABLE as error:
         raise cannot_load("a model", error, source) from None
+    _check_complete(source.name, model, report)
     causal = CausalModel(model, name, source.revision, quantize)
     causal.notes = tuple(
         f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1]
