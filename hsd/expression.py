@@ -50,7 +50,7 @@ _SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Lt", "LtE", "Gt", "GtE"), OPERA
 
 @cache
 def parse(text: str) -> Tree:
-    """Parse an expression to nested lists. Raises ValueError for what is not in the language."""
+    """Parse an expression to nested lists. Raises ValueError for what the language does not have."""
     return _tree(ast.parse(text, mode="eval").body, text)
 
 

@@ -1,9 +1,9 @@
 """One seed, three streams of random numbers: for draft tokens, for coins, for the token after the kept ones.
 
 No number is used twice. Each round takes its numbers in a fixed amount, so that two rules started from one seed see the
-same drafts and coins for as long as their texts agree. The
-times of an exponential race are the opposite: they belong to a place in the text, and every pick at that place uses
-them: the draft's, the target's, and the target's again in a later step.
+same drafts and coins for as long as their texts agree. The times of an exponential race are the opposite: they belong
+to a place in the text, and every pick at that place uses them: the draft's, the target's, and the target's again in a
+later step.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from hsd.errors import HsdError
 
 
 class Numbers(Protocol):
-    """A source of float64 numbers in [0, 1), on the CPU."""
+    """A source of float64 random numbers (count,) in [0, 1), on the CPU, for draws, for coins, and for what follows."""
 
     def draft(self, count: int) -> Tensor: ...
 
@@ -29,13 +29,13 @@ class Numbers(Protocol):
     def after(self, count: int) -> Tensor: ...
 
     def times(self, begin: int, count: int, vocab: int) -> Tensor | None:
-        """Return exponential times (count, V), a token's at each place from `begin` on; None where unknown."""
+        """Return exponential times (count, vocab), one per token at each text position from `begin` on, or None."""
 
 
 class Streams:
-    """Numbers from a seed, any integer. The streams are independent of each other.
+    """Random numbers from a seed, any integer, in three independent streams: draft, coins and after.
 
-    level: whose numbers they are in a stack, 0 for the target's own. Each level has streams of its own.
+    level: 0 for the target's rounds; in a stack each level below it has streams of its own.
     """
 
     def __init__(self, seed: int, level: int = 0) -> None:
@@ -54,7 +54,7 @@ class Streams:
         return torch.rand(count, generator=self._after, dtype=torch.float64)
 
     def times(self, begin: int, count: int, vocab: int) -> Tensor:
-        """Exponential times from (seed, place): the same as in an earlier step that reached that place."""
+        """Return exponential times (count, vocab) float64, a function of seed, text position and token alone."""
         known, places = self._times, range(begin, begin + count)
         self._times = {place: known[place] if place in known else self._times_at(place, vocab) for place in places}
         return torch.stack([*self._times.values()])
@@ -66,7 +66,7 @@ class Streams:
 
 @dataclass(frozen=True)
 class RoundNumbers:
-    """The numbers that one step used, in the order of its requests."""
+    """The random numbers that one recorded step used: `draft`, `coins` and `after`, each in the order of use."""
 
     draft: Sequence[float]
     coins: Sequence[float]
@@ -74,10 +74,10 @@ class RoundNumbers:
 
 
 class Recorded:
-    """Numbers that were recorded earlier, step by step. Raises HsdError when a step was not recorded.
+    """Replays the random numbers of recorded steps. Raises HsdError where there are more steps than records.
 
-    A step may ask for more than it came to use (a draft cut off at the end of the text): what is missing is
-    filled up with a number that nothing depends on.
+    A step may request more than it came to use (a draft cut off at the end of the text): missing numbers are 0.5, on
+    which nothing depends.
     """
 
     def __init__(self, rounds: Sequence[RoundNumbers]) -> None:
@@ -86,7 +86,7 @@ class Recorded:
         self._after: list[float] = []
 
     def draft(self, count: int) -> Tensor:
-        """Begin the next recorded step and return its draws (count,). Raises HsdError after the last."""
+        """Begin the next recorded step and return its draft numbers (count,). Raises HsdError after the last step."""
         current = next(self._rounds, None)
         if current is None:
             raise HsdError("the record has no further step: the models are not those that made it")
@@ -100,7 +100,7 @@ class Recorded:
         return _take(self._after, count)
 
     def times(self, begin: int, count: int, vocab: int) -> None:
-        """Return None: a record has draws and coins in place of times, see `hsd.decoding.coupled`."""
+        """Return None: a record has draws and coins instead of times, see `hsd.decoding.coupled`."""
 
 
 def _take(left: list[float], count: int) -> Tensor:

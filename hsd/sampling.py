@@ -44,16 +44,16 @@ class Sampling:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Sampling:
-        """Return the sampling that options by name ask for; one that is left out has its default."""
+        """Return the sampling settings among `options`, by name; missing ones have their defaults. Raises HsdError."""
         return cls(**{name: options[name] for name in vars(cls()) if name in options})
 
     @property
     def greedy(self) -> bool:
-        """Whether the likeliest token is always taken and nothing is drawn."""
+        """Whether the temperature is 0: the likeliest token is taken and no random number used."""
         return self.temperature == 0
 
     def probabilities(self, logits: Tensor, exact: bool = False) -> Tensor:
-        """Return float32 probabilities (n, V) of logits (n, V), rows summing to 1. One sort serves all rows.
+        """Return probabilities (n, V) float32 of logits (n, V), rows summing to 1, after temperature, top-k and top-p.
 
         exact: exponentiate and sum in double precision, so that the result is the same on every machine.
         """

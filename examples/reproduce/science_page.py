@@ -37,7 +37,7 @@ from hsd.audit import (
     target_law,
     total_variation,
 )
-from hsd.audit.chains import finding
+from hsd.audit.chains import audit_entry
 from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, regular_shape, tree_output_law
 from hsd.bench.prompts import shipped
 from hsd.draft import LAYOUTS
@@ -343,7 +343,7 @@ def chosen_trees() -> dict[str, str]:
     for seed in range(TREE_PAIRS):
         models = random_models(3, 2, seed)
         wrong, right = (
-            finding(*tree_output_law(rule, models, shape), target_law(models))
+            audit_entry(*tree_output_law(rule, models, shape), target_law(models))
             for rule in (mistaken, TREE_RULES["one-hot"])
         )
         off.append(wrong["total_variation"])

@@ -29,7 +29,7 @@ __all__ = [
 
 
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dict[str, Any]:
-    """Judge every rule on one random pair of models, exactly.
+    """Judge every rule exactly on one random pair of models.
 
     Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted", "total_variation", "lossless"}},
     "ideal"}. "expected_accepted" is in tokens per draft; `lossless` means a total variation below 1e-12. With several

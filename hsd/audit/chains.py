@@ -24,7 +24,7 @@ Cut = Callable[[Prefix], int]
 
 @dataclass(frozen=True)
 class TableModels:
-    """A target and a draft given by tables: one row of V probabilities (float64) per prefix, up to length γ."""
+    """A target and a draft model as tables from prefix to a row (V,) float64, for all prefixes of up to γ tokens."""
 
     target: dict[Prefix, Tensor]
     draft: dict[Prefix, Tensor]
@@ -32,18 +32,18 @@ class TableModels:
     gamma: int
 
     def rows(self, table: dict[Prefix, Tensor], path: Prefix, count: int) -> Tensor:
-        """Return (count, V): the distributions along `path`, from the empty prefix on."""
+        """Return the rows (count, V) after 0 … count-1 tokens of `path`."""
         return torch.stack([table[path[:t]] for t in range(count)])
 
     def drafts(self) -> list[Prefix]:
-        """Return all drafts of γ tokens that the draft model can make."""
+        """Return all drafts of γ tokens with a positive probability."""
         texts: list[Prefix] = [()]
         for _ in range(self.gamma):
             texts = [(*x, y) for x in texts for y, share in enumerate(self.draft[x].tolist()) if share > 0]
         return texts
 
     def joint(self, table: dict[Prefix, Tensor], path: Prefix) -> float:
-        """Return the probability of `path` as a whole."""
+        """Return the joint probability of the tokens of `path`."""
         return math.prod((float(table[path[:t]][token]) for t, token in enumerate(path)), start=1.0)
 
 
@@ -54,7 +54,7 @@ def prefixes(vocab: int, longest: int, least: int = 0) -> list[Prefix]:
 
 
 def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
-    """Return a random pair whose distributions depend on the whole prefix; the draft resembles the target."""
+    """Return a random pair whose rows depend on the whole prefix, with a draft that resembles the target."""
     generator = torch.Generator().manual_seed(seed)
     target: dict[Prefix, Tensor] = {}
     draft: dict[Prefix, Tensor] = {}
@@ -65,13 +65,13 @@ def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
 
 
 def context_free_models(p: list[float], q: list[float], gamma: int) -> TableModels:
-    """Return a pair whose distributions never change: the textbook toy."""
+    """Return a pair with the same rows p and q (V numbers each) after every prefix."""
     target, draft = (dict.fromkeys(prefixes(len(p), gamma), torch.tensor(x, dtype=torch.float64)) for x in (p, q))
     return TableModels(target, draft, len(p), gamma)
 
 
 def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
-    """Yield the possible outcomes of a step: probability, kept tokens, and the row that the next token is drawn from.
+    """Yield the outcomes of a step: probability, kept tokens, and the row (V,) that the next token is drawn from.
 
     cut: how many of γ drawn tokens the rule is given. Rules stay lossless if that is a stopping time: if it is
     determined by the tokens that it leaves, whatever follows them.
@@ -90,10 +90,10 @@ def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[
 
 
 def output_law(models: TableModels, law: LawFunction, resamples: bool = False, cut: Cut = len) -> tuple[Tensor, float]:
-    """Return the exact law of the first γ+1 output tokens, shape (V,)*(γ+1), and the expected number of kept tokens.
+    """Return the exact law of the first γ+1 output tokens, (V,) * (γ+1), and the expected number of kept tokens.
 
-    After the step's own tokens the target goes on by itself. With `resamples` the positions that a rejection
-    left open are drawn from residuals of the uncapped joint ratios first, as naive HSD does. cut: see `step_law`.
+    After the step's own tokens the target continues alone. resamples: positions after a rejection are first drawn from
+    residuals of the uncapped joint ratios, as naive HSD does. cut: see `step_law`.
     """
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
@@ -118,14 +118,14 @@ def _spread(models: TableModels, path: Prefix, row: Tensor, weight: float, resam
 
 
 def open_residual(models: TableModels, path: Prefix) -> Tensor:
-    """Return max(p(path, ·) - q(path, ·), 0), joint and normalised, (V,); the target's row where that is empty."""
+    """Return max(p(path, ·) - q(path, ·), 0) of joint probabilities, normalised, (V,); p's row if that is 0."""
     joint_p, joint_q = models.joint(models.target, path), models.joint(models.draft, path)
     residual = (joint_p * models.target[path] - joint_q * models.draft[path]).clamp_min(0)
     return residual / residual.sum() if residual.sum() > 0 else models.target[path]
 
 
 def target_law(models: TableModels, path: Prefix = ()) -> Tensor:
-    """Return the exact law of the target's first γ+1 tokens, shape (V,)*(γ+1), or of those that follow `path`."""
+    """Return the exact law of the target's first γ+1 tokens, (V,) * (γ+1); with `path`, of those that follow it."""
     if len(path) > models.gamma:
         return torch.ones((), dtype=torch.float64)
     row = models.target[path]
@@ -133,23 +133,23 @@ def target_law(models: TableModels, path: Prefix = ()) -> Tensor:
 
 
 def total_variation(first: Tensor, second: Tensor) -> float:
-    """Return half the sum of absolute differences: the largest difference in probability that any event can show."""
+    """Return half the sum of absolute differences of two laws of the same shape, from 0 to 1."""
     return float((first - second).abs().sum() / 2)
 
 
 def ideal_kept(models: TableModels) -> float:
-    """Return Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ: no lossless rule keeps more on average."""
+    """Return Σ_t Σ_X min(p(X), q(X)) over prefixes of length t = 1 … γ, a bound on what any lossless rule keeps."""
     paths = prefixes(models.vocab, models.gamma, 1)
     return sum(min(models.joint(models.target, x), models.joint(models.draft, x)) for x in paths)
 
 
-def finding(output: Tensor, expected: float, truth: Tensor) -> dict[str, float | bool]:
-    """Return what an audit says about one rule; `lossless` means a total variation below 1e-12."""
+def audit_entry(output: Tensor, expected: float, truth: Tensor) -> dict[str, float | bool]:
+    """Return the audit's entry for a rule, from its output law, its expected number kept, and the target's law."""
     distance = total_variation(output, truth)
     return {"expected_accepted": expected, "total_variation": distance, "lossless": distance < 1e-12}
 
 
 def audit_rules(models: TableModels) -> dict[str, dict[str, float | bool]]:
-    """Return the `finding` for every registered rule of one draft on the given models."""
+    """Return the audit's entry for every rule for one draft, by name."""
     truth = target_law(models)
-    return {name: finding(*output_law(models, rule.law, rule.resamples), truth) for name, rule in RULES.items()}
+    return {name: audit_entry(*output_law(models, rule.law, rule.resamples), truth) for name, rule in RULES.items()}

@@ -39,16 +39,16 @@ def solvable() -> bool:
 
 
 def optima(models: TableModels, drafts: int) -> dict[str, float | None]:
-    """The optimum of each layout that rules are judged on; None where the trees are too many. Empty without scipy."""
+    """Return `optimum` by layout of trees with K = `drafts` drafts; {} without scipy."""
     if not solvable():
         return {}
     return {name: optimum(models, shape) for name, shape in shapes(drafts, models.gamma, models.vocab).items()}
 
 
 def optimum(models: TableModels, shape: Shape) -> float | None:
-    """Return the largest expected number of kept tokens, to about 1e-8; None where the trees are too many.
+    """Return the largest expected number of kept tokens of any lossless rule, to about 1e-8; None for too many trees.
 
-    Needs scipy. Raises HsdError where HiGHS ends without an answer.
+    Needs scipy. Raises HsdError where HiGHS ends without a solution.
     """
     chances = tree_law(models, shape)
     if chances is None or sum(len(tree) + 1 for tree in chances) > MAX_VARIABLES:
@@ -69,9 +69,9 @@ def optimum(models: TableModels, shape: Shape) -> float | None:
 
 
 def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
-    """Return the probability of each set of drafted prefixes; None if too many have to be distinguished on the way.
+    """Return the probability of each set of drafted prefixes; None if there are more than MAX_TREES on the way.
 
-    Nodes are drawn in order. Of earlier nodes only the prefixes and what a later draw depends on are remembered.
+    Nodes are drawn in order; of earlier ones only the prefixes and what a later draw depends on are kept.
     """
     last = [max(shape.children(node), default=0) for node in range(len(shape.parents) + 1)]
     states: dict[tuple[Texts, tuple[tuple[int, Prefix], ...]], float] = {(frozenset(), ((0, ()),)): 1.0}

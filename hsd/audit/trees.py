@@ -13,8 +13,8 @@ from functools import cache, partial
 import torch
 from torch import Tensor
 
-from hsd.audit.chains import Prefix, TableModels, finding, target_law
-from hsd.rules.tree import Ending, Path, TreeRule, answered, forked, line
+from hsd.audit.chains import Prefix, TableModels, audit_entry, target_law
+from hsd.rules.tree import Ending, Path, TreeRule, fork_paths, line, replay
 from hsd.rules.trees import TREE_RULES
 
 MAX_ENDINGS = 10_000
@@ -22,10 +22,10 @@ MAX_ENDINGS = 10_000
 
 @dataclass(frozen=True)
 class Shape:
-    """A tree before its tokens are known: parents of the nodes, and the drafts that run through it.
+    """A draft tree without its tokens: the parent of each node (0: the root), and the drafts as paths.
 
-    siblings: how the tokens below one node come about: "independent" or "distinct" draws, "chosen" as the likeliest, or
-    "mixed": the first drawn from what the others leave, which are chosen.
+    siblings: how the children of a node are drawn: "independent", "distinct" (without replacement), "chosen" as the
+    likeliest, or "mixed": the first drawn from what the others, which are chosen, leave.
     """
 
     parents: tuple[int, ...]
@@ -37,11 +37,11 @@ class Shape:
 
     @property
     def remembers(self) -> bool:
-        """A token depends on those of its earlier siblings."""
+        """Whether a token depends on its earlier siblings."""
         return self.siblings != "independent"
 
     def chances(self, row: Tensor, taken: list[int], count: int) -> Tensor:
-        """(V,): how the next of `count` children is drawn, with the draft's `row` and the siblings so far, `taken`."""
+        """Return the law (V,) of the next of `count` children. row: the draft's; taken: the siblings so far."""
         if self.siblings == "independent" or (not taken and self.siblings == "distinct"):
             return row
         rest = row.clone()
@@ -51,13 +51,13 @@ class Shape:
         return rest / rest.sum() if rest.sum() > 0 else rest
 
 
-class Open(Exception):
-    """A rule asked for the token of a node that has not been drawn, which is its argument."""
+class NotDrawn(Exception):
+    """Raised where a rule reads the token of a node that has not been drawn yet; its argument is the node."""
 
 
 @dataclass(frozen=True)
 class OpenTree:
-    """A `Tree` on table models of which some tokens are drawn; asking for another one raises `Open`."""
+    """A `Tree` on table models, with tokens for some of its nodes (`drawn`); reading another one raises `NotDrawn`."""
 
     models: TableModels
     shape: Shape
@@ -72,7 +72,7 @@ class OpenTree:
 
     def token(self, node: int) -> int:
         if node not in self.drawn:
-            raise Open(node)
+            raise NotDrawn(node)
         return self.drawn[node]
 
     def target(self, node: int) -> Tensor:
@@ -92,7 +92,7 @@ class OpenTree:
         return tuple(map(self.token, line(self.shape.parents, node)))
 
     def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
-        """Every way to draw the token of `node`, with its probability; parents and earlier siblings come first."""
+        """Yield (probability, tree) for each token of `node`; undrawn parents and earlier siblings are drawn first."""
         parent = self.shape.parents[node - 1]
         earlier = [sibling for sibling in self.children(parent) if sibling < node and self.shape.remembers]
         missing = [n for n in (parent, *earlier) if n and n not in self.drawn]
@@ -105,14 +105,14 @@ class OpenTree:
 
 
 def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tuple[float, OpenTree, Ending]]:
-    """Yield each way in which the tree can be drawn and the rule can end: its probability, the tree, the ending."""
+    """Yield (probability, tree, ending) for every tree that can be drawn and every way in which the rule can end."""
     waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
     while waiting:
         weight, answers, tree = waiting.pop()
         try:
-            reached = answered(rule.process(tree), answers)
-        except Open as asked:
-            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(asked.args[0]))
+            reached = replay(rule.process(tree), answers)
+        except NotDrawn as missing:
+            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(missing.args[0]))
             continue
         if isinstance(reached, Ending):
             yield weight, tree, reached
@@ -121,7 +121,7 @@ def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tupl
 
 
 def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[Tensor, float] | None:
-    """The exact law of the first γ+1 output tokens, and how many are kept on average; None if that takes too long."""
+    """Return the law of the first γ+1 output tokens, and the expected number kept; None for too many outcomes."""
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
     following = cache(partial(target_law, models))
@@ -137,14 +137,14 @@ def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[
 
 
 def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
-    """Return K drafts from the root."""
+    """Return K = `drafts` paths of `depth` tokens from the root."""
     parents: list[int] = []
     paths = [_append_path(parents, (), depth) for _ in range(drafts)]
     return Shape(tuple(parents), tuple(paths), siblings)
 
 
 def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
-    """Return one draft, and from each of its nodes but the last K-1 others that go on to full depth by themselves."""
+    """Return a path of `depth` tokens, and `drafts` - 1 more to that depth from its root and each inner node."""
     parents: list[int] = []
     main = _append_path(parents, (), depth)
     spares = [_append_path(parents, main.nodes[:fork], depth) for fork in range(depth) for _ in range(drafts - 1)]
@@ -152,18 +152,18 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
 
 
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
-    """Return K children below every node; of mixed siblings also the drafts, one for each leaf."""
+    """Return the tree of `depth` levels with `drafts` children below every node; with paths if siblings are mixed."""
     parents: list[int] = []
     lines = [tuple[int, ...]()]
     for _ in range(depth):
         first = len(parents) + 1
         parents += [line[-1] if line else 0 for line in lines for _ in range(drafts)]
         lines = [(*lines[i // drafts], first + i) for i in range(drafts * len(lines))]
-    return Shape(tuple(parents), forked(lines) if siblings == "mixed" else (), siblings)
+    return Shape(tuple(parents), fork_paths(lines) if siblings == "mixed" else (), siblings)
 
 
 def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
-    """The layouts that decoding offers, and trees that branch at every node. K distinct siblings need K tokens."""
+    """Return shapes by name: the layouts of decoding, and full trees. Distinct siblings need `drafts` ≤ vocab."""
     known = {
         "paths": paths_shape(drafts, depth),
         "comb": comb_shape(drafts, depth),
@@ -176,7 +176,7 @@ def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
 
 
 def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[str, float | bool]], list[str]]:
-    """The finding for every tree rule with every layout it fits, and the names of what was too large to enumerate."""
+    """Return the audit's entry by "rule, layout" for all that fit, and the names of those with too many outcomes."""
     truth = target_law(models)
     findings: dict[str, dict[str, float | bool]] = {}
     skipped: list[str] = []
@@ -184,7 +184,7 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
         for name, rule in TREE_RULES.items():
             if shape.siblings in rule.siblings and (shape.paths or not name.startswith("recursive")):
                 if judged := tree_output_law(rule, models, shape):
-                    findings[f"{name}, {layout}"] = finding(*judged, truth)
+                    findings[f"{name}, {layout}"] = audit_entry(*judged, truth)
                 else:
                     skipped.append(f"{name}, {layout}")
     return findings, skipped

@@ -50,7 +50,7 @@ TOLERANCES = {"float64": 1e-9, "float32": 1e-5}  # what a lossless verifier may 
 
 @dataclass(frozen=True)
 class Adapter:
-    """A verifier and what it said about itself; see the module."""
+    """A verifier, with the settings that its file declares, in lower case (see the module)."""
 
     name: str
     verify: Callable[..., Any]
@@ -84,7 +84,7 @@ class Adapter:
 
 
 def load_adapter(file: str | Path) -> Adapter:
-    """Return the adapter in a file. Raises HsdError where it is missing, cannot be imported or has neither function."""
+    """Return the adapter in a file. Raises HsdError if it is missing, fails to import or has neither function."""
     path = Path(file).expanduser()
     if not path.is_file():
         raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
@@ -109,7 +109,7 @@ def load_adapter(file: str | Path) -> Adapter:
 
 
 def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
-    """What `generate` returns, one text for each seed. Raises HsdError if it raises or returns something impossible."""
+    """Return the texts that `generate` makes, one per seed. Raises HsdError if it fails or returns invalid ones."""
     try:
         answer = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
         outcomes = [tuple(map(int, one)) for one in answer]
@@ -125,7 +125,7 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
 
 
 def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
-    """Return the pair, its draft model cut down to the adapter's number of candidates."""
+    """Return the pair with its draft model limited to the adapter's likeliest candidates, if it has a limit."""
     if not adapter.candidates:
         return models
     cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
@@ -135,9 +135,9 @@ def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
 
 
 class BlackBox:
-    """An adapter on a number of drafts of γ tokens, made and judged by the given models. Counts its calls.
+    """A verifier with its inputs p, q and tokens fixed by `models` and a list of drafts of γ tokens. Counts its calls.
 
-    Raises HsdError, quoting the arguments, if the adapter raises or returns something impossible.
+    Raises HsdError, with the arguments in the message, if it fails, changes them or returns an invalid text.
     """
 
     def __init__(self, adapter: Adapter, models: TableModels, drafts: Sequence[Outcome]) -> None:
@@ -153,7 +153,7 @@ class BlackBox:
         self.gamma, self.vocab = models.gamma, models.vocab
 
     def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
-        """The committed tokens of each of the drafts, given by number, at one point each: γ coins, then the noise."""
+        """Return the committed tokens for each of `drafts` (indices) at its point: γ coins, then the noise."""
         if self.adapter.batched and len(drafts) > LARGEST:
             cut = drafts[LARGEST:], points[LARGEST:]
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
@@ -179,7 +179,7 @@ class BlackBox:
         return [self._checked(one, draft, point) for one, draft, point in zip(answers, drafts, points, strict=True)]
 
     def random_points(self, drafts: list[int], generator: torch.Generator) -> tuple[list[int], list[Point]]:
-        """Return drafts, given by number, and a random point for each, as `ask` takes them."""
+        """Return `drafts` (indices), and a random point for each, as `ask` takes them."""
         width = self.gamma + (self.vocab if self.adapter.exponential else 1)
         numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
         if self.adapter.exponential:
@@ -195,7 +195,6 @@ class BlackBox:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
     def _checked(self, answer: Any, draft: int, point: Point) -> Outcome:
-        """Return the committed tokens, checked: a prefix of the draft and one more."""
         tokens, drafted = answer.tolist() if isinstance(answer, Tensor) else answer, self._drafts[draft]
         if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
             what = f"returns {_short(answer)}: return a list of int"
@@ -210,10 +209,10 @@ class BlackBox:
         raise self._wrong(what, draft, point)
 
     def _wrong(self, what: str, draft: int, point: Point) -> HsdError:
-        return HsdError(f"{self.adapter.name}: verify {what}; sent {self.sent(draft, point)}")
+        return HsdError(f"{self.adapter.name}: verify {what}; sent {self.args(draft, point)}")
 
-    def sent(self, draft: int, point: Point) -> str:
-        """Return the arguments in words."""
+    def args(self, draft: int, point: Point) -> str:
+        """Return the arguments of one call as text, for messages."""
         gamma = len(self._drafts[draft])
         p, q = (tuple(rows.shape[1:]) for rows in self._rows[:2])
         numbers = [float(f"{x:.6g}") for x in point]

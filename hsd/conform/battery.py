@@ -24,7 +24,7 @@ Shape = Callable[[Outcome, Tensor, Tensor], Rows]
 
 @dataclass(frozen=True)
 class Case:
-    """A pair of models and what it covers. sweep, points, repeats: see `hsd.conform.recover.recover`."""
+    """A pair of models to judge on, and what it covers. sweep, points, repeats: see `hsd.conform.recover.recover`."""
 
     name: str
     covers: str
@@ -35,7 +35,7 @@ class Case:
 
 
 def battery(seed: int, exponential: bool) -> list[Case]:
-    """Return pairs that show what one random pair does not. exponential: noise is a number for each token at a cost."""
+    """Return pairs with faults in mind that one random pair would not show. exponential: as of the adapter."""
     wide = 200 if exponential else 1_000
     return [
         Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),

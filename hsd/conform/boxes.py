@@ -28,7 +28,7 @@ Search = Generator[Point, Outcome, T]
 
 @dataclass(frozen=True)
 class Box:
-    """All points with low ≤ point < high, number by number; the outcome is the same everywhere in it."""
+    """All points with low ≤ point < high in every coordinate; the outcome is the same everywhere in it."""
 
     low: Point
     high: Point
@@ -43,21 +43,21 @@ class Box:
         return tuple((low + high) / 2 for low, high in zip(self.low, self.high, strict=True))
 
     def holds(self, point: Sequence[float], margin: float = 0.0) -> bool:
-        """Return whether the point is in the box, and not nearer than `margin` to its faces."""
+        """Return whether the point is in the box, at least `margin` from its faces."""
         return all(low + margin <= x < high - margin for low, high, x in zip(self.low, self.high, point, strict=False))
 
 
 def edges(hints: Sequence[float], width: float) -> list[float]:
-    """Return just below and just above each place where a threshold may be, in order."""
+    """Return the numbers width/2 below and above each hint, sorted."""
     return sorted({edge for hint in hints for edge in (hint - width / 2, hint + width / 2)})
 
 
 def threshold(
     at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float] = ()
 ) -> Search[float]:
-    """Yield where the outcome at `low` ends, on the way to `high`, where it is another one: known to `width` / 2.
+    """Search for the number between `low` and `high` at which the outcome changes; return it to `width` / 2.
 
-    at: from the number that moves to the point. hints: of `edges`, where to look first; it is found wherever it is.
+    at(number): the point to evaluate. hints: numbers, as of `edges`, to try first; others are found by bisection.
     """
     first = yield at(low)
     begin, end = bisect.bisect_right(hints, low), bisect.bisect_left(hints, high)
@@ -82,10 +82,10 @@ def boxes(
     most: int,
     witnesses: Sequence[Point] = (),
 ) -> Search[list[Box]]:
-    """Yield the boxes of [0, 1)^axes, of which the first `coins` numbers are coins; `fixed` follows in every point.
+    """Search for boxes of equal outcome that cover [0, 1)^axes, and return them; `fixed` is appended to every point.
 
-    hints: per axis, where thresholds may be. witnesses: points of which each must have the outcome of its box, unless
-    it lies nearer than `width` to a face. Raises HsdError where there are more boxes than `most`.
+    coins: how many of the axes are coins. hints: per axis, numbers where thresholds may be. witnesses: points that must
+    have the outcome of their box, unless nearer than `width` to a face. Raises HsdError for more than `most` boxes.
     """
     near = [edges(of, width) for of in hints]
     known: dict[Point, Outcome] = {}
@@ -96,7 +96,7 @@ def boxes(
         return known[point]
 
     def change(start: Point, goal: Point) -> Search[tuple[int, float] | None]:
-        """Yield the first axis, on the way along the edges from start to goal, that changes the outcome, and where."""
+        """Search from start to goal, one axis after another, for a change of outcome; return its axis and number."""
         first = yield from ask(start)
         if (yield from ask(goal)) == first:
             return None

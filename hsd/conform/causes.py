@@ -21,9 +21,9 @@ Batch = tuple[Sequence[int], Sequence[Point], int]  # drafts, a point for each, 
 
 
 def cause(box: BlackBox, first: Outcome, batches: Sequence[Batch], others: Sequence[Point], seldom: bool) -> str:
-    """Say in words what a draft's outcome depends on besides its numbers. After words ending in `OWN` no law is sought.
+    """Return in words what a draft's outcome depends on besides its numbers. If they end with `OWN`, no law is sought.
 
-    first: one outcome; asked: the calls that gave this and another one. others: points of other calls. seldom: whether
+    first: one of its outcomes. batches: the calls with different ones. others: points of other calls. seldom: whether
     few of many points differed.
     """
     drafts, points, place = batches[0]
@@ -50,25 +50,25 @@ def cause(box: BlackBox, first: Outcome, batches: Sequence[Batch], others: Seque
     usual = Counter(outcomes).most_common(1)[0][1]
     if usual <= OFTEN * CALLS and any(outcomes[k:] == outcomes[:-k] for k in range(1, CALLS // 3)):
         return f"it counts calls, and equal calls get different tokens in turn: {OWN}"
-    if follows([partial(at, moment) for moment in MOMENTS]):
+    if decides([partial(at, moment) for moment in MOMENTS]):
         return f"it looks at the clock: {OWN}"
     if usual <= OFTEN * CALLS:
         return f"it draws numbers of its own: {OWN}"
     size = min(max(len(drafts) for drafts, _, _ in batches), LARGEST)
     alike = [partial(placed, [draft] * size, [point] * size, i) for i in {0, 1 % size, size // 2, size - 1}]
-    if box.adapter.batched and follows(alike):
+    if box.adapter.batched and decides(alike):
         return "what a draft gets depends on its place in the batch: equal ones get different tokens"
-    if box.adapter.batched and follows([alone, *(partial(placed, *batch) for batch in batches)]):
+    if box.adapter.batched and decides([alone, *(partial(placed, *batch) for batch in batches)]):
         return "what a draft gets depends on the others of its batch, or on its place there"
-    if follows([partial(after, other) for other in others]):
+    if decides([partial(after, other) for other in others]):
         return "it keeps something from earlier calls: the one before decides"
     if usual < CALLS or outcomes[0] == first or seldom:
         return "it now and then draws a number of its own, or keeps something from call to call"
     return "it keeps something from earlier calls"
 
 
-def follows(experiments: Sequence[Callable[[], Outcome]]) -> bool:
-    """Return whether experiments differ, each having the same outcome every time that it is made, in mixed order."""
+def decides(experiments: Sequence[Callable[[], Outcome]]) -> bool:
+    """Return whether the outcome depends on the experiment alone, and differs between them; each runs several times."""
     order = [*range(len(experiments))] * TURNS
     random.Random(0).shuffle(order)
     results = [(i, experiments[i]()) for i in order]

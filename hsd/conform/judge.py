@@ -29,11 +29,11 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
-class Judged:
-    """A verifier on one pair of models: the laws of its drafts, and what they lead to.
+class Judgement:
+    """The result for a verifier on one pair of models: the law of each draft, and what follows from them.
 
-    again: points to evaluate once more, and the number of calls. total_variation: of the first γ+1 tokens from
-    the target's own law. kept: the expected number of kept tokens.
+    again: its repeated calls. total_variation: of the first γ+1 output tokens from the target's law. kept: the expected
+    number of kept tokens.
     """
 
     models: TableModels
@@ -47,17 +47,17 @@ class Judged:
         return self.again.box.calls
 
 
-def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judged:
-    """Judge a verifier on these models by all drafts. sweep, points, repeats: see `recover`. Raises HsdError."""
+def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judgement:
+    """Judge a verifier on all drafts of these models. sweep, points, repeats, errors: see `recover`."""
     models = as_drafted(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
-    return Judged(models, laws, again, *summed_up(models, laws))
+    return Judgement(models, laws, again, *distance_and_kept(models, laws))
 
 
-def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[float, float]:
-    """Total variation of the first γ+1 tokens and expected number of kept ones, for any size of vocabulary and draft.
+def distance_and_kept(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[float, float]:
+    """Return the total variation of the first γ+1 tokens from the target's law, and the expected number kept.
 
-    Where a text leaves all drafts the target goes on by itself, so texts are distinguished only up to there.
+    Where a text leaves all drafts the target continues alone, so texts are distinguished only up to there.
     """
     off, drafts = 0.0, [(x, models.joint(models.draft, x)) for x in laws]
     # A text, the drafts that begin so, and how likely it is: with the target alone already, and by the target's law.
@@ -76,17 +76,17 @@ def summed_up(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[floa
 # Which rule it is
 
 
-def equal_rules(judged: list[Judged], tolerance: float) -> list[str]:
-    """The known rules whose law is the same, draft by draft, on all these models; in brackets the settings that fit.
+def equal_rules(judged: list[Judgement], tolerance: float) -> list[str]:
+    """Return the names of the rules with the same law, to `tolerance`, on every draft of all these models.
 
-    A draft counts by how often it is drafted. Settings are looked for on the first of them, which has random rows.
+    Each draft is weighted by its probability. Settings, in brackets, are fitted on the first models alone.
     """
     names = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
     settled = (_fuzzy, _typical, _ensemble, _clipped)
     return names or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
 
 
-def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
+def _equal(judged: list[Judgement], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
     for one in judged:
         for draft, mine in one.laws.items():
             wanted, drafted = law(*rows_along(one.models, draft)), one.models.joint(one.models.draft, draft)
@@ -98,7 +98,7 @@ def _equal(judged: list[Judged], law, tolerance: float) -> bool:  # type: ignore
     return True
 
 
-def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
+def _fuzzy(judged: list[Judgement], tolerance: float) -> list[str]:
     """Return fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
     fitting = []
     for name, divergence in DIVERGENCES.items():
@@ -109,7 +109,7 @@ def _fuzzy(judged: list[Judged], tolerance: float) -> list[str]:
     return fitting
 
 
-def _typical(judged: list[Judged], tolerance: float) -> list[str]:
+def _typical(judged: list[Judgement], tolerance: float) -> list[str]:
     """Return typical acceptance at every ε that fits: p > min(ε, √ε exp(-H)) as long as ε < max(p, (p exp(H))²)."""
     met = [
         max(float(row[x]), float(row[x] * torch.special.entr(row).sum().exp()) ** 2)
@@ -121,7 +121,7 @@ def _typical(judged: list[Judged], tolerance: float) -> list[str]:
     return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"] if fitting else []
 
 
-def _rows(judged: list[Judged]) -> list[tuple[Tensor, Tensor, Tensor]]:
+def _rows(judged: list[Judgement]) -> list[tuple[Tensor, Tensor, Tensor]]:
     return [rows_along(one.models, draft) for one in judged for draft in one.laws]
 
 
@@ -130,7 +130,7 @@ def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
     return itertools.pairwise([*sorted({round(x, 12) for x in met if x < top}), top])
 
 
-def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
+def _ensemble(judged: list[Judgement], tolerance: float) -> list[str]:
     """Return token-wise verification of a mixture; its weight is read off the first draft that may be rejected."""
     laws = [law for one in judged for law in one.laws.values()]
     for rows, law in zip(_rows(judged), laws, strict=True):
@@ -142,7 +142,7 @@ def _ensemble(judged: list[Judged], tolerance: float) -> list[str]:
     return []
 
 
-def _clipped(judged: list[Judged], tolerance: float) -> list[str]:
+def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
     """Return the clipped rules that fit, at the most nats that the law of a token after a kept prefix is off."""
     models, rows = judged[0].models, defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
     for draft, law in judged[0].laws.items():
@@ -161,10 +161,10 @@ def _clipped(judged: list[Judged], tolerance: float) -> list[str]:
 
 @dataclass(frozen=True)
 class Counterexample:
-    """The first prefix at which an output leaves the target's law.
+    """The first prefix after which the output leaves the target's law.
 
-    draft: the drafted tokens that show it. found, allowed: the probability with which they are kept, and the most
-    that keeps the target; or, where that is right, rows of what follows them: (V,), and what had to.
+    draft: the drafted tokens. found, allowed: one number each, the probability that they are kept and its upper limit
+    for a lossless rule; or, where that is right, rows (V,): the law of the next token, and the target's.
     """
 
     models: TableModels
@@ -177,7 +177,7 @@ class Counterexample:
         letters, t = ", ".join(map(self._name, self.draft)), len(self.draft)
         if len(self.found) == 1:
             which = f"its first {t} tokens are kept" if t > 1 else "token 1 is kept"
-            probability, allowed = apart(self.found[0], self.allowed[0])
+            probability, allowed = format_apart(self.found[0], self.allowed[0])
             most = f"at most {allowed} keeps the target"
             return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {probability} where {most}"
         all_kept = f"after the whole draft ({letters})" if t == self.models.gamma else f"after ({letters}) and no more"
@@ -185,7 +185,7 @@ class Counterexample:
         probability, allowed = row(self.found), row(self.allowed)
         if probability == allowed or len(self.found) > len(LETTERS):
             x = max(range(len(self.found)), key=lambda x: abs(self.found[x] - self.allowed[x]))
-            probability, allowed = apart(self.found[x], self.allowed[x])
+            probability, allowed = format_apart(self.found[x], self.allowed[x])
             return f"{after}: token {self._name(x)} follows with {probability} where {allowed} keeps the target"
         return f"{after}: the next token follows {probability} where {allowed} keeps the target"
 
@@ -193,7 +193,7 @@ class Counterexample:
         return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
 
     def rows(self) -> dict[str, list[list[float]]]:
-        """Return p (a row more than q) and q along the draft as lists; empty where the vocabulary is too large."""
+        """Return {"p", "q"}, the rows along the draft, one more of p; empty lists for a large vocabulary."""
         if self.models.vocab > len(LETTERS):
             return {"p": [], "q": []}
         models, count = self.models, min(len(self.draft) + 1, self.models.gamma + 1)
@@ -202,8 +202,8 @@ class Counterexample:
         return {"p": p.tolist(), "q": q.tolist()}
 
 
-def apart(probability: float, allowed: float) -> tuple[str, str]:
-    """Return two numbers with enough digits to differ visibly, at least four."""
+def format_apart(probability: float, allowed: float) -> tuple[str, str]:
+    """Format two numbers with as many digits as show that they differ, at least four."""
     return next(
         ((a, b) for digits in range(4, 17) if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
         (f"{probability:.4f}", f"{allowed:.4f}"),
@@ -215,12 +215,12 @@ def row(values: list[float]) -> str:
     return f"({', '.join(f'{abs(round(x, 4)):g}' for x in values)})"
 
 
-def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
-    """Return where the output leaves the target, at the shortest prefix where it does.
+def counterexample(judged: Judgement, tolerance: float) -> Counterexample | None:
+    """Return the shortest prefix after which the output leaves the target by more than `tolerance`, None without one.
 
     Let A(X) be the probability that X is drafted and kept, A(X, x) the same one token on, and C(X) = that it is kept
-    and no more is. As long as all shorter prefixes are right, the output is right at (X, x) if and only if
-    A(X, x) + C(X) r(x) = A(X) p(x|X), r being the law of what follows. So A(X, x) ≤ A(X) p(x|X), and r is fixed.
+    and no more is. As long as all shorter prefixes are right, the output is right at (X, x) if and only if A(X, x) +
+    C(X) r(x) = A(X) p(x|X), r being the law of what follows. So A(X, x) ≤ A(X) p(x|X), and r is fixed.
     """
     models = judged.models
     for length in range(models.gamma + 1):
@@ -232,7 +232,7 @@ def counterexample(judged: Judged, tolerance: float) -> Counterexample | None:
     return None
 
 
-def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
+def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
     """Yield what may be wrong right after `path`, and how much probability that moves."""
     models, t = judged.models, len(path)
     begins = {x: law for x, law in judged.laws.items() if x[:t] == path}
@@ -257,10 +257,10 @@ def _at(judged: Judged, path: Outcome) -> Iterator[tuple[float, Counterexample]]
         yield float((follows - wanted).abs().sum() / 2), Counterexample(models, path, *rows, judged.total_variation)
 
 
-def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample | None:
+def smallest_counterexample(adapter: Adapter, judged: Judgement) -> Counterexample | None:
     """Return a counterexample with as few drafted tokens and as small a vocabulary as possible.
 
-    Tries rows in tenths, the same after every token or one for each position, then the models that were judged.
+    Tries small pairs with rows of multiples of 0.1, first with equal rows after every token, then the judged models.
     """
     models, calls = judged.models, 0
     sizes = itertools.product(range(1, models.gamma + 1), range(2, min(models.vocab, MOST_TOKENS) + 1))
@@ -279,7 +279,7 @@ def smallest_counterexample(adapter: Adapter, judged: Judged) -> Counterexample 
 
 
 def check_size(vocab: int, gamma: int) -> None:
-    """Raise HsdError for a vocabulary and drafts that are too small to tell anything, or too large to enumerate."""
+    """Raise HsdError unless 2 ≤ vocab ≤ 26, 1 ≤ gamma ≤ 12, and vocab ** (gamma + 1) ≤ MOST_OUTCOMES."""
     for name, value, least in (("vocab", vocab, 2), ("gamma", gamma, 1)):
         if value < least:
             raise HsdError(f"{name} {value}: choose at least {least}")
@@ -289,9 +289,9 @@ def check_size(vocab: int, gamma: int) -> None:
 
 
 def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
-    """Models whose rows depend on the position only: γ+1 rows of the target and γ of the draft, V numbers each.
+    """Return a pair whose rows depend on the position alone: p has γ+1 rows, q has γ, of V numbers each.
 
-    Raises HsdError where their shapes do not fit, or a row is no law.
+    Raises HsdError where their shapes do not match, or a row is no distribution.
     """
     if not q or len(p) != len(q) + 1 or len({len(one) for one in (*p, *q)}) != 1:
         raise HsdError(f"{len(p)} rows p and {len(q)} rows q do not fit: give γ+1 and γ rows of V numbers each")

@@ -26,7 +26,7 @@ from torch import Tensor
 from hsd.audit import total_variation
 from hsd.errors import HsdError
 from hsd.rules import Law, find_rule
-from hsd.rules.coupled import leads, left
+from hsd.rules.coupled import coupled_residual, leads
 
 MOST_BRANCHES = 1_500  # drafts times outcomes of a step
 MOST_STATES = 4_000
@@ -42,12 +42,12 @@ Moves = dict[tuple[tuple[int, ...], State], float]  # what a step commits and le
 
 @dataclass(frozen=True)
 class Keying:
-    """Where the numbers of a step come from.
+    """Which random numbers a step uses, and which of them later steps use again.
 
-    draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept
-    ones; equal names share one number per position. returns: the streams whose number a later step meets again.
-    coupled: draft and correction pick on equal exponential numbers, one for each token; coins are fresh.
-    wary: a step whose draft ended with token 0, which was thrown away, is followed by one that drafts nothing.
+    draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept ones;
+    equal names share one number per position. returns: the streams whose numbers belong to text positions, so that a
+    later step uses them again. coupled: draft and correction pick by one exponential race; coins are fresh. wary: after
+    a step whose draft ended with token 0, rejected, the next step drafts nothing.
     """
 
     words: str
@@ -66,16 +66,16 @@ KEYINGS = {name: one for name, one in EVERY.items() if not (one.coupled or one.w
 
 
 def coupling(first: Tensor, second: Tensor) -> Tensor:
-    """Return (V, V): how likely x wins with weights `first`, and y with `second`, on equal exponential numbers."""
+    """Return the joint law (V, V) of the winners x by weights `first` and y by `second` of one exponential race."""
     joint = torch.zeros(len(first), len(first), dtype=torch.float64)
     for x in first.nonzero().flatten():
-        joint[x] = first[x] * left(second, first, x)
+        joint[x] = first[x] * coupled_residual(second, first, x)
         joint[x, x] = first[x] * (second[x] / (second[x] + leads(second[None], first[None], x[None])[0]))
     return joint
 
 
 class Steps:
-    """Decoding step by step with one rule on fixed rows p, q, where a keying says which random numbers a step uses."""
+    """Decoding steps with one rule on fixed rows p, q (V numbers each), their random numbers chosen by a keying."""
 
     def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
         chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying
@@ -94,7 +94,7 @@ class Steps:
         self._laws: dict[tuple[State, int, int], Tensor] = {}
 
     def moves(self, state: State) -> Moves:
-        """All possible moves of a step in a state, with their probabilities. Raises HsdError for too many states."""
+        """Return the chance of each (committed tokens, next state). Raises HsdError above MOST_STATES states."""
         if state not in self._moves:
             if len(self._moves) == MOST_STATES:
                 raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
@@ -155,7 +155,7 @@ class Steps:
         yield weight, known, len(thresholds) if law.forward else 0
 
     def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
-        """Return the law of the next `tokens` tokens, (V,) * tokens: `steps` steps, and then the target alone."""
+        """Return the law of the next `tokens` tokens, (V,) * tokens: of `steps` steps, and then of the target alone."""
         if (state, tokens, steps) not in self._laws:
             output = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
             if steps == 0 or tokens == 0:
@@ -168,7 +168,7 @@ class Steps:
         return self._laws[state, tokens, steps]
 
     def tokens_per_step(self) -> tuple[list[float], float]:
-        """Return expected tokens of the first, second and third step, and in the long run."""
+        """Return the expected numbers of tokens of the first three steps, and of a step in the long run."""
         states: dict[State, float] = {(): 1.0}
         means: list[float] = []
         while len(means) < LONG_RUN and not (len(means) > 3 and abs(means[-1] - means[-2]) < NEAR):
@@ -201,16 +201,17 @@ def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[t
 
 
 def target_alone(row: Tensor, tokens: int) -> Tensor:
-    """Return the law of tokens that follow `row` (V,) each: (V,) * tokens."""
+    """Return the law of `tokens` independent tokens from `row` (V,), (V,) * tokens."""
     return reduce(lambda law, _: law.unsqueeze(-1) * row, range(tokens), torch.ones((), dtype=torch.float64))
 
 
 def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6) -> dict[str, Any]:
-    """Compute, exactly, what each keying of random numbers does to one rule's output, on fixed rows p and q (V,).
+    """Return, exactly, what each keying of random numbers does to a rule's output on fixed rows p, q (V,).
 
-    Returns {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the first `tokens` tokens
-    from the target's law when 1, 2, 3 steps are taken and the target goes on alone, "text": when only steps are taken,
-    "tokens_per_step": of the first three steps, "long_run"}}}. Raises HsdError for what is no law or too large.
+    The result: {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the first `tokens` tokens
+    from the target's law when 1, 2, 3 steps are taken and the target continues alone, "text": when only steps are
+    taken, "tokens_per_step": of the first three steps, "long_run"}}}. Raises HsdError for invalid rows, or too large
+    ones.
     """
     for name, one in (("p", p), ("q", q)):
         if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:

@@ -30,10 +30,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Recovered:
-    """What a verifier does with one draft. Has those attributes of a `Law` that the audit reads.
+    """A verifier's law for one draft, with those attributes of `Law` that the audit reads.
 
     stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of the token after t
-    kept ones, all 0 where t never happens. coins: whether any coin changes anything; constant: nothing at all does.
+    kept ones, all 0 where t never happens. coins: whether any coin has an effect; constant: no number has one.
     """
 
     stop: Tensor
@@ -51,9 +51,9 @@ class Recovered:
 
 @dataclass(frozen=True)
 class Region:
-    """A box of numbers in which equally many tokens are kept, and the law of the next one there, (V,).
+    """A box of numbers with one number of kept tokens, and the law (V,) of the next token there.
 
-    By inverse CDF the noise is one of the box's numbers, and the law is one token; else it is that of the noise.
+    By inverse CDF the noise is one of the box's numbers, and the law is a point mass; else it is that of the noise.
     """
 
     box: Box
@@ -68,9 +68,9 @@ def recover(
 ) -> tuple[dict[Outcome, Recovered], Repeats]:
     """Return the law of each draft that the draft model can make, and points to evaluate once more.
 
-    sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: try
-    so many random ones too, drafts drawn from the draft model; `CHECKS` for each draft are always tried. A law that
-    predicts one of them wrongly is refined there. repeats: this many points are evaluated `TIMES` times, in other
+    sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: the
+    number of random points to try, drafts drawn from the draft model; `CHECKS` per draft are always tried. A law that
+    mispredicts one of them is refined there. repeats: the number of points that are evaluated `TIMES` times, in other
     orders and again at the end. Raises Unsteady if equal numbers occasionally give different tokens, HsdError if they
     usually do, or if the outcome is not determined by thresholds.
     """
@@ -122,7 +122,7 @@ def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesse
 
 
 def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
-    """Return what a rule is given for a draft: p (γ+1, V), q (γ, V) and the tokens (γ,)."""
+    """Return the arguments of `Rule.law` for a draft: p (γ+1, V), q (γ, V) and tokens (γ,)."""
     p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
     return p, q, torch.tensor(draft)
 
@@ -146,7 +146,7 @@ def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Sear
                 pending.pop(draft, None)
                 results[draft] = end.value
             except HsdError as error:
-                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.sent(draft, pending[draft])}") from None
+                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.args(draft, pending[draft])}") from None
         answers = dict(zip(pending, box.ask(list(pending), list(pending.values())), strict=True)) if pending else {}
     return [results[draft] for draft in drafts]
 
@@ -225,7 +225,7 @@ def _refine(
         if tries == REFINED:
             raise HsdError(
                 f"{box.adapter.name}: verify is not monotone: its own thresholds foretell another outcome than "
-                f"{list(outcome)}; use --sampled; sent {box.sent(draft, point)}"
+                f"{list(outcome)}; use --sampled; sent {box.args(draft, point)}"
             )
         for draft, point, _ in wrong:
             witnesses[draft].append(point)
@@ -249,11 +249,11 @@ def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outco
 
 
 class Unsteady(HsdError):
-    """Raised where equal numbers gave different tokens."""
+    """Raised where equal numbers occasionally gave different tokens."""
 
 
 class Repeats:
-    """The same points asked again and again: equal numbers must give equal tokens, whatever was asked before."""
+    """Points that are evaluated again: equal numbers must give equal tokens, whatever was called before."""
 
     def __init__(self, box: BlackBox, drafts: list[int], points: list[Point]) -> None:
         self.box, self.drafts, self.points = box, drafts, points
@@ -261,7 +261,7 @@ class Repeats:
         self.first = box.ask(drafts, points)
 
     def check(self, times: int) -> None:
-        """Evaluate all points `times` times, first in the same order; raise HsdError with the cause if any differs."""
+        """Evaluate all points `times` times, mostly shuffled. Raises HsdError, with the cause, if any differs."""
         for turn in range(times):
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
             order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
@@ -279,7 +279,7 @@ class Repeats:
         return [self.drafts[i] for i in part], [self.points[i] for i in part], place
 
     def compare(self, drafts: list[int], points: list[Point], place: int, outcome: Outcome) -> None:
-        """Evaluate one of a batch by itself. Raises HsdError, as `check` does, if its outcome is now another one."""
+        """Evaluate point `place` of a batch alone. Raises HsdError, with the cause, unless it has `outcome` again."""
         again = self.box.ask([drafts[place]], [points[place]])[0]
         if again != outcome:
             raise self._differs(again, outcome, (([drafts[place]], [points[place]], 0), (drafts, points, place)))
@@ -289,6 +289,6 @@ class Repeats:
         why = cause(self.box, first, batches, self.points[:OTHERS], seldom)
         words = (
             f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on these models, "
-            f"{list(then)} for the same numbers: {why}; sent {self.box.sent(drafts[place], points[place])}"
+            f"{list(then)} for the same numbers: {why}; sent {self.box.args(drafts[place], points[place])}"
         )
         return (HsdError if why.endswith(OWN) else Unsteady)(words)

@@ -12,7 +12,7 @@ from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox
 from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, Case, battery
 from hsd.conform.boxes import Outcome
-from hsd.conform.judge import Judged, check_size, equal_rules, judge, rows_models, smallest_counterexample
+from hsd.conform.judge import Judgement, check_size, equal_rules, judge, rows_models, smallest_counterexample
 from hsd.conform.recover import CHECKS, STRATA, Unsteady
 from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.conform.shared import judge_shared
@@ -128,12 +128,12 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     }
 
 
-def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judged], str]:
+def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], str]:
     """Return the verifier on each pair, and why it is not a function of its numbers, or "".
 
     Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier one.
     """
-    judged: dict[str, Judged] = {}
+    judged: dict[str, Judgement] = {}
     for case in cases:
         try:
             judged[case.name] = one = judge(adapter, case.models, case.sweep, case.points, case.repeats)
@@ -189,7 +189,7 @@ def _claim(cases: list[Case]) -> list[str]:
 
 
 def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
-    """Return which V and γ were judged together, and what that leaves open."""
+    """Return a sentence on the pairs (V, γ) that were judged, and that other sizes were not."""
     of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
     words = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
     return f"sizes judged, V with γ: {words}; what is wrong at other sizes alone escapes"
@@ -214,7 +214,7 @@ def _edges(adapter: Adapter) -> list[str]:
     return remarks
 
 
-def _notes(judged: list[Judged], rules: list[str]) -> list[str]:
+def _notes(judged: list[Judgement], rules: list[str]) -> list[str]:
     notes = []
     if rules and all(name in RULES and RULES[name].resamples for name in rules):
         anew = "only if the rest of the block is drawn anew from residuals, by further calls"

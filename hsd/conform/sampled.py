@@ -27,11 +27,11 @@ LARGEST = 1e300  # of the evidence: a number that every reader of JSON takes
 
 @dataclass(frozen=True)
 class Sampled:
-    """What sampling found after `calls` drafts, or texts.
+    """The result of sampling `calls` drafts, or texts.
 
-    evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless". total_variation: of the counted
-    first γ+1 tokens from the target's law, chance included. at_most: what the true one stays below, with probability
-    1 - `ERROR` (Weissman et al. 2003). kept: the mean number of kept tokens, which no text tells.
+    evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless". total_variation: of the observed
+    first γ+1 tokens from the target's law, chance included. at_most: an upper limit of the true one with probability 1
+    - `ERROR` (Weissman et al. 2003). kept: the mean number of kept tokens, None for texts.
     """
 
     calls: int
@@ -46,9 +46,9 @@ class Sampled:
 
 
 def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False) -> Sampled:
-    """Draw drafts, have them verified, let the target go on; ends when the verifier is found wrong, if it may.
+    """Test a verifier on `calls` random drafts; stop early when it is found wrong, unless `to_the_end`.
 
-    Of an adapter that generates texts these are counted, on models of `chain_models`. The adapter may draw from torch's
+    An adapter that generates texts is tested on these, on models of `chain_models`. The adapter may draw from torch's
     global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and `texts` do.
     """
     models = as_drafted(adapter, models)
@@ -71,7 +71,7 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
 
 
 def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
-    """Return a random pair whose rows depend on the last token alone, 0 at first; long enough for texts of γ+2 tokens.
+    """Return a random pair whose rows depend on the last token alone (0 at first), for texts of γ+2 tokens.
 
     That is a token of the target's own, with which some begin, and a whole step.
     """

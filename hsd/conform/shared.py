@@ -25,16 +25,16 @@ KEYS = "keep its numbers with the places of the text: a target that draws its ow
 
 
 def pick(adapter: Adapter) -> Pick:
-    """Return how a number, or a number for each token, picks from a row."""
+    """Return the function of a row and a number (or one per token) by which the adapter's numbers pick a token."""
     if adapter.exponential:
         return lambda row, numbers: int((row / numbers).argmax())
     return lambda row, number: min(int(torch.searchsorted(row.cumsum(0), number, right=True)), len(row) - 1)
 
 
 def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
-    """The verdict on all pairs: the same fields as an exact one, without a law. Raises HsdError as `BlackBox` does.
+    """Return the verdict on all pairs, with the fields of an exact one. Raises HsdError as `BlackBox` does.
 
-    A right one with exponential noise has the law of the coupled rule.
+    A lossless verifier with exponential noise has the law of the coupled rule.
     """
     calls, points, wrong, covered = 0, 0, {}, {}
     for case in cases:

@@ -13,7 +13,7 @@ ROUNDING = 1e-12  # a total variation below is zero, up to rounding
 
 
 def in_words(result: dict[str, Any]) -> str:
-    """Return what `hsd.conform.report.conform` found: the verdict first, then why, then what was tried."""
+    """Format the result of `conform` for a terminal: the verdict, then the cause, then what was tried."""
     verdict = {True: "lossless", False: "NOT lossless", None: "nothing wrong found by sampling"}[result["lossless"]]
     if result["as_expected"] is False:
         verdict += f", {'but' if result['lossless'] else 'and'} NOT {result['expected']}"
@@ -41,13 +41,13 @@ def in_words(result: dict[str, Any]) -> str:
 
 
 def rows_in_words(rows: list[list[float]]) -> str:
-    """Return rows after t = 0, 1, … drafted tokens; one stands for all where they are the same."""
+    """Format rows after t = 0, 1, … drafted tokens; equal ones as one row "everywhere"."""
     same = all(one == rows[0] for one in rows)
     return f"{row(rows[0])} everywhere" if same and len(rows) > 1 else ", ".join(row(one) for one in rows)
 
 
 def junit(result: dict[str, Any]) -> str:
-    """A JUnit file: a case for each pair of models that was judged, one for the verdict, one for what is expected."""
+    """Return the result as JUnit XML: one case per pair of models, one for the verdict, one for an expected rule."""
     suite = ElementTree.Element("testsuite", name=f"hsd conform {result['adapter']}", time=str(result["seconds"]))
     cases = {
         f"follows the target: {name}{', ' * bool(one.get('covers'))}{one.get('covers', '')}": (

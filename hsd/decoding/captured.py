@@ -29,7 +29,7 @@ WARM_UPS = 3
 
 
 class CapturedRounds:
-    """Plays rounds on one text that grows up to `capacity` tokens. Times are not split: all of a round is "target"."""
+    """Plays rounds on one text of up to `capacity` tokens. Times are not split: the whole round is "target"."""
 
     def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, capacity: int) -> None:
         self._pair, self._sampling, self._rule = pair, sampling, rule
@@ -41,14 +41,14 @@ class CapturedRounds:
         self._pieces: dict[int, Piece] = {}
 
     def prefill(self, text: list[int]) -> None:
-        """Let both models read the text but for its last token."""
+        """Read the text except its last token with both models."""
         if len(text) > 1:
             tokens = torch.tensor(text[:-1], device=self._device)
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
-        """Play one round after `text`. `lap(name)` books the time since its last call under that name."""
+        """Play one round of at most γ drafted tokens after `text`. lap(name) books the time since its last call."""
         used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
         tail = torch.tensor([*text[-2:], len(text)])
         kept, token, *drafted = self._piece(gamma)(tail, used).tolist()  # the one wait of the round
@@ -79,7 +79,7 @@ class CapturedRounds:
         return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
 
     def _propose(self, tail: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-        """γ drafted tokens (γ,) and their distributions (γ, V). The first call reads two tokens, read before or not."""
+        """Draft γ tokens (γ,) from q (γ, V). The first call reads two tokens, whether or not they were read before."""
         self._draft.length.copy_(tail[2] - 2)
         unread, tokens, rows = tail[:2], [], []
         for number in draws.unbind():
@@ -92,7 +92,7 @@ class CapturedRounds:
         return torch.cat(tokens), torch.stack(rows)
 
     def _until_end(self, p: Tensor, q: Tensor, drafted: Tensor, coins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Make what was drafted after an end of the text say nothing, which is as if the block ended there.
+        """Neutralise what was drafted after an end of the text, as if the block ended there.
 
         There q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole block is then
         that of the shorter block, and takes that one's coin.
@@ -115,9 +115,9 @@ class CapturedRounds:
 
 
 class Piece:
-    """Work of fixed shape on two inputs: a graph on a CUDA device, plain calls elsewhere.
+    """A function of two tensors of fixed shape, run as a CUDA graph on a CUDA device and called directly elsewhere.
 
-    work(tail, used) reads nothing but these two, and what is on the device. tail, used: inputs of the shapes to come.
+    work(tail, used): must read nothing but these two and tensors on the device. tail, used: examples of their shapes.
     """
 
     def __init__(
@@ -140,7 +140,7 @@ class Piece:
         return self._out
 
     def _capture(self) -> None:
-        """Do the work a few times beside the main stream, as capturing wants it; each time writes the same again."""
+        """Call work a few times on a side stream, as capturing requires; each call writes the same values again."""
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):

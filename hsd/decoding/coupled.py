@@ -17,21 +17,21 @@ from hsd.decoding.judge import ByLaw, judge
 from hsd.draft import Draft, Path
 from hsd.models.reading import Rows
 from hsd.rules import Law, Rule
-from hsd.rules.coupled import BELOW_ONE, coins, place, wins
+from hsd.rules.coupled import BELOW_ONE, coins, number_for, race_winners
 
 
 class ByCoupling(ByLaw):
-    """What equal numbers decide about a chain: what both models pick is kept.
+    """The coupled rule's decision on a chain: keep drafted tokens as long as the target picks them, too.
 
-    It waits for the device once, and its law is made on demand.
-    times: (n+1, V), of the place of each drafted token and of the one after it. shares: (n,), how far through a drafted
-    token's part of its row the number lies that a trace records of it.
+    Synchronises with the device once; its law is computed on demand. times: (n+1, V), of the exponential race at each
+    drafted token and after the last. shares: (n,), how far through each token's interval of [0, 1) its recorded draw
+    lies.
     """
 
     def __init__(self, rule: Rule, draft: Draft, rows: Rows, times: Tensor, shares: Tensor) -> None:
         self._rule, self._draft, self._rows, self._shares = rule, draft.on(rows.p.device), rows, shares
         self._times = times[: len(rows.p)].to(rows.p.device)
-        self.picks: list[int] = wins(rows.p, self._times).tolist()
+        self.picks: list[int] = race_winners(rows.p, self._times).tolist()
 
     @cached_property
     def path(self) -> range:
@@ -40,7 +40,7 @@ class ByCoupling(ByLaw):
 
     @property
     def token(self) -> int:
-        """The target's own pick after the kept ones."""
+        """The target's own pick after the kept tokens, which is committed."""
         return self.picks[len(self.path)]
 
     @cached_property
@@ -49,13 +49,13 @@ class ByCoupling(ByLaw):
 
     @cached_property
     def draft(self) -> Draft:
-        """The draft with the numbers that a trace records."""
+        """The draft with draws and coins that lead to the same decision, as a trace records them."""
         return self._recorded.draft
 
     def number(self, share: Tensor) -> Tensor:
-        """Return (1,): what would have drawn `token`, `share` (1,) of the way through its part of the row."""
+        """Return the number (1,) that draws `token` from `next`, `share` (1,) of the way through its interval."""
         row = self.next
-        return place(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
+        return number_for(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
 
     @cached_property
     def _recorded(self) -> ByLaw:
@@ -64,7 +64,7 @@ class ByCoupling(ByLaw):
             return self._judged(replace(draft, draws=self._shares[:0]))
         numbers = coins(p[:-1], draft.q, draft.tokens, self._times[:count]).cpu()
         given = zip(draft.q, draft.tokens, self._shares.to(p.device).split(1), strict=False)
-        draws = torch.cat([place(*one) for one in given]).cpu()
+        draws = torch.cat([number_for(*one) for one in given]).cpu()
         first = self._judged(replace(draft, draws=draws, paths=(Path(range(1, count + 1), numbers),)))
         same = torch.tensor([pick == token for pick, token in zip(self.picks, draft.ids, strict=False)])
         edge = first.law.threshold.cpu()  # where rounding says otherwise the picks count

@@ -22,13 +22,13 @@ SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asy
 
 
 class Describer:
-    """Writes tokens as the pieces of text that they are. All tensors are on the CPU."""
+    """Turns rows and tokens into parts of a trace, with the text of each token. All tensors are on the CPU."""
 
     def __init__(self, codec: Codec) -> None:
         self._codec, self._known = codec, dict[int, dict[str, Any]]()
 
     def token_fields(self, token: int, before: int | None = None) -> dict[str, Any]:
-        """Return the fields of a trace that say which token it is; before: the token before it in a text."""
+        """Return the fields of a trace that name a token: id, text, bytes. before: the token before it in the text."""
         if token not in self._known:
             raw = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
             self._known[token] = {"token": token, "piece": self._codec.piece(token), "bytes": raw.hex().upper() or None}
@@ -36,13 +36,13 @@ class Describer:
         return fields if not after or before is None or fields["bytes"] else {**fields, "piece": after(token, before)}
 
     def prompt(self, text: str, ids: list[int], forced: int = 0) -> Prompt:
-        """Return a trace's record of a prompt; forced: how many of its last tokens begin the text."""
+        """Return a trace's `Prompt`. ids: all tokens before the run's own; forced: how many of the last were forced."""
         fields = [self.token_fields(*one) for one in zip(ids, [None, *ids], strict=False)]
         parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
         return Prompt(text=text, ids=ids, pieces=[one["piece"] for one in fields], bytes=parts, forced=forced)
 
     def growth(self, tree: Growth) -> list[Grown]:
-        """Return all tokens considered while a tree grew, in the order in which they were added."""
+        """Return all nodes of a grown tree, in the order in which they were added."""
         levels = [0]
         for parent in tree.parents[1:]:
             levels.append(levels[parent] + 1)
@@ -62,7 +62,7 @@ class Describer:
     def branches(
         self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, Any]
     ) -> list[Branch]:
-        """Return a branch for each row of p and q, with its likeliest tokens, those in `wanted` first."""
+        """Return a `Branch` per row of p and q (m, V). wanted: tokens to list first; scalars: (m,) values by field."""
         score = torch.maximum(p, q)
         count = min(max(TOP, *map(len, wanted)), score.shape[-1])
         top = torch.stack([_top(_lift(row, tokens), count) for row, tokens in zip(score, wanted, strict=True)])
@@ -82,7 +82,7 @@ class Describer:
     def outcomes(
         self, row: Tensor, p: Tensor, q: Tensor | None, first: Sequence[int], most: int = TOP
     ) -> tuple[list[Outcome], float]:
-        """The likeliest tokens of `row` (V,), those in `first` before all others, and the mass of what is left out."""
+        """Return the `most` likeliest tokens of `row` (V,), those in `first` before all, and the mass of the rest."""
         top = _top(_lift(row.clone(), first), min(max(most, len(first)), row.shape[-1]))
         ids, chances = top.tolist(), row.gather(0, top)
         q_top = [None] * len(ids) if q is None else q.gather(0, top).tolist()
@@ -91,7 +91,7 @@ class Describer:
         return outcomes, _rest(row[None], chances[None])[0]
 
     def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
-        """Return the tokens that a round committed: `kept` from the draft, and what came after them, a bonus or not."""
+        """Return a round's committed tokens with their origin: `kept` drafted ones, then a bonus, or a correction."""
         after: Origin = "bonus" if bonus else "correction"
         return [
             Committed(**self.token_fields(token, last), origin="draft" if i < kept else after)
@@ -100,7 +100,7 @@ class Describer:
 
 
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
-    """Return the explanation quantities of the branches along one draft, by name: p (γ+1, V), q (γ, V)."""
+    """Return `branch_masses` and the leads L of one draft as lists of γ numbers: p (γ+1, V), q (γ, V), tokens (γ,)."""
     values = {name: row[: len(tokens)].tolist() for name, row in branch_masses(p, q, tokens).items()}
     return {**values, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 

@@ -20,8 +20,8 @@ ENUMERABLE = 32  # drafted tokens of a tree, up to which the mean number kept is
 
 
 @dataclass(frozen=True)
-class Tried:
-    """A test of `node`, with its coin and outcome."""
+class TestResult:
+    """A test with its coin and result. node: the draft's node that it is about."""
 
     test: Test
     node: int
@@ -30,7 +30,7 @@ class Tried:
 
 
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> ByLaw | ByTests:
-    """Apply a rule to a draft of n tokens. rows: the target's distributions after the text and each node, (n+1, V)."""
+    """Return a rule's decision on a draft of n tokens. rows: the target's, after the text and each node, (n+1, V)."""
     draft = draft.on(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
@@ -42,13 +42,13 @@ def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> ByLaw | ByTests:
 
 @dataclass(frozen=True)
 class ByLaw:
-    """What a rule decides about a chain. Waits for the device once.
+    """A rule's decision on a chain. Synchronises with the device once.
 
     path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
-    changes: what rejections made of branches: after how many tests, what, of which node. left: factor w and sum of the
-    residual max(w p - q, 0) that `next` is; None where it is the target's own row, a likeliest token, or what
-    equal numbers leave. kept_law: with which probability the rule keeps 0, 1, … tokens of this draft, over all coins,
-    None where that is too much to work out.
+    changes: by rejections in a tree: (number of tests before, the change, its node). left: the factor w and the sum of
+    the residual max(w p - q, 0) that `next` is; None where it is the target's row, one likeliest token, or a coupled
+    residual. kept_law: the probability, over all coins, that the rule keeps 0, 1, … tokens of this draft; None where
+    that is too expensive to compute.
     """
 
     law: Law
@@ -71,11 +71,11 @@ class ByLaw:
         return (law.next(t), None) if drawn else law.leftover(t)
 
     @property
-    def tests(self) -> list[Tried]:
-        coins, tries = self.draft.coins.tolist(), list[Tried]()
+    def tests(self) -> list[TestResult]:
+        coins, tries = self.draft.coins.tolist(), list[TestResult]()
         for _, test in tests_along(self.law, self.draft.tokens, range(1, len(coins) + 1), 0, ()):
             coin = coins[test.node - 1]
-            tries.append(Tried(test, test.node, coin, coin < test.threshold))
+            tries.append(TestResult(test, test.node, coin, coin < test.threshold))
             if tries[-1].accepted != self.law.forward:
                 break
         return tries
@@ -94,10 +94,10 @@ class ByLaw:
 
 
 @dataclass(frozen=True)
-class Separate:
-    """A tree as the rules need it: a token that two drafts drew independently is two siblings, not one.
+class TreeView:
+    """A tree in which no two drafts share a drawn node: a token that both drew independently is two siblings.
 
-    origin: the draft's node behind each of its nodes, 0 for the root. coins: of each node.
+    origin: for each of its nodes the draft's node, 0 for the root. coins: by node.
     """
 
     tree: DraftTree
@@ -105,8 +105,8 @@ class Separate:
     coins: dict[int, float]
 
 
-def separate(draft: Draft, p: Tensor) -> Separate:
-    """Return the view of a draft in which no two drafts share what they drew themselves. p (n+1, V)."""
+def separate(draft: Draft, p: Tensor) -> TreeView:
+    """Return the view of a draft in which drafts that drew equal tokens have nodes of their own. p: (n+1, V)."""
     q_of = dict(zip(draft.inner, draft.q, strict=True))
     parents, origin, coins = list[int](), [0], dict[int, float]()
     if draft.siblings in ("chosen", "mixed"):  # a token on several paths is a single proposal
@@ -114,7 +114,7 @@ def separate(draft: Draft, p: Tensor) -> Separate:
             coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
         paths = tuple(Path(tuple(path.nodes), path.fork) for path in draft.paths)
         made = tuple(draft.ids), tuple(draft.parents), list(p), q_of, paths, draft.siblings, draft.drawn
-        return Separate(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
+        return TreeView(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
     drawn: list[Path] = []
     for path in draft.paths:
         nodes = list(drawn[0].nodes[: path.fork]) if drawn else []
@@ -127,17 +127,17 @@ def separate(draft: Draft, p: Tensor) -> Separate:
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
     tokens = tuple(draft.along(origin[1:]))
     tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings)
-    return Separate(tree, origin, coins)
+    return TreeView(tree, origin, coins)
 
 
 class ByTests:
-    """What a rule for trees decides, in terms of the draft's nodes; attributes as of `ByLaw`."""
+    """A tree rule's decision, in numbers of the draft's nodes; attributes as of `ByLaw`."""
 
-    def __init__(self, rule: TreeRule, view: Separate) -> None:
+    def __init__(self, rule: TreeRule, view: TreeView) -> None:
         self._rule, self._view, origin = rule, view, view.origin
         ending, tries = decide(rule.process(view.tree), lambda test: view.coins[test.node])
         self.next = ending.next
-        self.tests = [Tried(test, origin[test.node], coin, accepted) for test, coin, accepted in tries]
+        self.tests = [TestResult(test, origin[test.node], coin, accepted) for test, coin, accepted in tries]
         parts = [*(test.changes for test, *_ in tries), ending.changes]
         self.changes = [(count, change, origin[change.node]) for count, part in enumerate(parts) for change in part]
         self.path = [origin[node] for node in line(view.tree.parents, ending.node)]

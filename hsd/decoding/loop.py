@@ -24,7 +24,7 @@ from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
 from hsd.models.timing import timed
 from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
-from hsd.rules.law import sharing
+from hsd.rules.law import run_with_cache
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
 
@@ -47,11 +47,11 @@ class _Clock:
 
 
 class Decoding(Iterator[Step]):
-    """A run under way: iterate to decode step by step; `trace()` gives what there is so far at any time.
+    """A run in progress: an iterator of steps; `trace()` returns the trace of those so far at any time.
 
-    prompt_ids: the prompt as token ids, if it is already encoded. notes: what a reader of the run must know, such as
-    that its rule is not lossless. seconds: of decoding so far, without what passed between steps. Models' caches are
-    freed when the run ends, fails or is closed.
+    prompt_ids: the encoded prompt, if known. numbers: random numbers in place of the seed's. notes: sentences for the
+    reader, such as that the rule is not lossless. seconds: spent decoding so far, without the time between steps. The
+    models' caches are freed when the run ends, fails or is closed. Raises HsdError for a prompt that does not fit.
     """
 
     def __init__(
@@ -116,7 +116,7 @@ class Decoding(Iterator[Step]):
         return timed(self._rounds.readers)
 
     def close(self) -> None:
-        """End the run now; what was decoded stays."""
+        """End the run and free the models' caches; steps so far stay."""
         self._steps.close()
         self._rounds.close()
 
@@ -141,7 +141,7 @@ class Decoding(Iterator[Step]):
         )
 
     def result(self) -> Result:
-        """Return the state of the run: the text of all steps so far, why it ended or would end, its seconds."""
+        """Return the text of all steps so far, why the run ended (or would, if closed now), and the seconds it took."""
         new = [token for step in self.steps for token in step.tokens]
         return Result(text=self._new_text(new), finish=self.finish, seconds=self.seconds)
 
@@ -149,7 +149,7 @@ class Decoding(Iterator[Step]):
         try:
             self._rounds.prefill(self._prompt)
             while (room := self._room()) > 0:
-                step = sharing(partial(self._step, room)) if self._recorder else self._step(room)
+                step = run_with_cache(partial(self._step, room)) if self._recorder else self._step(room)
                 self.steps.append(step)
                 self._note_finish(step)
                 yield step
@@ -183,7 +183,6 @@ class Decoding(Iterator[Step]):
         )
 
     def _room(self) -> int:
-        """Return how many tokens may still be committed."""
         produced = len(self._text) - len(self._prompt)
         return min(self.options.max_new_tokens - produced, self._levels.context - len(self._text))
 
@@ -200,10 +199,10 @@ class Decoding(Iterator[Step]):
 
 
 def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
-    """Decode `prompt` step by step: an iterator of `Step`, with the keyword options of `RunOptions`.
+    """Return an iterator that decodes `prompt` step by step. options: the fields of `RunOptions`, by keyword.
 
     gamma is by default the pair's own (`draft_length`). Raises HsdError for bad options here, before anything is
-    computed. Stop early with `.close()`; `.trace()` gives what was decoded so far.
+    computed. Stop early with `.close()`; `.trace()` returns the trace so far.
     """
     return Decoding(pair, prompt, RunOptions(**{"gamma": draft_length(pair.name), **options}))
 
@@ -217,7 +216,7 @@ def run(pair: Pair, prompt: str, **options: Any) -> Trace:
 
 
 def rerun(pair: Pair, trace: Trace) -> Trace:
-    """Decode again with the random numbers recorded in `trace`: the same models give the same tokens."""
+    """Return the trace of decoding again with the random numbers in `trace`: the same models give the same tokens."""
     o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target have numbers of
     # their own: such records do not hold them all, nor do those of another engine, or made with tracing off.

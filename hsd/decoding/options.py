@@ -65,7 +65,7 @@ class RunOptions(Tuned):
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Lists of names, each under a name of its own: those that an option may take, or that share a property."""
+        """Return lists of names by key: the values of an option, or names that share a property, for `Option.when`."""
         knobs: dict[str, list[str]] = {}
         for rule in RULES.values():
             if rule.knob:
@@ -92,7 +92,7 @@ class RunOptions(Tuned):
         }
 
     def model_post_init(self, _: Any) -> None:
-        """Check the options against each other."""
+        """Check the options against each other. Raises HsdError."""
         _ = self.sampling, self.fuzzy
         self._check_lists()
         for together, reason in REFUSED:
@@ -103,7 +103,6 @@ class RunOptions(Tuned):
             _ = self.find(self.rule), self.find(self.shadow_rule)
 
     def _check_lists(self) -> None:
-        """Check the lists of levels, each by itself."""
         if self.system == "stack" and self.stack:
             check_stack(self.stack)
         if self.system == "hispec":
@@ -121,19 +120,19 @@ class RunOptions(Tuned):
             raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {counts[-1]} exits")
 
     def check_tree(self, gamma: int) -> None:
-        """Raise HsdError where drafts of γ tokens make too large a tree."""
+        """Raise HsdError where drafts of γ tokens make a tree of more than MAX_TREE_NODES nodes."""
         nodes = self.tree_size(gamma) if self.drafts > 1 else 0
         if nodes > MAX_TREE_NODES:
             raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
 
     def tree_size(self, gamma: int) -> int:
-        """Return how many tokens the tree of a step has, at most."""
+        """Return the largest number of drafted tokens in the tree of a step, for drafts of γ tokens."""
         return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
     def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
-        """Return the rule of that name, for one draft or for trees. Raises HsdError for none, or one that does not fit.
+        """Return a rule by name, with these options' settings. Raises HsdError if it is unknown or does not fit.
 
-        several: for more than one draft; left out, as the options say.
+        several: whether for several drafts; by default as `drafts` says.
         """
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
@@ -151,32 +150,32 @@ class RunOptions(Tuned):
 
     @property
     def auto(self) -> bool:
-        """Whether a draft is as long as its proposer is sure of it."""
+        """Whether the draft length is chosen step by step."""
         return isinstance(self.gamma, str) and self.system == "speculative"
 
     @property
     def longest(self) -> int:
-        """How many tokens a draft has at most."""
+        """The largest number of tokens in a draft."""
         return int(self.options()["gamma"].largest(self.gamma))
 
     @property
     def levelled(self) -> bool:
-        """Whether there are levels with thresholds of their own."""
+        """Whether the system has levels with thresholds, below the target."""
         return self.system in LEVELLED
 
     @property
     def copies(self) -> bool:
-        """Whether what is drafted is copied, and no draft model read."""
+        """Whether drafts are copied from the text, without a draft model."""
         return self.proposer in COPIERS
 
     @property
     def coupled(self) -> bool:
-        """Whether draft and target pick with equal numbers."""
+        """Whether draft and target pick with equal random numbers."""
         return self.rule in RULES and RULES[self.rule].recipe.coupled
 
     @property
     def shape(self) -> tuple[str, tuple[str, ...]]:
-        """The layout of the tree and, where it was chosen for this run, a sentence that says why."""
+        """The tree's layout and, if it was chosen automatically, one sentence that says why."""
         if self.tree != AUTO or self.drafts == 1:
             return self.tree.replace(AUTO, "paths"), ()
         names = (self.rule, self.shadow or self.rule) if self.system == "speculative" else (VANILLA["mixed"],) * 2
@@ -189,12 +188,12 @@ class RunOptions(Tuned):
 
     @property
     def fuzzy(self) -> Fuzzy:
-        """The settings of a rule that judges by a divergence."""
+        """The settings of the fuzzy rule."""
         return Fuzzy(self.divergence, self.tolerance, self.fuzzy_mode, self.divergence_on)
 
     @property
     def shadow_rule(self) -> str:
-        """The name of the rule to compare with."""
+        """The name of the rule to compare with; by default the vanilla one for the layout."""
         return self.shadow or VANILLA["single" if self.drafts == 1 else self.layout.siblings]
 
     @property
@@ -271,7 +270,7 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
 
 
 def check_level_rule(rule: Rule | TreeRule) -> None:
-    """Raise HsdError for a rule that cannot verify below the target."""
+    """Raise HsdError unless a rule can verify below the target: lossless, for drafts of any length, not coupled."""
     if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.coupled)):
         raise HsdError(
             f"rule {rule.name} cannot verify below the target, which needs tokens that follow that level's model "
@@ -280,7 +279,7 @@ def check_level_rule(rule: Rule | TreeRule) -> None:
 
 
 def check_stack(stack: Sequence[int]) -> None:
-    """Raise HsdError for a list that is not a valid stack, whatever the models."""
+    """Raise HsdError unless `stack` has 2 to MAX_LEVELS different model numbers."""
     if len(stack) < 2 or len(stack) > MAX_LEVELS:
         raise HsdError(f"a stack of {len(stack)}: choose 2 to {MAX_LEVELS} models, smallest first, the target last")
     twice = next((place for place in stack if stack.count(place) > 1), None)

@@ -12,13 +12,13 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
-from hsd.decoding.judge import ByLaw, ByTests, Tried, judge
-from hsd.decoding.rounds import Round, following, last
+from hsd.decoding.judge import ByLaw, ByTests, TestResult, judge
+from hsd.decoding.rounds import Round, last_kept, next_token
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
-from hsd.rules.tree import certain
+from hsd.rules.tree import point_mass
 from hsd.trace import Decision, Event, Grounds, Node, Path, Tested, Verdict, Work
 from hsd.trace.verdict import Change as Changed
 
@@ -27,10 +27,10 @@ CPU = torch.device("cpu")
 
 
 class Recorder:
-    """Describes the steps of one run, on the CPU.
+    """Describes the steps of one run for its trace, on the CPU.
 
-    rule: the run's rule; shadow: the one to compare with; others: rules whose mean number of kept tokens is recorded.
-    levelled: whether there are levels between draft and target, so that what happens at them is recorded too.
+    rule: the run's rule; shadow: the one to compare with; others: further rules, whose expected number of kept tokens
+    is recorded. levelled: record the rounds of the levels between draft and target, too.
     """
 
     def __init__(
@@ -46,14 +46,14 @@ class Recorder:
         self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
-        """Return the fields of a `Step` that are there only when tracing is on. played: a `Round`."""
+        """Return the fields of a `Step` that only a run with tracing has, by name. played: a `Round`."""
         played = played.recorded()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
         own = step.verdict(self._rule.name, played.ruling, played.token)
         other = judged[self._shadow.name]  # the run's last number draws what follows what it keeps
-        shadow = step.verdict(self._shadow.name, other, following(step.draft, other, step.number, self._end_ids))
+        shadow = step.verdict(self._shadow.name, other, next_token(step.draft, other, step.number, self._end_ids))
         known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
         return {
             "nodes": step.nodes(),
@@ -115,7 +115,7 @@ class _Step:
     def _proposal(self, node: int) -> Tensor:
         """Return (V,): what a node was drawn from; of chosen siblings beside a draw all mass is on the token."""
         draft, row = self.draft, self.draft.q[self._row_of[self.draft.parents[node - 1]]]
-        return certain(row, draft.ids[node - 1]) if draft.siblings == "mixed" and node not in draft.drawn else row
+        return point_mass(row, draft.ids[node - 1]) if draft.siblings == "mixed" and node not in draft.drawn else row
 
     def _coins(self) -> dict[int, float]:
         """Return the coin of each node: that of the first draft which drew it."""
@@ -162,7 +162,7 @@ class _Step:
         fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
         if token is None:
             return Verdict(**fields)
-        node = last(ruling)
+        node = last_kept(ruling)
         bonus = node not in self.draft.parents
         q = None if bonus else self.draft.q[self._row_of[node]]
         top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
@@ -195,7 +195,7 @@ class _Step:
         ]
 
 
-def _decision(tried: Tried) -> Decision:
+def _decision(tried: TestResult) -> Decision:
     test, fields = tried.test, {name: getattr(tried, name) for name in ("node", "coin", "accepted")}
     fields |= {"test": test.kind, "threshold": test.threshold, "draft": test.draft}
     return Decision(**fields, grounds=Grounds(**test.grounds.as_data()))

@@ -29,9 +29,9 @@ Lap = Callable[[str], None]
 class Round:
     """The result of a round.
 
-    rows: the target's distributions after the text and after each drafted token (n+1, V). number (1,): what drew
-    `token`, which follows the kept ones; None where they end the text. extra, extra_draws: tokens that a resampling
-    rule added, one target call each, and the numbers that drew them. work: what the target computed.
+    rows: the target's distributions (n+1, V) after the text and each drafted token. token: the one after the kept ones,
+    None where they end the text; number (1,): what drew it. extra, extra_draws: tokens that a resampling rule drew
+    after it, one target call each, and their numbers. work: of the target.
     """
 
     draft: Draft
@@ -61,26 +61,26 @@ class Round:
 
     @property
     def committed(self) -> list[int]:
-        """The tokens that this round adds to the text."""
+        """The tokens that this round adds to the text, in order."""
         after = [] if self.token is None else [self.token]
         return [*self.draft.along(self.ruling.path), *after, *self.extra]
 
     @property
     def bonus(self) -> bool:
-        """Whether the token after the kept ones comes from the target itself and not from a residual."""
-        return last(self.ruling) not in self.draft.parents
+        """Whether the token after the kept ones is drawn from the target's row and not from a residual."""
+        return last_kept(self.ruling) not in self.draft.parents
 
     def recorded(self) -> Round:
-        """Return this round with draws and coins that a trace can record, which coupled picks do not have."""
+        """Return this round with numbers for a trace: of coupled picks, draws and coins with the same outcome."""
         if not isinstance(self.ruling, ByCoupling):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
 
 
 class Rounds:
-    """Plays rounds: `proposer` drafts, `target` reads the draft, `rule` judges it.
+    """Plays rounds: `proposer` drafts, `target` scores the draft in one pass, `rule` verifies it.
 
-    context: how many tokens all models can hold, those of a tree counted one by one.
+    context: the number of tokens that all models' caches can hold, every node of a tree counted.
     """
 
     def __init__(
@@ -97,12 +97,12 @@ class Rounds:
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
-        """Read the text but for its last token, which the first round feeds: no round is wider than the others."""
+        """Read the text except its last token, which the first round feeds like every other round."""
         if len(text) > 1:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """Play one round after `text`. `lap(name)` books the time since its last call under that name.
+        """Play one round after `text`. lap(name) is called after each part, to book its time under that name.
 
         Drafts are shorter than γ where the context has no room for the whole tree.
         """
@@ -119,7 +119,7 @@ class Rounds:
             ruling: ByLaw | ByTests = ByCoupling(self._coupled, draft, rows, times, draws)
         else:
             ruling = judge(self._rule, draft, rows)
-        token = following(draft, ruling, number, self.end_ids)
+        token = next_token(draft, ruling, number, self.end_ids)
         lap("verify")
         extra: list[int] = []
         extra_draws: list[float] = []
@@ -133,7 +133,7 @@ class Rounds:
         return played
 
     def settle(self, length: int, played: Round | None = None) -> None:
-        """Keep `length` tokens of the text in the target and in all that propose: those a round kept, or fewer."""
+        """Keep `length` tokens of the text in all caches, those that `played` kept among them, and drop all others."""
         path = played.ruling.path if played else ()
         self.target.settle(length, path)
         self._proposer.settle(length, path)
@@ -182,9 +182,9 @@ class Rounds:
         self._proposer.close()
 
 
-def following(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: frozenset[int]) -> int | None:
-    """Return the token that follows what is kept, None where that ends the text."""
-    node = last(ruling)
+def next_token(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: frozenset[int]) -> int | None:
+    """Return the token drawn by `number` (1,) after the kept ones; None where these end the text."""
+    node = last_kept(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
     if isinstance(ruling, ByCoupling):
@@ -193,6 +193,6 @@ def following(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: fr
     return int(draw(row, number.to(row.device)))
 
 
-def last(ruling: ByLaw | ByTests) -> int:
-    """Return the last node that is kept, 0 for none."""
+def last_kept(ruling: ByLaw | ByTests) -> int:
+    """Return the deepest node that is kept, 0 for none."""
     return ruling.path[-1] if ruling.path else 0

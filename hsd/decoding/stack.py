@@ -20,10 +20,10 @@ from hsd.rng import Numbers
 
 
 class StackLevel(Proposer):
-    """A level below the target, as a proposer.
+    """A level of a stack below the target, as a proposer for the level above.
 
-    rounds: its own, verifying the level below's drafts. threshold: how many tokens it hands up at least, unless the
-    text ends; below: the length of the longest block that the level below hands up. numbers: its own random numbers.
+    rounds: play its own rounds, which verify drafts of the level below. threshold: the least number of tokens that it
+    hands up, unless the text ends; below: the longest block of the level below. numbers: its own random numbers.
     """
 
     def __init__(self, level: int, rounds: Rounds, threshold: int, below: int, numbers: Numbers) -> None:
@@ -33,7 +33,7 @@ class StackLevel(Proposer):
 
     @property
     def longest(self) -> int:
-        """The length of the longest block that it hands up: one short of its threshold, and then a whole round."""
+        """The largest number of tokens it can hand up: threshold - 1 of earlier rounds, and one round of below + 1."""
         return self._threshold + self._below
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:

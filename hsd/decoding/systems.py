@@ -12,7 +12,7 @@ from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
-from hsd.draft import COPIERS, Copying, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
+from hsd.draft import COPIERS, CopyProposer, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.exits import EarlyExits, default_exits, parts_of
@@ -30,11 +30,11 @@ HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts 
 
 @dataclass(frozen=True)
 class Levels:
-    """The levels of a run, smallest model first, the target last.
+    """The models of a run as levels, the smallest first, the target last.
 
-    open: starts a session at each. stack: their places in the pair; exits: after how many layers they end; thresholds,
-    level_rules: see `RunOptions`; all empty where there are only draft and target. notes: sentences for the reader.
-    stopping: when a draft is long enough, None where its length is fixed.
+    open(): starts a session of each. stack: their numbers in the pair; exits: after how many layers they end;
+    thresholds, level_rules: see `RunOptions`; all empty with draft and target alone. notes: sentences for the reader.
+    stopping: the criterion that ends a draft, None where its length is fixed.
     """
 
     models: tuple[LanguageModel, ...]
@@ -48,14 +48,14 @@ class Levels:
 
     @property
     def context(self) -> int:
-        """How many tokens all of them can read."""
+        """The number of tokens that the model with the smallest context can read."""
         return reach(self.models)[0]
 
 
 def levels_of(pair: Pair, options: RunOptions) -> Levels:
     """Return the models that a run with these options uses.
 
-    Raises HsdError for models that the pair lacks, or that cannot read a tree where `drafts` asks for one.
+    Raises HsdError for models that the pair lacks, or that cannot read a tree where `drafts` is 2 or more.
     """
     levels = _levels_of(pair, options)
     for model in levels.models[:2] if options.drafts > 1 else ():
@@ -84,7 +84,7 @@ def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
 
 
 def engine_of(pair: Pair, options: RunOptions) -> str:
-    """Return the engine that computes a run, as the pair was loaded."""
+    """Return the engine that a run uses: "portable" for a pair that was loaded for it, else as in the options."""
     return "portable" if getattr(pair.target, "portable", False) else options.engine
 
 
@@ -132,7 +132,6 @@ def _exits(pair: Pair, options: RunOptions) -> Levels:
 
 
 def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
-    """Return the places of the models to stack."""
     last = len(pair.models) - 1
     stack = tuple(options.stack) or tuple(range(last + 1))
     check_stack(stack)
@@ -200,7 +199,6 @@ def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptio
 
 
 def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
-    """Return a note for each model that stands above a larger one."""
     return [
         f"{above.name} stands above {below.name}, which is larger: put models in order of size, smallest first."
         for below, above in pairwise(models)
@@ -221,7 +219,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
 
 
 def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Rounds | CapturedRounds | QuickRounds:
-    """Return what plays a run's rounds, for a prompt of this many tokens. Raises HsdError where the engine cannot."""
+    """Return what plays a run's rounds. prompt: its number of tokens. Raises HsdError if the engine does not fit."""
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
         raise HsdError("engine portable is for the pairs smollm2 and tiny: choose one of them, or engine eager")
@@ -256,7 +254,7 @@ def _smallest(
     """Return the proposer at the bottom of the levels, which verifies nothing."""
     if len(readers) == 1:
         copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))  # plain decoding asks for no draft
-        return Copying(copier.copied, readers[0].vocab_size, readers[0].device, ends)
+        return CopyProposer(copier.copied, readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1 and options.layout.grown:
         size = options.nodes - 1 if options.nodes else None
         return GrownProposer(readers[0], ends, options.drafts, size, options.layout.siblings == "mixed")
@@ -266,7 +264,7 @@ def _smallest(
 
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
-    """Return the target's rule, or the one to compare with; for chains, unless the target itself reads a tree."""
+    """Return the target's rule, or with `shadow` the one to compare with. models: the number of levels."""
     if options.system == "plain":  # nothing is judged; a coupled rule picks all the same
         return RULES[options.rule if options.coupled else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
@@ -279,14 +277,14 @@ def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | T
 
 
 def longest_block(options: RunOptions, levels: Levels) -> int:
-    """Return the largest number of tokens that the target verifies at once."""
+    """Return the largest number of drafted tokens that the target verifies in one round (in a tree, its depth)."""
     if options.system == "plain":
         return 0
     return sum(levels.thresholds) if options.levelled else options.longest
 
 
 def make_recorder(pair: Pair, options: RunOptions, levels: Levels) -> Recorder:
-    """Return the recorder of the run's steps."""
+    """Return the recorder that describes this run's steps."""
     rule, shadow = (top_rule(options, len(levels.models), shadow) for shadow in (False, True))
     fitting = [x for x in TREE_RULES.values() if options.layout.siblings in x.siblings]
     others = [x for x in (fitting if isinstance(rule, TreeRule) else RULES.values()) if not x.knob]

@@ -3,11 +3,11 @@
 from hsd.draft.draft import Draft, Path, Proposer, Visit
 from hsd.draft.grown import GrownProposer
 from hsd.draft.model import ModelProposer
-from hsd.draft.ngram import COPIERS, Copying
+from hsd.draft.ngram import COPIERS, CopyProposer
 from hsd.draft.stopping import Stopping
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
 __all__ = [
-    "COPIERS", "LAYOUTS", "Copying", "Draft", "GrownProposer", "Layout", "ModelProposer", "Path", "Proposer",
+    "COPIERS", "LAYOUTS", "CopyProposer", "Draft", "GrownProposer", "Layout", "ModelProposer", "Path", "Proposer",
     "Stopping", "TreeProposer", "Visit",
 ]  # fmt: skip

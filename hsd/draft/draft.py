@@ -19,11 +19,11 @@ from hsd.models.reading import UNCHANGED, Reader
 
 @dataclass(frozen=True)
 class Visit:
-    """Something that a level below the target did for the level above: a draft, or a round that it played.
+    """What a level below the target did for the level above it: one draft, or one round.
 
-    level: 0 for the model that drafts. position: length of the text before it. asked: how many tokens the level above
-    wanted; held: how many had been settled before. seconds include all levels below, work is its own. played: the
-    `hsd.decoding.rounds.Round`, None for a draft.
+    level: 0 for the model that drafts. position: length of the text before it. asked: the number of tokens requested by
+    the level above; held: how many of them earlier rounds had produced. seconds: with all levels below; work: without.
+    played: the `hsd.decoding.rounds.Round`, None for a draft.
     """
 
     level: int
@@ -37,9 +37,9 @@ class Visit:
 
 @dataclass(frozen=True)
 class Path:
-    """One of the drafts in a tree: its nodes from depth 1 on, and one coin for each from depth `fork` + 1 on.
+    """One draft in a tree: its nodes from depth 1 on, and a coin for each node from depth `fork` + 1 on.
 
-    Its first `fork` nodes are those of an earlier draft; the others are its own, even where another drew the same.
+    Its first `fork` nodes belong to an earlier draft; the others are its own, even where tokens are equal.
     """
 
     nodes: Sequence[int]
@@ -49,11 +49,11 @@ class Path:
 
 @dataclass
 class Growth:
-    """A tree that was grown, before it was cut; node 0 is the text's last token.
+    """All nodes of a tree that was grown, before it was cut to size. Node 0 is the text's last token.
 
-    Of every node its token, its parent, log q of its path; of those that were read, the logits after them, (V,). kept:
-    the numbers that nodes have in the draft. drawn: of nodes that were not chosen, what picked each: a number and the
-    row (V,) that it was drawn from.
+    tokens, parents, sure: of each node its token, its parent and log q of its path from the root. logits: of the nodes
+    that the draft model read, the row (V,) after them. kept: node → its number in the draft. drawn: for nodes that were
+    drawn and not chosen, the random number and the row (V,) that it was drawn from.
     """
 
     tokens: list[int] = field(default_factory=lambda: [0])
@@ -64,13 +64,13 @@ class Growth:
     drawn: dict[int, tuple[float, Tensor]] = field(default_factory=dict)
 
     def add(self, parent: int, token: int, chance: float) -> None:
-        """Add a token after the node `parent`, with its chance there, above 0."""
+        """Add a node for `token` below `parent`. chance: its probability there, above 0."""
         self.tokens.append(token)
         self.parents.append(parent)
         self.sure.append(self.sure[parent] + math.log(chance))
 
     def best(self, many: int) -> list[int]:
-        """Return the `many` surest nodes, in the order in which they came; with a node always its parent."""
+        """Return the `many` nodes with the likeliest paths, ascending; with a node always its parent."""
         ranked = sorted(range(1, len(self.tokens)), key=lambda node: (-self.sure[node], node))
         return sorted(ranked[:many])
 
@@ -80,10 +80,10 @@ class Draft:
     """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
 
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
-    node first; or (n, V), the times among which it won. paths: all drafts in order. siblings: how they came about, see
-    `hsd.draft.Layout`. logits: q's rows as they came. asked: how many tokens a path was to have. visits: how the draft
-    was made. growth: what the tree was cut from, where it was grown. drawn: the nodes of a "mixed" tree that were not
-    chosen; their parents' rows of q are without the chosen siblings.
+    node first; or (n, V), the times of its exponential race. paths: all drafts in order. siblings: how they are drawn,
+    see `hsd.draft.Layout`. logits: of the rows of q. asked: the requested path length. visits: how the draft was made,
+    by level. growth: the tree it was cut from, if it was grown. drawn: the nodes of a "mixed" tree that were drawn and
+    not chosen; the rows of q after their parents are without the chosen siblings.
     """
 
     tokens: Tensor
@@ -101,7 +101,7 @@ class Draft:
 
     @classmethod
     def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:
-        """Return a draft of one path: tokens (γ,), each after the one before; q (γ, V), draws (γ,), coins (γ,)."""
+        """Return a draft of one path: tokens, draws, coins (γ,), q (γ, V). others: further fields of `Draft`."""
         gamma = len(tokens)
         paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
         return cls(tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others})
@@ -118,38 +118,38 @@ class Draft:
 
     @property
     def depth(self) -> int:
-        """The length of the longest path: how many tokens could be kept."""
+        """The length of the longest path, which is the most tokens that can be kept."""
         return max((len(path.nodes) for path in self.paths), default=0)
 
     @property
     def coins(self) -> Tensor:
-        """The coins of the first path."""
+        """The coins of the first path, (γ,) for a chain."""
         return self.paths[0].coins if self.paths else self.draws
 
     @property
     def raw(self) -> Tensor:
-        """(m, V): q at temperature 1 with nothing cut off."""
+        """(m, V): q at temperature 1, without top-k and top-p."""
         return UNCHANGED.probabilities(torch.cat(self.logits)) if self.logits else self.q
 
     @cached_property
     def ids(self) -> list[int]:
-        """The tokens, on the host."""
+        """The tokens as a list, copied from the device once."""
         ids: list[int] = self.tokens.tolist()
         return ids
 
     def along(self, path: Sequence[int]) -> list[int]:
-        """Return the tokens of the nodes `path`."""
+        """Return the tokens of the nodes in `path`."""
         return [self.ids[node - 1] for node in path]
 
     def on(self, device: torch.device) -> Draft:
-        """Return this draft on `device`; draws and coins stay on the host."""
+        """Return this draft with tokens, q and logits on `device`; draws and coins stay on the CPU."""
         if self.q.device == device and self.tokens.device == device:
             return self
         logits = tuple(rows.to(device) for rows in self.logits)
         return replace(self, tokens=self.tokens.to(device), q=self.q.to(device), logits=logits)
 
     def until_end(self, end_ids: frozenset[int]) -> Draft:
-        """Return this chain up to and including its first end-of-text token."""
+        """Return this chain, cut off after its first end-of-text token."""
         count = next((i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids))
         if count == len(self.ids):
             return self
@@ -159,36 +159,36 @@ class Draft:
 
 
 class Proposer(ABC):
-    """A source of drafts for a growing text, its state in step with it. readers: of its models, smallest first."""
+    """A source of drafts for a growing text. readers: those of its models, smallest first, with caches of the text."""
 
     readers: list[Reader]
 
     def needed(self, gamma: int) -> int:
-        """Return how many random numbers a draft of γ tokens takes, and how many coins."""
+        """Return how many draws, and how many coins, `propose` needs for a draft of γ tokens."""
         return gamma
 
     def columns(self, gamma: int) -> int:
-        """How many tokens a draft of γ puts behind the text at most, in its own models' memory and in the target's."""
+        """Return the largest number of cache columns that a draft of γ takes, in its own models and in the target."""
         return self.needed(gamma)
 
     @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """Return at most γ tokens (in a tree: in a path) that continue `text`. draws: (γ,), or times, (γ, V)."""
+        """Return at most γ tokens per path after `text`. draws, coins: (needed(γ),); draws may be times (γ, V)."""
 
     def extend(self, token: Tensor) -> Tensor:
-        """Return (V,): the distribution after one more token (1,) of the text, for a rule that resamples.
+        """Return the distribution (V,) after one more token (1,) of the text, for a rule that draws positions again.
 
-        Raises HsdError where one cannot be had: such a rule needs a chain of one draft model.
+        Raises HsdError unless the proposer is a chain of one draft model, or copies.
         """
         raise HsdError(f"{type(self).__name__} gives no distribution for a rule that resamples: choose another rule")
 
     def rewind(self, length: int) -> None:
-        """Forget all but the first `length` tokens of text and draft, so that `extend` drafts on from there."""
+        """Roll back to the first `length` tokens of text and draft, after which `extend` continues."""
         for reader in self.readers:
             reader.rewind(length)
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        """Keep `length` tokens of the text, whose last ones are the nodes `path` of the draft; forget all others."""
+        """Keep `length` tokens of the text in the caches, the last at the draft's nodes `path`; drop all others."""
         for reader in self.readers:
             reader.settle(length, path)
 

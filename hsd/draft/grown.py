@@ -16,16 +16,16 @@ from torch import Tensor
 
 from hsd.draft.draft import Draft, Growth, Path, Proposer, Visit
 from hsd.models.reading import UNCHANGED, Reader
-from hsd.rules.tree import forked, line
+from hsd.rules.tree import fork_paths, line
 from hsd.sampling import draw
 
 
 class GrownProposer(Proposer):
-    """Each level reads the `breadth` surest nodes in one pass and gives each its `breadth` likeliest next tokens.
+    """A draft model that grows a tree in γ forward passes, each over the `breadth` surest nodes of the last level.
 
-    How sure a node is: the draft's probability of its whole path, at temperature 1 with nothing cut off. Of all nodes
-    the `size` surest are kept. size: by default breadth · γ, as many as other layouts draft. mixed: the first of
-    siblings is drawn, where the others leave something. γ passes, one a level.
+    Each of these gets its `breadth` likeliest next tokens. How sure a node is: the draft's probability of its whole
+    path at temperature 1, nothing cut off. The `size` surest of all nodes are kept, by default breadth · γ, as many as
+    other layouts draft. mixed: the first of siblings is drawn from what the others, which are chosen, leave.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class GrownProposer(Proposer):
         leaves = set(range(1, len(self._read))) - set(parents)
         paths = [
             Path(path.nodes, coins[[node - 1 for node in path.nodes[path.fork :]]], path.fork)
-            for path in forked(sorted(line(parents, leaf) for leaf in leaves))
+            for path in fork_paths(sorted(line(parents, leaf) for leaf in leaves))
         ]
         logits = torch.stack([tree.logits[self._read[node]] for node in inner])
         q, numbers = self._reader.sampling.probabilities(logits), draws[: len(parents)].double()

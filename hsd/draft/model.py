@@ -10,14 +10,14 @@ from torch import Tensor
 from hsd.draft.draft import Draft, Proposer, Visit
 from hsd.draft.stopping import Chain, Stopping
 from hsd.models.reading import Reader
-from hsd.rules.coupled import wins
+from hsd.rules.coupled import race_winners
 from hsd.sampling import draw
 
 
 class ModelProposer(Proposer):
     """A draft model that samples a chain of tokens. γ forward passes a draft, the first also reads what is new.
 
-    stopping: when a draft is long enough before that, and then at the end of the text; None: only by γ.
+    stopping: the criterion that ends a draft before γ tokens; with one a draft also ends at the end of the text.
     """
 
     def __init__(self, reader: Reader, end_ids: frozenset[int], stopping: Stopping | None = None) -> None:
@@ -29,7 +29,7 @@ class ModelProposer(Proposer):
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
         rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None
-        pick = draw if draws.ndim == 1 else wins  # by a number, or by times
+        pick = draw if draws.ndim == 1 else race_winners  # by a number, or by times
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:
                 break

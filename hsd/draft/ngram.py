@@ -14,8 +14,8 @@ from torch import Tensor
 from hsd.draft.draft import Draft, Proposer
 
 
-class Copying(Proposer):
-    """Drafts what `copied` returns, given the text and a largest number of tokens. No forward pass."""
+class CopyProposer(Proposer):
+    """Drafts copied(text, most), at most `most` tokens, with q = 1 on each of them and without a forward pass."""
 
     def __init__(
         self,
@@ -43,15 +43,15 @@ class Copying(Proposer):
         self._length = length
 
     def extend(self, token: Tensor) -> Tensor:
-        """Return (V,): the copy's next row, as if its own token had been committed."""
+        """Return (V,): the next row of the copy, whichever token was committed."""
         self._length += 1
         return self._copied[self._length - self._begin]
 
 
-def followed(text: Sequence[int], most: int, longest: int = 3) -> list[int]:
-    """Return at most `most` tokens that followed the last `longest` ones at their previous occurrence.
+def copy_last_match(text: Sequence[int], most: int, longest: int = 3) -> list[int]:
+    """Return at most `most` tokens that followed the text's last `longest` ones at their previous occurrence.
 
-    Where these have not occurred, one less is looked for, down to the last token alone; empty where that is new.
+    If these have not occurred before, it looks for one token fewer, down to the last one alone. [] if that is new, too.
     """
     for size in range(min(longest, len(text) - 1), 0, -1):
         tail = list(text[-size:])
@@ -63,10 +63,10 @@ def followed(text: Sequence[int], most: int, longest: int = 3) -> list[int]:
 
 @dataclass(frozen=True)
 class Copier:
-    """A proposer that needs no draft model.
+    """A way to draft without a draft model.
 
-    title: in menus. short: of a case in a table. longest: how many tokens must agree at best, see `followed`; a browser
-    can do this too. copies: another way to copy, from a text and a largest number to tokens, in place of it.
+    title: in menus. short: in names of benchmark cases. longest: how many of the last tokens to look up, see
+    `copy_last_match`; browsers can do this, too. copies(text, most): another way to copy, used in place of it.
     """
 
     title: str
@@ -76,7 +76,7 @@ class Copier:
 
     def copied(self, text: Sequence[int], most: int) -> list[int]:
         """Return at most `most` tokens that continue the text."""
-        return self.copies(text, most) if self.copies else followed(text, most, self.longest)
+        return self.copies(text, most) if self.copies else copy_last_match(text, most, self.longest)
 
 
 COPIERS = {"ngram": Copier("N-grams of the text", "n-grams", longest=3)}

@@ -29,7 +29,10 @@ FURTHEST = 12.0  # of a logit
 
 @dataclass(frozen=True)
 class Stopping:
-    """weights: of 1, ℓ, T, T ℓ and depth in the logit of â; ℓ is the logit of a token's share of its row at T = 1."""
+    """Ends a draft where â of its tokens and of the next multiply to less than `least`. temperature: T, of sampling.
+
+    weights: of 1, ℓ, T, T ℓ and depth in the logit of â; ℓ is the logit of a token's share of its row at T = 1.
+    """
 
     least: float
     temperature: float
@@ -38,10 +41,10 @@ class Stopping:
 
     @classmethod
     def of(cls, config: Any, engine: str, confidence: float, sampling: Sampling) -> Stopping:
-        """Return the criterion that a head's configuration asks for, or the usual one where it has none.
+        """Return the criterion in a draft head's configuration, or the default one if config is None.
 
-        config: {"weights", "usual", "least": {engine: number}}, or None. confidence: replaces `least`, 0 does not.
-        sampling: its temperature is one of the criterion's inputs. Raises HsdError for another configuration.
+        config: {"weights", "usual", "least": {engine: number}}, or None. confidence: replaces `least` unless it is 0.
+        sampling: gives the temperature. Raises HsdError for a configuration of another form.
         """
         if config is None:
             return cls(confidence or LEAST, sampling.temperature)
@@ -55,7 +58,7 @@ class Stopping:
         return cls(confidence or least, sampling.temperature, weights, usual)
 
     def chance(self, share: float, depth: int) -> float:
-        """Return â of a token with that share of its row at temperature 1, after `depth` drafted tokens."""
+        """Return a token's chance â to be kept. share: its probability at T = 1. depth: drafted tokens before it."""
         bias, by_share, by_heat, by_both, by_depth = self.weights
         known = math.log(share / (1 - share)) if 0 < share < 1 else math.copysign(FURTHEST, share - 0.5)
         known = max(-FURTHEST, min(FURTHEST, known))
@@ -65,7 +68,7 @@ class Stopping:
 
 @dataclass
 class Chain:
-    """A draft under way, of `length` tokens. kept: the chance that all of them are kept."""
+    """The state of the stopping criterion after `length` drafted tokens. kept: the chance that all of them are kept."""
 
     stopping: Stopping
     kept: float = 1.0
@@ -73,14 +76,14 @@ class Chain:
 
     @property
     def may_pay(self) -> bool:
-        """Whether to read the row of a further token; the first one is always read."""
+        """Whether to compute the draft's next row; always for the first token."""
         return not self.length or self.kept * self.stopping.usual >= self.stopping.least
 
     def pays(self, largest: float) -> bool:
-        """Return whether to draw one more token from the row that was read. largest: share of its likeliest token."""
+        """Return whether to draw a token from the row just computed. largest: its largest probability at T = 1."""
         return self.kept * self.stopping.chance(largest, self.length) >= UNSPENT * self.stopping.least
 
     def add(self, share: float) -> None:
-        """Count a drafted token, with this share of its row at temperature 1."""
+        """Count a drafted token. share: its probability at temperature 1."""
         self.kept *= self.stopping.chance(share, self.length)
         self.length += 1

@@ -18,9 +18,9 @@ from hsd.sampling import draw
 class Layout:
     """A way to arrange several drafts in a tree.
 
-    forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the tokens of one node
-    come about: "independent" draws, "distinct" ones (without replacement), "chosen" as the likeliest, or "mixed": one
-    drawn, the others chosen. grown: the tree has no fixed form (see grown.py).
+    forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the children of a node
+    are drawn: "independent", "distinct" (without replacement), "chosen" as the likeliest, or "mixed": one drawn, the
+    others chosen. grown: the tree has no fixed form (see grown.py).
     """
 
     title: str
@@ -29,7 +29,7 @@ class Layout:
     grown: bool = False
 
     def needed(self, drafts: int, gamma: int) -> int:
-        """Return how many random numbers the drafts take: one for every position that is drawn."""
+        """Return how many random numbers the drafts take: one for each drawn position."""
         return sum(gamma - fork for fork in self.forks(drafts, gamma))
 
 
@@ -88,7 +88,7 @@ class _Tree:
 
 
 class TreeProposer(Proposer):
-    """A draft model that fills a layout with `drafts` drafts. One forward pass per level serves all of them."""
+    """A draft model that fills a layout with `drafts` drafts of γ tokens, in one forward pass per level."""
 
     def __init__(self, reader: Reader, end_ids: frozenset[int], layout: Layout, drafts: int) -> None:
         self._reader, self._end_ids, self._layout, self._drafts = reader, end_ids, layout, drafts

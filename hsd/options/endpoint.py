@@ -14,11 +14,11 @@ from hsd.options.schema import Menus, words
 def takes(
     model: type[Model], menus: Menus, without: Container[str] = (), unset: Mapping[str, tuple[Any, str]] | None = None
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: the function's `**options` become parameters, typed and described, one for each option of `model`.
+    """Return a decorator that replaces a function's `**options` by a typed, described parameter per option.
 
-    without: options that the function does not take. unset: for an option, the value that stands for leaving it out,
-    which becomes the parameter's default, and words for it. It is given those that were not left out, lists as text.
-    Its own parameters are described by its docstring, whose last part, "Args:", goes on with the options.
+    without: options of `model` to leave out. unset: by option, the default that stands for "not given", and words for
+    it; such options are not passed on. Lists are passed as text. The docstring's last section must be "Args:"; it is
+    continued with the options.
     """
     unset = unset or {}
     options = {name: one for name, one in model.options().items() if name not in without}

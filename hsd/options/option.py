@@ -21,23 +21,21 @@ LONGEST = 4_096  # entries of a list, more than any option takes
 
 @dataclass(frozen=True)
 class Option:
-    """What is known of a field of `Model` besides its name, type and default.
+    """The description of a field of `Model`, from which forms, flags, links and messages are made.
 
-    title: of its control, and its name in messages to readers of the page. help: one line.
+    title: label of its control, and its name in messages to readers of the page. help: one line.
     group: where its control stands, a name in `Model.groups`; "" for none.
-    low, high: limits of a number, or of each number of a list; limit: the option whose lower limits hold, if not its
-    own. each: one entry of a list, in messages.
-    menu: whose names it takes, a key of `Model.menus`; open: other names are checked elsewhere;
-    unset: what "" is called in it.
+    low, high: limits of a number, or of each number of a list. each: the name of one entry of a list, in messages.
+    limit: the option whose cap applies, see `below`; by default its own.
+    menu: the key in `Model.menus` of the names it takes; open: other names are checked elsewhere. unset: label of "".
     words: words allowed in place of a number, each with the largest number that it can stand for.
-    when: options and the values with which this one means something, all of which must hold; "a|b" is either option,
-    and in place of values there may be a key of `Model.menus`. step, shown: of a slider, and its ends where they are
-    not the limits.
-    scope: "lane" may differ between what is compared in one run or race, "shared" is the same for all of it, and
-    "record" says what is recorded of a run and how.
+    when: {option: values} with which this one has an effect, all of which must hold; "a|b" is either option, and in
+    place of values there may be a key of `Model.menus`.
+    step: of its slider; shown: the slider's ends, where they are not the limits.
+    scope: "lane" may differ between lanes of a run or race, "shared" may not, "record" says what is recorded and how.
     always: links and traces state it even if it has its default value.
     place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by another name; None not.
-    name, kind (of one entry), several, default: as the field has them; see `Model.options`.
+    name, kind (of one entry), several (a list), default: taken from the field; see `Model.options`.
     """
 
     title: str
@@ -65,9 +63,9 @@ class Option:
     # ---- values from a program
 
     def check(self, value: Any, known: Iterable[str] = (), called: str = "") -> Any:
-        """Return the value, lists as tuples. Raises HsdError, one line, where it is no value of this option.
+        """Return `value`, lists as tuples. Raises HsdError, one line, for a value that this option does not allow.
 
-        known: the names that it takes; called: what the message calls it, its name if left out.
+        known: the names allowed, if it has a menu. called: its name in the message, by default `name`.
         """
         called = called or self.name
         if not self.several:
@@ -90,7 +88,7 @@ class Option:
         return value
 
     def largest(self, value: Any) -> Any:
-        """Return the largest number that a value can stand for: a word's number, else the value itself."""
+        """Return the largest number that `value` can stand for: the number of a word, else the value itself."""
         return self.words.get(value, value) if isinstance(value, str) else value
 
     def _within(self, value: Any) -> bool:
@@ -100,18 +98,18 @@ class Option:
         return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
 
     def below(self, most: Mapping[str, int]) -> Option:
-        """Return this option with the lower limit in `most` for its name, or for the option that `limit` names."""
+        """Return this option with the upper limit lowered to `most` of its name, or of the option in `limit`."""
         high = most.get(self.limit or self.name)
         return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
 
     @property
     def within(self) -> dict[str, int]:
-        """Return the words that stand for no more than the limit."""
+        """The words that stand for no more than the upper limit."""
         return {word: most for word, most in self.words.items() if self.high is None or most <= self.high}
 
     @property
     def need(self) -> str:
-        """Return what a number must be, in words."""
+        """The allowed numbers in words, for messages."""
         kind = "a whole number" if self.kind is int else "a number"
         if self.low is None or self.high is None:
             return f"choose {kind}" + (" of at most 64 bits" if self.kind is int else "")
@@ -120,7 +118,7 @@ class Option:
     # ---- values from text
 
     def read(self, value: Any, known: Iterable[str] = ()) -> Any:
-        """Return a value from a form, link or program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
+        """Return the value in a form, link or program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
         called = self.name.replace("_", " ") if self.kind is str else self.title[:1].lower() + self.title[1:]
         if not self.several:
             return self.check(self.number(value, called), known, called)
@@ -166,7 +164,7 @@ class Option:
         return float(f"{number:.12g}")
 
     def text(self, value: Any) -> str:
-        """Return a value as text that `read` takes: lists as "3_5"."""
+        """Return a value as text for a link, which `read` takes: lists as "3_5"."""
         if isinstance(value, (list, tuple)):
             return "_".join(map(self.text, value))
         if isinstance(value, bool):
@@ -180,7 +178,7 @@ def _short(value: Any) -> str:
 
 
 def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:
-    """Return a field of a `Model`, described by the arguments, see `Option`."""
+    """Return a field of a `Model` with this description; more: further fields of `Option`."""
     info = FieldInfo(default=default)
     info.metadata.append(Option(title, help, group, **more))
     return info
@@ -195,9 +193,9 @@ def _complete(name: str, info: FieldInfo) -> Option:
 
 
 class Model(BaseModel):
-    """Base of models whose fields are options: frozen, and what is wrong is an HsdError of one line.
+    """Base class of models whose fields are options. Frozen; an invalid value raises HsdError with one line.
 
-    groups: name → title, in the order of a form; a group without a title is open. old: former names in links.
+    groups: name → title, in the order of a form; a group without a title is always open. old: former names in links.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -222,12 +220,12 @@ class Model(BaseModel):
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Return lists of names, each under a name of its own: those of an option, or those that share a property."""
+        """Return lists of names by key: the values of an option, or names that share a property, for `Option.when`."""
         return {}
 
     @classmethod
     def names(cls, option: Option) -> Sequence[str]:
-        """Return all names that an option takes; none where it takes any."""
+        """Return the only names that an option takes; () where others are allowed, too."""
         return cls.menus()[option.menu] if option.menu and not option.open else ()
 
     @classmethod
@@ -238,12 +236,12 @@ class Model(BaseModel):
 
     @classmethod
     def default(cls, name: str) -> Any:
-        """Return the value that an option has when it is not given."""
+        """Return the default value of an option."""
         return cls.model_fields[name].default
 
     @classmethod
     def when(cls, name: str) -> dict[str, list[str]]:
-        """Return {option: values} of the other options with which this one has a meaning, see `Option`."""
+        """Return {options: values} that `Option.when` demands, with menus replaced by their names."""
         menus = cls.menus()
         return {
             others: list(menus[wanted] if isinstance(wanted, str) else wanted)
@@ -252,7 +250,7 @@ class Model(BaseModel):
 
     @classmethod
     def applies(cls, name: str, values: Mapping[str, Any]) -> bool:
-        """Return whether an option has a meaning beside `values`; options not among them have their defaults."""
+        """Return whether an option has an effect beside `values`; options not among them have their defaults."""
         return all(
             any(values.get(other, cls.default(other)) in wanted for other in others.split("|"))
             for others, wanted in cls.when(name).items()
@@ -260,29 +258,29 @@ class Model(BaseModel):
 
     @classmethod
     def scoped(cls, *scopes: str) -> tuple[str, ...]:
-        """Return the names of the options of these scopes, see `Option`."""
+        """Return the names of the options with one of these scopes, see `Option`."""
         return tuple(name for name, option in cls.options().items() if option.scope in scopes)
 
     @classmethod
     def known(cls, query: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of a link that are options, under their present names."""
+        """Return the options among the parameters of a link, under their present names."""
         named = {cls.old.get(name, name): value for name, value in query.items()}
         return {name: value for name, value in named.items() if name in cls.options()}
 
     def given(self) -> dict[str, Any]:
-        """Return the options that differ from their defaults."""
+        """Return the options that differ from their defaults, by name."""
         return {name: value for name, value in self if value != self.default(name)}
 
     def query(self) -> dict[str, str]:
-        """Return the parameters of a link to these options, which `read` takes."""
+        """Return the parameters of a link to these options, which `read` takes, as text."""
         options, given = self.options(), self.given()
         return {n: options[n].text(value) for n, value in self if n in given or options[n].always}
 
     @classmethod
     def read(cls, values: Mapping[str, Any], most: Mapping[str, int] | None = None) -> Self:
-        """Return options from a form, a link or a program: as `Option.read` takes them.
+        """Return the options given by a form, a link or a program, each converted by `Option.read`.
 
-        most: lower limits than the options' own, by name. Raises HsdError, one line, for the first thing that is wrong.
+        most: upper limits below the options' own, by name. Raises HsdError, one line, for the first invalid value.
         """
         known = cls.options()
         if unknown := [name for name in values if name not in known]:

@@ -21,7 +21,7 @@ FUZZY = {"rule|shadow": "rules by divergence"}
 
 
 class Options(Model):
-    """What a run is asked to do. A rule with a number of its own brings a further option, see `RunOptions`."""
+    """The options of a run. `RunOptions` adds one for each rule's own setting, and checks that they fit together."""
 
     groups: ClassVar[Mapping[str, str]] = {
         "prompt": "",

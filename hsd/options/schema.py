@@ -12,19 +12,19 @@ JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
 def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return the JSON Schema of `model`, in which each property says also what a form needs.
+    """Return the JSON Schema of `model`, with all that a form needs in each property.
 
-    menus: key of `Model.menus` → label and name of each choice; a menu that is not in it shows the names.
-    most: lower limits, as for `Model.read`.
+    menus: key of `Model.menus` → (label, name) of each choice; a menu that is not in it shows the names.
+    most: upper limits, as for `Model.read`.
 
     Of a property: title; description, one line of help; type, default, minimum, maximum; oneOf, choices as {const,
     title}, of the items where it is a list; and the extra keys
-    group: where it stands, a name in `groups` of the schema; left out where it has no control.
-    when: {option: [values]}, all of which must hold for it to mean something; "a|b" is either option.
+    group: where its control stands, a name in `groups` of the schema; missing where it has no control.
+    when: {option: [values]}, all of which must hold for it to have an effect; "a|b" is either option.
     step: of its slider; shown: [from, to], the slider's ends where they are not the limits.
-    scope: "lane", "shared" or "record", see `Option`. always: a link says it also where it is the default.
-    anyOf: of a number that may be a word: the number's type and limits, then {const, maximum}: what it comes to.
-    at: where the setup of a trace has it, "draft.gamma"; left out where it has not.
+    scope: "lane", "shared" or "record", see `Option`. always: a link states it even if it has its default value.
+    anyOf: of a number that may be a word: the number's type and limits, then {const: the word, maximum: its number}.
+    at: its place in the setup of a trace, "draft.gamma"; missing where it has none.
     Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
     """
     whole = model.model_json_schema()
@@ -61,7 +61,7 @@ def _place(option: Option) -> str:
 
 
 def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:
-    """Describe an option in a line, for programs: its help, what it may be, its default or what `usual` says."""
+    """Return a line about an option for programs: its help, allowed values, and default, or `usual` instead."""
     option = model.options()[name]
     choices = [name for _, name in menus.get(option.menu, ()) if name] or (
         model.menus()[option.menu] if option.menu else []

@@ -1,4 +1,4 @@
-"""What a plan is made from: costs and acceptances, read from text and checked."""
+"""The planner's input: costs and acceptance rates, read from text and checked."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ ROUNDING = 0.015  # three acceptances, each rounded to two digits, can be off by
 
 @dataclass(frozen=True)
 class Models:
-    """What a plan is made from: models in order, the target last.
+    """The planner's input: models in order, the target last. Raises HsdError for invalid numbers.
 
-    costs: time of one forward pass that reads one token, any unit. acceptance: row i has a_ij for j = i + 1, i + 2, …:
-    the mean over contexts of Σ_x min(p_i(x), p_j(x)), the chance that a token of M_i is kept by M_j. per_token: time
-    that each further token adds to a forward pass that reads several; 0 where left out.
-    Raises HsdError for numbers that cannot be.
+    costs: time of one forward pass over one token, in any unit. acceptance: row i has a_ij for j = i + 1, i + 2, …: the
+    mean over contexts of Σ_x min(p_i(x), p_j(x)), the chance that M_j keeps a token of M_i. per_token: the time that
+    each further token adds to a forward pass over several; () for none.
     """
 
     costs: tuple[float, ...]
@@ -41,11 +40,11 @@ class Models:
         return self.acceptance[lower][upper - lower - 1]
 
     def pass_cost(self, model: int, drafts: Any) -> Any:
-        """Return cost of a forward pass that verifies `drafts` tokens (a number or an array)."""
+        """Return the cost of a forward pass that verifies `drafts` tokens (a number or an array)."""
         return self.costs[model] + (self.per_token[model] * drafts if self.per_token else 0.0)
 
     def warnings(self) -> list[str]:
-        """Return what is unusual about these numbers, one line each."""
+        """Return a sentence for each model that costs no more than the one before it."""
         pairs = zip(self.costs, self.costs[1:], strict=False)
         return [
             f"model {i + 1} costs {above:g}, not more than the {below:g} of model {i}: the smallest is expected first"
@@ -55,12 +54,12 @@ class Models:
 
 
 def read_numbers(text: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas. Raises HsdError."""
+    """Parse numbers separated by commas. Raises HsdError for anything else."""
     return tuple(_number(part) for part in text.split(",")) if text.strip() else ()
 
 
 def read_acceptance(text: str) -> tuple[tuple[float, ...], ...]:
-    """Parse rows of numbers, with semicolons between rows. Raises HsdError."""
+    """Parse rows of numbers, separated by semicolons. Raises HsdError for anything else."""
     return tuple(read_numbers(row) for row in text.strip().rstrip(";").split(";"))
 
 

@@ -30,7 +30,7 @@ Text = tuple[list[int], list[int]]  # ids of a prompt, and of what the target wr
 
 @dataclass(frozen=True)
 class Measured:
-    """The planner's input, in milliseconds. positions: over how many tokens the acceptances are means."""
+    """The planner's input in milliseconds. positions: the number of tokens that acceptances are means over."""
 
     models: Models
     positions: int
@@ -39,7 +39,7 @@ class Measured:
 def measure_stack(
     pair: Pair, models: Sequence[LanguageModel], prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> Measured:
-    """Costs and acceptances of `models`, smallest first, on texts that the pair's target writes after `prompts`."""
+    """Measure costs in ms and acceptances of `models`, smallest first, on texts by the target. Raises HsdError."""
     texts = [text for text in _texts(pair, prompts, new_tokens, sampling) if text[1]]
     if not texts:
         raise HsdError("the target ends every text at once: choose other prompts")
@@ -88,7 +88,7 @@ def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[floa
 def pass_times(
     models: Sequence[LanguageModel], ids: Tensor, widths: Sequence[int], repetitions: int
 ) -> list[dict[int, float]]:
-    """Return each model's milliseconds of a pass over so many tokens at the end of `ids`: medians, measured in turn."""
+    """Return for each model {width: ms of a pass over the last `width` of `ids`}: medians, models measured in turn."""
     context, timings = len(ids) - max(widths), [CallTimes(first=0.0) for _ in models]
     sessions: list[Session] = [model.start() for model in models]
     for session in sessions:

@@ -13,7 +13,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.threads import computing
 from hsd.planner.measure import pass_times
-from hsd.planner.trees import Thought, TreeCosts
+from hsd.planner.trees import TreeCosts, TreeNode
 from hsd.rules import VANILLA
 from hsd.sampling import Sampling
 from hsd.trace import Step
@@ -22,13 +22,13 @@ BROAD, DEEP, LARGE = (2, 3, 4, 6), 5, 49  # of the trees that are tried; of larg
 LARGEST = 24  # nodes of a tree that is planned, beside which the tried ones are large enough
 WIDTHS, REPETITIONS, CONTEXT = (1, 2, 3, 5, 8, 12, 16, LARGEST), 15, 96
 
-Trees = dict[int, list[list[Thought]]]
+Trees = dict[int, list[list[TreeNode]]]
 
 
 def measure_trees(
     pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> tuple[Trees, TreeCosts, int]:
-    """The nodes of large trees in every step, by breadth; the costs of passes in milliseconds; the number of steps.
+    """Return every step's large tree by breadth, the costs of passes in milliseconds, and the number of steps.
 
     Raises HsdError for texts that are too short.
     """
@@ -41,7 +41,7 @@ def measure_trees(
             tree = {"rule": VANILLA["chosen"], "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE}
             tree["seed"] = seed
             steps = run(pair, prompt, **tree, **shared).steps
-            trees.setdefault(drafts, []).extend(thoughts(step) for step in steps if _deep(step))
+            trees.setdefault(drafts, []).extend(tree_nodes(step) for step in steps if _deep(step))
             timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **shared, trace=False).steps[1:]
             levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in timed if step.drafted]
             around += [1e3 * (step.times.verify + step.times.rest) for step in timed]
@@ -59,9 +59,9 @@ def _deep(step: Step) -> bool:
     return any(one.level == DEEP for one in step.growth)
 
 
-def thoughts(step: Step) -> list[Thought]:
-    """Return the drafted nodes of a traced step."""
+def tree_nodes(step: Step) -> list[TreeNode]:
+    """Return the drafted nodes of a traced step, with their depth and probabilities."""
     joint = {0: 1.0}
     for node in step.nodes:
         joint[node.id] = joint[node.parent] * node.p
-    return [Thought(one.level, one.joint, joint[one.node]) for one in step.growth if one.node]
+    return [TreeNode(one.level, one.joint, joint[one.node]) for one in step.growth if one.node]

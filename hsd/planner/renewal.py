@@ -19,8 +19,8 @@ Whole = NDArray[np.int64]
 class Level:
     """One level of a stack, per request from the level above; the target's request is one round.
 
-    tokens: mean number handed up, for the target committed. cost: mean, all levels below included. passes: mean number
-    of its own forward passes. lengths: (n + 1,) probability of handing up 0, 1, … n tokens; empty for the target.
+    tokens: mean number returned, for the target committed. cost: mean, with all levels below. passes: mean number of
+    its own forward passes. lengths: (n + 1,) probability of returning 0, 1, … n tokens; () for the target.
     """
 
     model: int
@@ -32,13 +32,13 @@ class Level:
 
 
 def latency(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> float:
-    """Exact expected cost per committed token of a stack with given thresholds."""
+    """Return the exact expected cost per committed token of a stack with these thresholds."""
     top = levels(models, stack, thresholds)[-1]
     return top.cost / top.tokens
 
 
 def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> list[Level]:
-    """Return what every level of a stack does, smallest model first. Raises HsdError for an invalid stack."""
+    """Return the statistics of every level of a stack, smallest model first. Raises HsdError for an invalid stack."""
     check_stack(models, stack, thresholds)
     built: list[Level] = []
     for model, threshold in zip(stack, thresholds, strict=False):
@@ -49,14 +49,14 @@ def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> l
 def _level(models: Models, below: Level | None, model: int, threshold: int) -> Level:
     """Return the numbers of a level whose model hands up at least `threshold` tokens."""
     if below is None:
-        offers, of_one_pass = drafting(models, model, threshold), 1.0
+        offers, per_pass = draft_alone(models, model, threshold), 1.0
     else:
         lower = Offers((below.model,), np.ones((1, 1), int), np.array([below.cost]), np.array([below.lengths]))
-        requests, of_one_pass = asking(models, lower, model, threshold), _tokens_of_one_pass(models, below, model)
-        offers = handed_up(requests, np.zeros(1, int), np.array([threshold]))
+        requests, per_pass = block_requests(models, lower, model, threshold), _tokens_per_pass(models, below, model)
+        offers = select_offers(requests, np.zeros(1, int), np.array([threshold]))
     law = offers.laws[-1]
     tokens = float(law @ np.arange(len(law)))
-    return Level(model, threshold, tokens, float(offers.costs[-1]), tokens / of_one_pass, tuple(law.tolist()))
+    return Level(model, threshold, tokens, float(offers.costs[-1]), tokens / per_pass, tuple(law.tolist()))
 
 
 def _top_level(models: Models, below: Level | None) -> Level:
@@ -65,20 +65,20 @@ def _top_level(models: Models, below: Level | None) -> Level:
     if below is None:
         return Level(target, None, 1.0, models.costs[target], 1.0, ())
     cost = float(models.pass_cost(target, below.tokens)) + below.cost
-    return Level(target, None, _tokens_of_one_pass(models, below, target), cost, 1.0, ())
+    return Level(target, None, _tokens_per_pass(models, below, target), cost, 1.0, ())
 
 
-def _tokens_of_one_pass(models: Models, below: Level, model: int) -> float:
+def _tokens_per_pass(models: Models, below: Level, model: int) -> float:
     """Return mean tokens from one verification of what the level below hands up."""
     return float(np.array(below.lengths) @ mean_yields(models.kept(below.model, model), len(below.lengths)))
 
 
 @dataclass(frozen=True)
 class Offers:
-    """Ways to make the last model of a stack hand up tokens, S of them.
+    """S alternatives for the lower part of a stack, with the tokens that its last model returns per request.
 
-    thresholds: (S, models in the stack). costs: (S,) mean cost per request. laws: (S, N) probability of handing up
-    0 … N - 1 tokens.
+    thresholds: (S, models in the part). costs: (S,) mean cost per request. laws: (S, N), probability of returning 0 … N
+    - 1 tokens.
     """
 
     stack: tuple[int, ...]
@@ -92,7 +92,7 @@ class Offers:
 
     @property
     def rounds(self) -> Whole:
-        """(S,) how many rounds of the smallest models one request could take."""
+        """(S,): the largest number of rounds of the smallest models in one request."""
         product: Whole = self.thresholds[:, 1:].prod(1)
         return product
 
@@ -100,19 +100,19 @@ class Offers:
         return Offers(self.stack, self.thresholds[places], self.costs[places], self.laws[places])
 
 
-def drafting(models: Models, model: int, longest: int) -> Offers:
-    """Return what a model that drafts alone can hand up, T tokens for T calls each, for T from 1 to `longest`."""
+def draft_alone(models: Models, model: int, longest: int) -> Offers:
+    """Return the alternatives of a model that drafts alone: T tokens for T passes, T from 1 to `longest`."""
     thresholds, costs = np.arange(1, longest + 1)[:, None], np.arange(1.0, longest + 1) * models.costs[model]
     return Offers((model,), thresholds, costs, np.eye(longest + 1)[1:])
 
 
 @dataclass(frozen=True)
 class Requests:
-    """A model that requests blocks until it has T tokens: for every way in `lower`, and every T from 1 on.
+    """A model that verifies blocks of the part below until it has T tokens, for S alternatives below and every T ≥ 1.
 
-    With w the law of the tokens from one verification and u(s) the chance that s tokens are ever held,
-    u(s) = Σ_k w(k) u(s - k): it verifies Σ_{s<T} u(s) times and hands up n ≥ T with probability Σ_{s<T} u(s) w(n - s).
-    yields: (S, N + 1) w. held: (S, longest) u. costs, tokens: (S, longest) means per request.
+    With w the law of the tokens from one verification and u(s) the chance that s tokens are ever held, u(s) = Σ_k w(k)
+    u(s - k): it verifies Σ_{s<T} u(s) times and returns n ≥ T with probability Σ_{s<T} u(s) w(n - s). yields: (S, N +
+    1) w. held: (S, longest) u. costs, tokens: (S, longest) means per request.
     """
 
     lower: Offers
@@ -123,10 +123,10 @@ class Requests:
     tokens: Array
 
     def per_token(self, models: Models, upper: int) -> Array:
-        """Return (S, longest) mean cost of a token of `upper` that verifies what is handed up.
+        """Return the mean cost (S, longest) of a token of `upper`, which verifies the returned blocks.
 
-        The mean of μ(a, n) for n ≥ T is 1 + Σ_{s<T} u_a(s) (Σ_k w(k) μ(a, k) - 1), where u_a is the renewal sequence
-        of w(k) a^k: a round begun with s tokens held counts only if all of them are kept.
+        The mean of μ(a, n) for n ≥ T is 1 + Σ_{s<T} u_a(s) (Σ_k w(k) μ(a, k) - 1), where u_a is the renewal sequence of
+        w(k) a^k: a round begun with s tokens held counts only if all of them are kept.
         """
         acceptance, size = models.kept(self.model, upper), self.yields.shape[1]
         gained = self.yields @ mean_yields(acceptance, size) - 1
@@ -135,8 +135,8 @@ class Requests:
         return costs
 
 
-def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
-    """Return the requests of a model that verifies what `lower` hands up, for T from 1 to `longest`."""
+def block_requests(models: Models, lower: Offers, model: int, longest: int) -> Requests:
+    """Return the statistics of `model` on top of each alternative in `lower`, for T from 1 to `longest`."""
     yields = lower.laws @ _yield_laws(models.kept(lower.model, model), lower.laws.shape[1])
     held = _renewal(yields, longest)
     rounds = held.cumsum(1)
@@ -144,8 +144,8 @@ def asking(models: Models, lower: Offers, model: int, longest: int) -> Requests:
     return Requests(lower, model, yields, held, costs, rounds * (yields @ np.arange(yields.shape[1]))[:, None])
 
 
-def handed_up(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
-    """Return ways to hand up tokens: for each, its place in `requests.lower`, and its threshold."""
+def select_offers(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
+    """Return chosen alternatives: of each its row in `requests.lower` (places) and the model's threshold."""
     longest, size = int(thresholds.max()), requests.yields.shape[1]
     passed = np.zeros((len(requests.yields), longest + size - 1))
     laws = np.zeros((len(places), longest + size - 1))
@@ -183,13 +183,13 @@ def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
 
 
 def per_token(models: Models, lower: Offers, model: int) -> Array:
-    """Return (S,) mean cost of a token of `model` that verifies what `lower` hands up."""
+    """Return the mean cost (S,) of a token of `model`, which verifies the blocks of `lower`."""
     tokens = lower.laws @ mean_yields(models.kept(lower.model, model), lower.laws.shape[1])
     costs: Array = (_pass_costs(models, lower, model) + lower.costs) / tokens
     return costs
 
 
 def mean_yields(acceptance: float, size: int) -> Array:
-    """(size,) μ(a, n) = 1 + a + … + aⁿ for n = 0, 1, …: mean tokens from n drafts, the verifier's own included."""
+    """Return μ(a, n) = 1 + a + … + aⁿ, (size,), for n = 0, 1, …: mean tokens per verification of n drafts."""
     sums: Array = np.cumsum(acceptance ** np.arange(float(size)))
     return sums

@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 
 from hsd.errors import HsdError
+from hsd.planner.bounds import Above, LowerBounds
 from hsd.planner.inputs import LONGEST, MOST_LONGEST, Models, check_stack
-from hsd.planner.promises import Above, Promises
-from hsd.planner.renewal import Offers, asking, drafting, handed_up, latency, levels, per_token
+from hsd.planner.renewal import Offers, block_requests, draft_alone, latency, levels, per_token, select_offers
 
 BEAM, MOST_WAYS = 48, 20_000  # ways followed per stack: by the first search, and at most by the second
 
 
 @dataclass(frozen=True)
 class Stack:
-    """One way to decode. models: their numbers, smallest first, the target last. thresholds: of all but the target.
+    """A stack. models: their numbers, smallest first, the target last. thresholds: of all but the target.
 
     latency: exact, per committed token, in the unit of the costs. The target alone, without thresholds, is plain
     decoding.
@@ -33,10 +33,10 @@ class Stack:
 
 @dataclass(frozen=True)
 class Plan:
-    """The best stack and what it is compared with.
+    """The best stack, and those it is compared with.
 
     bound: no stack that a run allows, with thresholds up to those considered, has an exact latency below it (to a
-    relative 1e-12): the best one's own latency, unless there were too many ways to follow.
+    relative 1e-12): the best one's own latency, unless the search had to drop alternatives.
     """
 
     best: Stack
@@ -46,13 +46,12 @@ class Plan:
 
 
 def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
-    """The stack with the smallest exact latency, with thresholds from 1 to `longest`; plain decoding is one of them.
+    """Return the stack with the smallest exact latency, thresholds from 1 to `longest`, plain decoding included.
 
-    Branch and bound, twice, over all stacks whose step cannot take more rounds than a run allows. The first search
-    follows the `beam` most promising ways to make any stack hand up tokens, the second every way whose promise
-    (`hsd.planner.promises`) is below what the first one found: no completion has an exact latency below that. Where
-    these are more than `most` per stack, it follows the most promising, and the result is at least as good as the first
-    search's. Raises HsdError for a wrong `longest`.
+    Branch and bound in two passes over all stacks whose step cannot take more rounds than a run allows. The first
+    follows the `beam` alternatives of each lower part with the lowest bounds (`hsd.planner.bounds`); the second all
+    of those whose bound is below what the first one found. Where these are more than `most` per stack it follows the
+    lowest, and the result is at least as good as that of the first pass. Raises HsdError for an invalid `longest`.
     """
     if not 1 <= longest <= MOST_LONGEST:
         raise HsdError(f"longest threshold {longest}: choose 1 to {MOST_LONGEST}")
@@ -66,7 +65,7 @@ def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = M
 
 
 def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Stack:
-    """Return the best thresholds of a stack with at least one draft, from 1 to `longest`, found as by `plan`."""
+    """Return the best stack of these models, at least two, with thresholds from 1 to `longest`, as `plan` does."""
     check_stack(models, stack, [1] * (len(stack) - 1))
     above = {lower: (upper,) for lower, upper in pairwise(stack)}
     none = Stack(tuple(stack), (), math.inf)
@@ -78,12 +77,12 @@ def _search(
 ) -> tuple[Stack, float]:
     """Return the best stack, `best` or better, and a latency that no stack goes below.
 
-    first: models that may draft. above: which may verify each model's tokens. Every search follows the ways whose
-    promise is below the best latency known, at most its width of them per stack: the most promising.
+    first: models that may draft. above: which may verify each model's tokens. Each pass follows the alternatives whose
+    bound is below the best latency known, at most its width of them per stack: those with the lowest bounds.
     """
-    promises = Promises(models, longest, above)
+    bounds = LowerBounds(models, longest, above)
     for width in widths:
-        todo, dropped = [drafting(models, model, longest) for model in first], [math.inf]
+        todo, dropped = [draft_alone(models, model, longest) for model in first], [math.inf]
         while todo:
             lower = todo.pop()
             for model in above[lower.model]:
@@ -92,12 +91,12 @@ def _search(
                     continue
                 enough = best.latency * (1 - 1e-12)
                 costs = per_token(models, lower, model)
-                requests = asking(models, lower.at(promises.of(lower, model, costs) < enough), model, longest)
-                promised = promises.of_requests(requests, above[model]).reshape(-1)
-                order = np.argsort(promised, kind="stable")[: (promised < enough).sum()]
-                dropped.extend(promised[order[width:][:1]])
+                requests = block_requests(models, lower.at(bounds.of(lower, model, costs) < enough), model, longest)
+                bounded = bounds.of_requests(requests, above[model]).reshape(-1)
+                order = np.argsort(bounded, kind="stable")[: (bounded < enough).sum()]
+                dropped.extend(bounded[order[width:][:1]])
                 if len(order):
-                    todo.append(handed_up(requests, order[:width] // longest, order[:width] % longest + 1))
+                    todo.append(select_offers(requests, order[:width] // longest, order[:width] % longest + 1))
     return best, float(min(best.latency, *dropped))
 
 
@@ -109,10 +108,10 @@ def _finished(models: Models, lower: Offers) -> Stack:
 
 
 def shortest_path(models: Models, longest: int = LONGEST) -> list[float]:
-    """Return the fluid optimum of every model over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)).
+    """Return the fluid optimum of each model over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)).
 
-    In words of a graph: an edge from M_i to M_j costs c_i / μ and multiplies what is asked for by T / μ; the edge to
-    the sink, "on its own", costs c_i. One pass, O(K² · longest).
+    As a graph: an edge from M_i to M_j costs c_i / μ and multiplies the requested tokens by T / μ; the edge to the
+    sink, "on its own", costs c_i. One pass, O(K² · longest).
     """
     best: list[float] = []
     for model, own in enumerate(models.costs):
@@ -126,12 +125,12 @@ def shortest_path(models: Models, longest: int = LONGEST) -> list[float]:
 
 
 def mean_yield(acceptance: float, drafts: int) -> float:
-    """μ(a, n) = 1 + a + … + aⁿ: mean tokens from one verification of n drafts, the verifier's own token included."""
+    """Return μ(a, n) = 1 + a + … + aⁿ: mean tokens from verifying n drafts, the verifier's own token included."""
     return float(np.sum(acceptance ** np.arange(drafts + 1.0)))
 
 
 def as_json(models: Models, best_plan: Plan) -> dict[str, Any]:
-    """Return a plan as plain data; see `Plan` and `Level` for what the numbers are."""
+    """Return a plan as JSON data; for the numbers see `Plan` and `Level`."""
     best = best_plan.best
     ways = levels(models, best.models, best.thresholds)
     names = ("model", "threshold", "tokens", "cost", "passes")

@@ -14,7 +14,7 @@ from typing import Any
 
 from hsd.draft import LAYOUTS
 from hsd.paths import RESULTS
-from hsd.planner.trees import TreeCosts, between
+from hsd.planner.trees import TreeCosts, interpolate
 from hsd.rules import VANILLA, TreeRule
 
 KINDS = {"grown": "chosen", "mixed": "mixed", "distinct-comb": "drawn"}  # of siblings, by layout
@@ -22,7 +22,7 @@ Known = tuple[Sequence[Mapping[str, Any]], TreeCosts]
 
 
 @cache
-def measured() -> Known:
+def measurements() -> Known:
     """Return tokens per pass by shape (`measure_smollm2.py`, part "groups"), and costs in ms (`hsd plan --tree`)."""
     groups = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))["groups"]
     costs = json.loads((RESULTS / "tree_plans.jsonl").read_text(encoding="utf-8").splitlines()[0])["costs"]
@@ -33,10 +33,10 @@ def measured() -> Known:
 def best_shape(
     heat: float, rule: TreeRule, siblings: Set[str], drafts: int, gamma: int, nodes: int = 0, known: Known | None = None
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the layout that brings the most tokens per second at temperature `heat`, and a sentence that says why.
+    """Return the layout with the most tokens per second at temperature `heat`, and (a sentence that says why,).
 
-    siblings: kinds that all rules of the run fit. nodes: the size of a tree that grows, as in a run's options; with 0
-    each layout has its own. known: in place of `measured`, of which the nearest temperature, breadth and size count.
+    siblings: kinds on which all rules of the run are lossless. nodes: size of a grown tree; 0: each layout's own.
+    known: in place of `measurements`, of which the nearest temperature, breadth and size count.
     """
     fitting = [x for x in KINDS if LAYOUTS[x].siblings in siblings and (LAYOUTS[x].grown or not nodes)]
     if rule.name == VANILLA["chosen"]:  # which takes a draw for a chosen token, and keeps less of it
@@ -47,7 +47,7 @@ def best_shape(
     elif heat == 0:
         why = "at temperature 0 all of this tree is chosen, and drawn siblings would be a chain"
     else:
-        found = {x: _tokens_and_step(heat, rule, x, drafts, gamma, nodes, known or measured()) for x in fitting}
+        found = {x: _tokens_and_step(heat, rule, x, drafts, gamma, nodes, known or measurements()) for x in fitting}
         words = [f"{KINDS[x]} {1e3 * one / ms:.1f} ({one:.2f} in {ms:.1f} ms)" for x, (one, ms) in found.items()]
         why = f"tokens a second, as measured on SmolLM2: {', '.join(words)}"
     best = max(found, key=lambda x: found[x][0] / found[x][1])
@@ -63,5 +63,5 @@ def _tokens_and_step(
     row = min(groups, key=lambda x: (abs(x["T"] - heat), abs(x["drafts"] - drafts), abs(x["tokens"] - size)))
     rules = [f"{KINDS[name]}, {one}" for one in (rule.name, VANILLA[LAYOUTS[name].siblings])]
     wider = range(gamma) if not LAYOUTS[name].grown else [0] + [1] * (gamma - 1)  # what a level reads beside one node
-    levels = sum(between(costs.level, 1 + (drafts - 1) * more) for more in wider)
-    return next(row[one][0] for one in rules if one in row), costs.reading(size + 1) + levels + costs.around
+    levels = sum(interpolate(costs.level, 1 + (drafts - 1) * more) for more in wider)
+    return next(row[one][0] for one in rules if one in row), costs.target_pass(size + 1) + levels + costs.around

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Thought:
-    """A node of a large tree: its level, from 1 on; its path's probability by the draft, `sure`, and the target."""
+class TreeNode:
+    """A node of a large tree: its depth, from 1; and its path's probability by the draft, `sure`, and the target."""
 
     level: int
     sure: float
@@ -24,22 +24,22 @@ class Thought:
 
 @dataclass(frozen=True)
 class TreeCosts:
-    """What passes cost, in one unit. target: by the number of tokens read, for some numbers, the smallest 1.
+    """The costs of passes, in one unit. target: {width: of a target pass over so many tokens}, the smallest width 1.
 
-    level: a level of the draft, by the largest number of nodes that it reads. around: all else in a step.
+    level: {nodes: of a pass of the draft over at most so many nodes}. around: all else in a step.
     """
 
     target: Mapping[int, float]
     level: Mapping[int, float]
     around: float
 
-    def reading(self, width: int) -> float:
+    def target_pass(self, width: int) -> float:
         """Return the cost of a target pass over `width` tokens."""
-        return between(self.target, width)
+        return interpolate(self.target, width)
 
 
-def between(costs: Mapping[int, float], width: int) -> float:
-    """Return the cost of a pass over `width` tokens, by straight lines between the widths that were measured."""
+def interpolate(costs: Mapping[int, float], width: int) -> float:
+    """Return the cost of a pass over `width` tokens, by linear interpolation between the widths in `costs`."""
     widths = sorted(costs)
     place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
     low, high = widths[place - 1], widths[place]
@@ -48,7 +48,7 @@ def between(costs: Mapping[int, float], width: int) -> float:
 
 @dataclass(frozen=True)
 class TreePlan:
-    """A tree as the options of a run have it, how many of its tokens are kept on average, and what a step costs."""
+    """A grown tree by the options of a run, the mean number of its tokens that are kept, and the cost of a step."""
 
     drafts: int
     gamma: int
@@ -58,12 +58,12 @@ class TreePlan:
 
     @property
     def per_token(self) -> float:
-        """What a token costs, in the unit of the costs."""
+        """The cost of a committed token, in the unit of `TreeCosts`."""
         return self.step / (1 + self.kept)
 
 
-def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) -> float:
-    """Return how many tokens a tree of this many nodes and levels keeps, averaged over the steps."""
+def kept_on_average(trees: Sequence[Sequence[TreeNode]], depth: int, nodes: int) -> float:
+    """Return the mean number of kept tokens of a tree cut to `nodes` nodes (root included) and `depth` levels."""
     sums = 0.0
     for tree in trees:
         near = sorted((one for one in tree if one.level <= depth), key=lambda one: -one.sure)
@@ -71,10 +71,10 @@ def kept_on_average(trees: Sequence[Sequence[Thought]], depth: int, nodes: int) 
     return sums / len(trees)
 
 
-def tree_plans(trees: Mapping[int, Sequence[Sequence[Thought]]], costs: TreeCosts, largest: int) -> Iterator[TreePlan]:
-    """Yield every tree that is part of the large ones tried. trees: the nodes of each step's large tree, by breadth."""
+def tree_plans(trees: Mapping[int, Sequence[Sequence[TreeNode]]], costs: TreeCosts, largest: int) -> Iterator[TreePlan]:
+    """Yield every tree of up to `largest` nodes within the large ones. trees: their nodes per step, by breadth."""
     for drafts, steps in trees.items():
         for depth in range(1, max(one.level for tree in steps for one in tree) + 1):
             for nodes in range(drafts + 1, largest + 1):
-                step = costs.reading(nodes) + depth * costs.level[drafts] + costs.around
+                step = costs.target_pass(nodes) + depth * costs.level[drafts] + costs.around
                 yield TreePlan(drafts, depth, nodes, kept_on_average(steps, depth, nodes), step)

@@ -23,23 +23,23 @@ from hsd.rules.rule import Look, Rule
 
 
 def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Accept token t with min(1, p(x_t)/q(x_t)); stop at the first failure (Leviathan et al., algorithm 1)."""
+    """Accept token t with probability min(1, p(x_t)/q(x_t)) until the first failure (Leviathan et al., algorithm 1)."""
     threshold = token_tests(p, q, tokens)
     return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
 
 
 def agreement_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Accept token t where the target's own draw is that token: with p(x_t); a failure leaves p without x_t.
+    """Accept token t with probability p(x_t), which is how often a token sampled from the target equals it.
 
-    Several inference engines sample from the target and compare. It is token-wise verification of a proposal that
-    counts as certain, q(x_t) = 1, and so lossless whatever drafted. Keeps Σ p·q of a position on average, never more
-    than the Σ min(p, q) of token-wise.
+    Several inference engines sample from the target and compare. It is token-wise verification of a proposal with
+    q(x_t) = 1, and so lossless for every draft. Keeps Σ p·q of a position on average, at most the Σ min(p, q) of
+    token-wise verification. After a failure the next token follows p without x_t, normalised.
     """
     return tokenwise_law(p, torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0), tokens)
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Keep the longest prefix whose test S_t / (S_t + 1 - c_t) succeeds (Sun et al., algorithm 2)."""
+    """Keep the longest prefix whose test succeeds, with probability S_t / (S_t + 1 - c_t) (Sun et al., algorithm 2)."""
     log_capped = PrefixRatios.of(p, q, tokens).log_capped
     c = log_capped.exp()
     deficient, _ = both_masses(p[:-1], q, c[:-1])  # S_t, t = 0 … γ-1
@@ -49,11 +49,10 @@ def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 def hsd_law(p: Tensor, q: Tensor, tokens: Tensor, released: bool = False) -> Law:
     """Keep the longest prefix whose test D*(p,q) / D*(q,p) succeeds, the whole draft with min(1, r*_γ) (Zhou et al.).
 
-    r*_t = r_t / max(1, r_1, …, r_{t-1}) (Definitions 4 and 5). D*(p,q) and D*(q,p) sum over a branch what the capped
-    target r* q has above the draft, and the draft above it (Eqs. 17 and 18), here relative to q(X_{1:t}).
-    Algorithm 2 in its own terms: that it equals block verification, draft by draft, is found and not assumed.
-    released: with the uncapped min(1, r_γ) as the whole draft's test, as the published code has it. That accepts more
-    than it may, and is not lossless.
+    r*_t = r_t / max(1, r_1, …, r_{t-1}) (Definitions 4 and 5). D*(p,q) and D*(q,p) are the sums over the vocabulary of
+    max(r* q p/q - q, 0) and its converse (Eqs. 17 and 18), relative to q(X_{1:t}). This is algorithm 2 as written; that
+    it equals block verification for every draft is a result, not an assumption. released: test the whole draft with the
+    uncapped min(1, r_γ), as the published code does; that accepts too often and is not lossless.
     """
     log = PrefixRatios.of(p, q, tokens).log  # log r_t, t = 0 … γ
     peak = log.cummax(0).values  # log max(1, r_1, …, r_t): what caps every longer prefix
@@ -64,10 +63,7 @@ def hsd_law(p: Tensor, q: Tensor, tokens: Tensor, released: bool = False) -> Law
 
 
 def _backward(p: Tensor, q: Tensor, deficient: Tensor, of: Tensor, whole: Tensor, capped: Tensor) -> Law:
-    """Return the law that tests the whole draft with the last of `whole`, then t = γ-1 … 1 with deficient / of.
-
-    Where both are 0 there is nothing to correct, and the prefix is kept for certain.
-    """
+    """Return the law that tests the whole draft with whole[-1], then t = γ-1 … 1 with deficient / of, 0 / 0 being 1."""
     inner = torch.where(of > 0, deficient / of, 1.0).clamp(0, 1)
     threshold = torch.cat([inner[1:], whole[-1:]])[: len(q)]
     return Law(p, q, threshold, False, capped[:-1], numbers={"capped": capped, "deficient": deficient})
@@ -166,7 +162,7 @@ USUAL = "hsd"  # where nobody says which
 
 
 def find_rule(name: str) -> Rule:
-    """Return the rule of that name. Raises HsdError with the list of names."""
+    """Return the rule for one draft with this name. Raises HsdError, with the list of names, for an unknown one."""
     if name not in RULES:
         raise HsdError(f"unknown rule {name!r}: choose one of {', '.join(RULES)}")
     return RULES[name]

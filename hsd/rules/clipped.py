@@ -28,7 +28,7 @@ SIBLINGS = frozenset({"independent", "mixed", "chosen"})  # of distinct ones eve
 
 
 def clip(p: Tensor, q: Tensor, tolerance: float) -> Tensor:
-    """Return L of each row, (n, V) as p: p, q (n, V), the tolerance T in nats. O(V log V), never waits."""
+    """Return L for each row, (n, V) as p: p, q (n, V), the tolerance T in nats. O(V log V), no synchronisation."""
     if tolerance <= 0:
         return p
     ratio, order = torch.where(p > 0, q.double() / p.double(), 0.0).sort(-1)
@@ -60,7 +60,7 @@ def clip(p: Tensor, q: Tensor, tolerance: float) -> Tensor:
 
 
 def clipped_law(rule: Rule, p: Tensor, q: Tensor, tokens: Tensor, tolerance: float = LIMIT.default) -> Law:
-    """Return the law of a lossless rule that takes L for the target's rows."""
+    """Return the law of a lossless rule with L = clip(p, q, tolerance) for the target's rows at drafted positions."""
     return rule.law(torch.cat([clip(p[:-1], q, tolerance), p[-1:]]), q, tokens)
 
 
@@ -72,7 +72,7 @@ def _by_clipped(form: Form) -> Form:
 
 
 def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
-    """Return the rule that judges by L as the lossless `rule` judges by p."""
+    """Return a rule that tests with the clipped rows L as the lossless `rule` does with p. name, short: of `Named`."""
     each, whole = tuple(map(_by_clipped, rule.recipe.each)), rule.recipe.whole and _by_clipped(rule.recipe.whole)
     words = "What the clipped target L has more of, in place of p."
     return Rule(
@@ -87,7 +87,7 @@ def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
 
 
 def clipped_tree(rule: Rule, tolerance: float = LIMIT.default) -> TreeRule:
-    """Return the rule for trees: top-down rejection by L, for which a token that was chosen counts as q = 1."""
+    """Return the rule for trees: top-down rejection with L for p, where a chosen token counts as q = 1."""
     form = _by_clipped(TOKEN)
 
     def read(tree: Tree, node: int) -> Reading:
@@ -95,4 +95,4 @@ def clipped_tree(rule: Rule, tolerance: float = LIMIT.default) -> TreeRule:
         row = clip(p[None], torch.stack(proposals).amax(0)[None], tolerance)[0] if proposals else p
         return row, form, {}
 
-    return TreeRule(**rule.named, process=partial(descend, read), siblings=SIBLINGS, forms=(form,))
+    return TreeRule(**rule.info, process=partial(descend, read), siblings=SIBLINGS, forms=(form,))

@@ -19,31 +19,31 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from hsd.rules.law import Law, normalised, of_tokens, shared
+from hsd.rules.law import Law, cached_in_run, normalised, of_tokens
 from hsd.sampling import draw
 
 BELOW_ONE = 1 - 2**-53
 
 
-def wins(rows: Tensor, times: Tensor) -> Tensor:
-    """Return the token of each row (…, V) that wins an exponential race: least time / weight; never one of weight 0."""
+def race_winners(rows: Tensor, times: Tensor) -> Tensor:
+    """Return the winner of an exponential race for each row (…, V): the token with the least time / probability."""
     rows = rows.double()
     return torch.where(rows > 0, times / rows, torch.inf).argmin(-1)
 
 
-def place(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
-    """(1,) float64: a number for which `draw` picks `token`, () int64, `share` (1,) of the way through its part."""
+def number_for(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
+    """Return a number (1,) float64 for which `draw` picks `token` (), `share` (1,) of the way through its interval."""
     cumulative = torch.nn.functional.pad(row.double().cumsum(-1), (1, 0))
     low, high = (cumulative.index_select(0, (token + step).view(1)) for step in (0, 1))
     number = (low + share * (high - low)) / cumulative[-1]
     return torch.where(draw(row, number) == token, number, (low + high) / 2 / cumulative[-1])
 
 
-@shared
+@cached_in_run
 def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """Return (γ,) float64: L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, for rows p (γ, V) and q (γ, V).
+    """Return L = Σ_i max(q_x p_i - p_x q_i, 0) of each drafted token x, (γ,) float64. p, q (γ, V); tokens (γ,).
 
-    The target picks x too with chance p_x / (p_x + L).
+    Given the draft's pick x, the target picks x too with probability p_x / (p_x + L).
     """
     return _ahead(p, q, tokens).sum(-1)
 
@@ -54,10 +54,11 @@ def _ahead(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
     return (qx * p.double() - px * q.double()).clamp_min_(0)
 
 
-def left(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
-    """(V,) float64: J(x, y) / q_x for every y but `token` x, () int64, which was rejected. One row each of p and q.
+def coupled_residual(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
+    """Return J(x, y) / q_x for every y except the rejected token x, (V,) float64. p, q (V,); token x () int64.
 
-    The tokens that p can pick where q picked x: those with p_y/q_y above p_x/q_x. Sums to 1 - J(x, x)/q_x. O(V log V).
+    These are the target's picks where q picked x: tokens with p_y/q_y above p_x/q_x. Sums to 1 - J(x, x)/q_x. O(V log
+    V).
     """
     p, q = p.double(), q.double()
     ratio, order = torch.where(p > 0, q / p, torch.inf).sort()
@@ -71,7 +72,7 @@ def left(p: Tensor, q: Tensor, token: Tensor) -> Tensor:
 
 
 def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
-    """Return (γ,) float64 in [0, 1): the coin of each drafted token, which q (γ, V) picked at `times` (γ, V).
+    """Return the coin in [0, 1) of each drafted token, (γ,) float64, which q (γ, V) picked at `times` (γ, V).
 
     With τ = E_x / q_x and s = min (E_i - q_i τ) / w_i over w_i = max(q_x p_i / p_x - q_i, 0) > 0, which sum to c, τ and
     c s are independent and exponential, whatever x is. So τ / (τ + c s) is uniform; and the target picks x as well
@@ -86,11 +87,11 @@ def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class CoupledLaw(Law):
-    """The law of coupled picks: what follows a rejection depends on the token that was rejected, in `tokens` (γ,)."""
+    """The law of coupled picks. Its residual depends on which token was rejected: tokens (γ,), the drafted ones."""
 
     tokens: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "tokens")
 
     def leftover(self, t: int) -> tuple[Tensor, Tensor]:
         assert self.tokens is not None
-        return normalised(left(self.p[t], self.q[t], self.tokens[t]), self.p[t])
+        return normalised(coupled_residual(self.p[t], self.q[t], self.tokens[t]), self.p[t])

@@ -15,10 +15,10 @@ from hsd.expression import evaluate, parse
 
 @dataclass(frozen=True)
 class Letter:
-    """How a number is written in a formula, and what it is in words.
+    """The sign of a number in formulas, and its name in words.
 
-    index: 0 where it stands with the position of the test, -1 with the one before. of: "p" or "q", if it is the
-    target's or the draft's.
+    index: 0 for the number at the tested position t, -1 for t-1, None for a number without an index. of: "p" or "q" if
+    it belongs to the target or the draft.
     """
 
     sign: str
@@ -56,17 +56,16 @@ Of the branch after those tokens: deficient is Σ max(a p - b q, 0) with the fac
 
 @dataclass(frozen=True)
 class Form:
-    """One form of test.
+    """One form of test: a formula for its threshold, and the words that explain it.
 
-    name, former: in traces, and in those of earlier versions. sign: of its threshold in formulas, "a" for a token and
-    "h" for a whole prefix. threshold: an expression over the numbers that `Grounds` holds. along: where these come from
-    along a single draft, as expressions over `LETTERS`; the others are not part of the form. words: what follows the
-    threshold in a sentence, with numbers of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's forms
-    the first whose comparison holds is the test. coin: False where no coin is thrown, so that the two sides of `when`
-    are what the test compares. also: other ways in which the threshold is written along a single draft. certain: the
-    draft's choice counts as certain, so that a token that failed is struck out of p. whose: who gives the token what a
-    test without a coin compares. coupled: draft and target pick with equal numbers, and what follows a failure is what
-    p picks.
+    name, former: its names in traces of this version and of earlier ones. sign: of its threshold in formulas, "a" for
+    the test of one token and "h" for that of a prefix. threshold: an expression over the fields of `Grounds`. along:
+    for each of these fields its value at position t of one draft, as an expression over `LETTERS`. words: what follows
+    the threshold in a sentence, with fields of `Grounds` in braces. when: a comparison over `LETTERS`; of a rule's
+    forms the first whose comparison holds is used. coin: False for a test without a coin, which compares the two sides
+    of `when`. also: equal expressions for the threshold. certain: the proposal counts as q = 1, so that a rejected
+    token is struck out of p. whose: "target" or "mixture", the distribution that a test without a coin looks at.
+    coupled: draft and target pick with equal random numbers, and after a rejection the target's pick follows.
     """
 
     name: str
@@ -83,7 +82,7 @@ class Form:
     former: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """Return the record as plain data, its expressions parsed."""
+        """Return the fields as JSON data, with expressions parsed to nested lists."""
         return vars(self) | {
             "threshold": parse(self.threshold),
             "along": {name: parse(text) for name, text in self.along.items()},
@@ -94,12 +93,12 @@ class Form:
 
 @dataclass(frozen=True)
 class Grounds:
-    """The numbers that a threshold was computed from; the form says which of them count.
+    """The numbers that a threshold was computed from; those that `form` does not use keep their defaults.
 
-    p: what the target that is valid by now gives the token, which earlier rejections may have changed. before: the
-    ratio of a prefix. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that exceeds 1, or
-    the lead L. divergence: of the two rows, entropy: of the target's, in nats, for a rule that judges by it. weight:
-    the draft's. mixed, rival: what a mixture of both gives the token, and at most another one.
+    p: the probability of the token by the target, as changed by earlier rejections. q: by the draft. before: the joint
+    ratio of the prefix before it. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that
+    exceeds 1, or the lead L. divergence: of the two rows; entropy: of the target's row, in nats. weight: the draft's in
+    a mixture of both rows; mixed, rival: the mixture's probability of the token, and the largest one of another token.
     """
 
     form: Form
@@ -119,7 +118,7 @@ class Grounds:
         return float(evaluate(parse(self.form.threshold), vars(self)))
 
     def as_data(self) -> dict[str, Any]:
-        """Return the numbers and the form's name by the fields of a trace's grounds."""
+        """Return the fields of `hsd.trace.Grounds` by name, with the name of the form."""
         return {**vars(self), "form": self.form.name}
 
 

@@ -36,7 +36,7 @@ ROWS = ("warped", "raw")
 
 
 def relative_entropy(of: Tensor, to: Tensor) -> Tensor:
-    """KL(of ‖ to) in nats, row by row: (n, V), (n, V) → (n,). Infinite where `to` is 0 and `of` is not; never below 0.
+    """Return KL(of ‖ to) ≥ 0 of each row, in nats: (n, V), (n, V) → (n,). Infinite where `to` is 0 and `of` is not.
 
     Summed as of·log(of/to) - of + to. The last two cancel over a row; with them no term is negative, and where the rows
     are nearly equal the logarithm comes from their difference, so that little is lost in single precision.
@@ -76,14 +76,14 @@ DIVERGENCES: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
 
 @dataclass(frozen=True)
 class Fuzzy:
-    """The settings of the fuzzy rule. Raises HsdError for a name it does not know and for a tolerance that is none.
+    """The settings of the fuzzy rule. Raises HsdError for an unknown name and for a tolerance that is not a number.
 
-    divergence: a name in DIVERGENCES. tolerance: the largest divergence that passes; below 0 nothing does, which is
-    exact (with the exact test first it is vanilla, token by token), and inf lets the whole draft pass. On the embedded
-    pair 0.3 is about the lower quartile of KL(q‖p) over drafted positions.
-    mode: "exact-first" asks the divergence only after the exact test has failed, and corrects from max(p - q, 0);
-    "divergence-only" is the paper's: the first D above the tolerance stops, and the next token follows the whole of p.
-    on: the rows for D, "warped" (those that are sampled from) or "raw" (at temperature 1, nothing cut off).
+    divergence: a name in DIVERGENCES. tolerance: the largest divergence D that passes; below 0 nothing passes, which is
+    exact ("exact-first" is then token-wise verification), and at inf the whole draft does. On the embedded pair 0.3 is
+    about the lower quartile of KL(q‖p) over drafted positions. mode: "exact-first" compares D only after the exact test
+    has failed, and corrects from max(p - q, 0); "divergence-only" is the paper's: the first D above the tolerance ends
+    the draft, and the next token follows p. on: the rows for D, "warped" (those that are sampled from) or "raw" (at
+    temperature 1, without top-k and top-p).
     """
 
     divergence: str = "kl"
@@ -101,7 +101,7 @@ class Fuzzy:
 
     @property
     def exactly(self) -> str:
-        """What a tolerance of 0 or below means: with it the rule is exact."""
+        """The sentence that a run shows where a tolerance of 0 or below makes the rule exact."""
         if self.mode == "divergence-only":
             passing = "only equal rows pass" if self.tolerance == 0 else "nothing passes"
             return f"At this tolerance {passing}: exact, and next to nothing that is drafted is kept."
@@ -117,7 +117,7 @@ TOLERANCE = Knob("tolerance", "T", "Tolerance", _USE, Fuzzy.tolerance, -0.05, ex
 def fuzzy_law(
     config: Fuzzy, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None, *, tolerance: float
 ) -> Law:
-    """Return the law of one draft, see `Fuzzy`. raw: rows for D in place of p, q. tolerance: in place of config's."""
+    """Return the law of one draft, see `Fuzzy`. raw: rows for D instead of p, q. tolerance: in place of config's."""
     judged_p, judged_q = raw or (p, q)
     divergence = DIVERGENCES[config.divergence](judged_p[: len(tokens)], judged_q).double()
     near = divergence <= tolerance
@@ -159,7 +159,7 @@ MODES = {
 
 
 def fuzzy_rule(config: Fuzzy) -> Rule:
-    """The rule with these settings. Not lossless, whatever they are; a tolerance below 0 is exact all the same."""
+    """Return the rule for one draft with these settings. Not lossless, although a tolerance below 0 makes it exact."""
     return Rule(
         NAME,
         "FSD, fuzzy",
@@ -187,10 +187,10 @@ NEARBY = replace(
 
 
 def fuzzy_tree(config: Fuzzy) -> TreeRule:
-    """The rule with these settings for trees: where D ≤ T the next token follows the draft's whole row q.
+    """Return the rule for trees with these settings: where D ≤ T the next token is drawn from the draft's row q.
 
-    A child of it is gone down to; else the token that q gives ends the step. Above the tolerance the tree's exact rule
-    judges, or p itself gives the next token ("divergence-only"). So the law is that of one draft.
+    If it is a child, the rule goes on from there; else it ends the step. Above the tolerance the tree's exact rule
+    tests the children, or the next token is drawn from p ("divergence-only"). So the law is that of one draft.
     """
     rule, apart = fuzzy_rule(config), DIVERGENCES[config.divergence]
 
@@ -203,4 +203,4 @@ def fuzzy_tree(config: Fuzzy) -> TreeRule:
         near, far = (q, NEARBY), (p, BEYOND if config.mode == "exact-first" else FAR)
         return *(near if divergence <= config.tolerance else far), {"divergence": divergence}
 
-    return TreeRule(**rule.named, process=partial(descend, read), siblings=SIBLINGS, forms=(NEARBY,), divergence=apart)
+    return TreeRule(**rule.info, process=partial(descend, read), siblings=SIBLINGS, forms=(NEARBY,), divergence=apart)

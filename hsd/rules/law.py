@@ -29,15 +29,15 @@ Result = TypeVar("Result")
 _results: ContextVar[dict[Any, Any] | None] = ContextVar("results", default=None)
 
 
-def sharing(work: Callable[[], Result]) -> Result:
-    """Return work(); what several laws need of the same tensors, to which it must not write, is computed once."""
+def run_with_cache(work: Callable[[], Result]) -> Result:
+    """Return work(), with results of `cached_in_run` functions cached meanwhile; it must not write to their tensors."""
     context = copy_context()
     context.run(_results.set, {})
     return context.run(work)
 
 
-def shared(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Return a function of tensors that remembers its results while `sharing`: by place, (γ,) by value."""
+def cached_in_run(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Decorate a function so that `run_with_cache` caches its results by the tensors' addresses, for (γ,) by values."""
 
     @wraps(function)
     def remembering(*tensors: Tensor) -> Result:
@@ -54,18 +54,18 @@ def shared(function: Callable[..., Result]) -> Callable[..., Result]:
 
 @dataclass(frozen=True)
 class PrefixRatios:
-    """How much likelier the target finds each prefix of the draft than the draft itself did, t = 0 … γ.
+    """Joint probability ratios of target and draft for the prefixes of t = 0 … γ drafted tokens.
 
-    log: (γ+1,) float64, log r_t with r_t = Π p(x_i)/q(x_i); r_0 = 1. May be -inf, never NaN.
-    log_capped: (γ+1,) float64, log c_t with c_t = min(1, c_{t-1} p(x_t)/q(x_t)), c_0 = 1: the ratio that is
-    left when every surplus met on the way is cut off at 1. Equals min(1, r*_t), Definition 5 of 2601.05724.
+    log: (γ+1,) float64, log r_t with r_t = Π p(x_i)/q(x_i); r_0 = 1. May be -inf, never NaN. log_capped: (γ+1,)
+    float64, log c_t with c_t = min(1, c_{t-1} p(x_t)/q(x_t)), c_0 = 1: the ratio, capped at 1 after each token. Equals
+    min(1, r*_t), Definition 5 of arXiv 2601.05724.
     """
 
     log: Tensor
     log_capped: Tensor
 
     @staticmethod
-    @shared
+    @cached_in_run
     def of(p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
         log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
@@ -74,26 +74,25 @@ class PrefixRatios:
 
 
 def of_tokens(rows: Tensor, tokens: Tensor) -> Tensor:
-    """Return (γ,) float64: what the first γ rows give to the drafted tokens."""
+    """Return the probabilities (γ,) float64 of the drafted tokens (γ,) in the first γ rows of `rows` (γ or γ+1, V)."""
     return rows[: len(tokens)].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
 
 
 def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """Return (γ,) float64: min(1, p(x_t)/q(x_t)) for each drafted token."""
+    """Return the token-wise acceptance probabilities (γ,) float64, min(1, p(x_t)/q(x_t)) for each drafted token x_t."""
     return (of_tokens(p, tokens) / of_tokens(q, tokens).clamp_min(TINY)).clamp_max(1)
 
 
 def likeliest(rows: Tensor) -> Tensor:
-    """Move all of each row's mass to its likeliest token, the first of equals: (n, V) → (n, V)."""
+    """Return rows (n, V) with all mass of each row on its likeliest token, the first one among equals."""
     return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
 
 
-@shared
+@cached_in_run
 def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return Σ_x max(a_t p_t(x) - b_t q_t(x), 0) and Σ_x max(b_t q_t(x) - a_t p_t(x), 0) for each row t.
+    """Return the deficient and the excess mass of each row, (n,) float64 each. p, q (n, V); a, b (n,), b by default 1.
 
-    p, q (n, V), a, b (n,) → (n,) float64 both; b is 1 where it is left out. The first is what the draft gives too
-    little of under that prefix, the second what it gives too much of.
+    Deficient: Σ_x max(a_t p_t(x) - b_t q_t(x), 0), what the draft gives too little of; excess: the same of b q - a p.
     """
     if (found := sums.surplus(p, q, a, b)) is not None:
         return found
@@ -102,14 +101,13 @@ def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tup
 
 
 def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, Tensor]:
-    """Return what explains one draft branch by branch, for pictures and teaching: p (γ+1, V), q (γ, V), tokens (γ,).
+    """Return quantities that explain one draft, by name: float64, one per branch t = 0 … γ-1. p (γ+1, V), q (γ, V).
 
-    One value per branch t = 0 … γ-1, float64; `ratio`, `capped` and `pivot` also have t = γ. Masses are relative to
-    `joint_q`, the draft's probability of the prefix; multiply to get joint masses. Source: 2601.05724, Definitions 4-5,
-    Theorems 2 and 4, Eqs. 17-18.
-    ratio r, capped c; pivot m: after how many tokens r was largest before this position (0: never above 1);
-    deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q;
-    asymmetry: p(prefix) - q(prefix), uncapped and joint; entropy of the target's row, in nats.
+    `ratio`, `capped` and `pivot` also have a value for t = γ. Masses are relative to `joint_q`, the draft's probability
+    of the prefix; multiply by it for joint masses. Source: arXiv 2601.05724, Definitions 4-5, Theorems 2 and 4, Eqs.
+    17-18. Ratio r, capped ratio c; pivot m: after how many tokens r was largest before this position (0: never above
+    1); deficient S = Σ max(c p - q, 0); excess E = S + 1 - c; distance: total variation of p and q; asymmetry:
+    p(prefix) - q(prefix), uncapped and joint; entropy of the target's row, in nats.
     """
     ratios = PrefixRatios.of(p, q, tokens)
     deficient, _ = both_masses(p[:-1], q, ratios.log_capped[:-1].exp())
@@ -131,29 +129,28 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, Tensor]:
 
 
 def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """max(a p - b q, 0) for one row each of p and q: normalised (V,), and its sum (). p itself where that is 0."""
+    """Return the residual max(a p - b q, 0) of rows p, q (V,): normalised (V,), and its sum (); p if that is 0."""
     scaled_q = q if b is None else q * b.to(q.dtype)
     return normalised(torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0), p)
 
 
 def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a residual (V,) divided by its sum, and that sum (); p itself where the sum is 0."""
+    """Return a residual (V,) divided by its sum, and that sum (); p (V,) in place of the residual if the sum is 0."""
     mass = residual.sum()
     return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
 
 
 @dataclass(frozen=True)
 class Law:
-    """The law of one step under one rule.
+    """The law of one decoding step under one rule, for one draft of γ tokens.
 
-    threshold: (γ,) float64, the probability with which the test at position t = 1 … γ succeeds.
-    forward: True if positions are tested from 1 up and the first failure stops (token-wise); False if from γ
-    down and the first success decides. Nothing is left to test at position 0.
-    a, b: (γ,) factors of the residual after t = 0 … γ-1 kept tokens; b is 1 where it is None.
-    numbers: what it was made from, by names in `hsd.rules.forms.LETTERS`: settings, and what was worked out on the way.
-    divergence: (γ,) float64, D of the rows t = 0 … γ-1 in which position t+1 was drafted, for a rule that judges by it.
-    explain: what the thresholds of such a law were computed from, for drafted tokens; by the rule's record.
-    follow: (γ+1, V), the rows that the next token is drawn from, where it is not a residual.
+    threshold: (γ,) float64, the probability with which the test at position t = 1 … γ succeeds. forward: True if
+    positions are tested from 1 up until the first failure (token-wise); False if from γ down until the first success.
+    a, b: (γ,) factors of the residual max(a p - b q, 0) after t = 0 … γ-1 kept tokens; b is 1 where it is None.
+    numbers: the rule's settings and intermediate results, under names of `hsd.rules.forms.LETTERS`. divergence: (γ,)
+    float64, of rows p and q at each drafted position, for a rule that compares it with a tolerance. explain(law,
+    tokens): returns a `Grounds` for each threshold. follow: (γ+1, V), the distributions of the next token, where they
+    are not residuals.
     """
 
     p: Tensor
@@ -174,7 +171,7 @@ class Law:
 
     @cached_property
     def stop(self) -> Tensor:
-        """(γ+1,) float64: the probability that exactly t drafted tokens are kept. Waits for the device."""
+        """(γ+1,) float64: the probability that exactly t drafted tokens are kept. Synchronises with the device."""
         left, ends = 1.0, list[float]()
         for success in self.threshold.tolist()[:: 1 if self.forward else -1]:
             ending, further = (1 - success, success) if self.forward else (success, 1 - success)
@@ -188,7 +185,7 @@ class Law:
         return (self.stop * torch.arange(self.gamma + 1, device=self.stop.device)).sum()
 
     def next(self, t: int) -> Tensor:
-        """(V,): the distribution of the token after t kept ones; p_t if the residual is empty. Raises HsdError."""
+        """Return the distribution (V,) after t kept tokens, p_t if the residual is 0. Raises HsdError for a bad t."""
         if not 0 <= t <= self.gamma:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
         if self.follow is not None:
@@ -196,7 +193,7 @@ class Law:
         return self.p[t] if t == self.gamma else self.leftover(t)[0]
 
     def next_at(self, kept: Tensor) -> Tensor:
-        """(V,): `next` for a count () int64 that the host does not know; builds one row, and waits for nothing."""
+        """Return `next(kept)` (V,) for a count () int64 on the device, without synchronising with it."""
         if self.follow is not None:
             return self.follow.index_select(0, kept.view(1)).squeeze(0)
         at = kept.clamp(max=self.gamma - 1).view(1)
@@ -204,20 +201,20 @@ class Law:
         return torch.where(kept == self.gamma, self.p[self.gamma], replace(self, **columns).leftover(0)[0])
 
     def leftover(self, t: int) -> tuple[Tensor, Tensor]:
-        """Return the residual after t < γ kept tokens, (V,), and its mass before it was normalised, ()."""
+        """Return the normalised residual (V,) after t < γ kept tokens, and its mass before it was normalised, ()."""
         return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
 
     def kept(self, coins: Tensor) -> Tensor:
-        """Return () int64: how many drafted tokens are kept with coins (γ,) in [0, 1); position t has coins[t-1]."""
+        """Return the number of kept tokens, () int64. coins: (γ,) in [0, 1); the test at position t uses coins[t-1]."""
         success = coins < self.threshold  # strict <: a coin of 0 must not accept a token of target probability 0
         if self.forward:
             return success.long().cumprod(0).sum()
         return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()
 
     def grounds(self, tokens: Tensor) -> list[Grounds]:
-        """Return the numbers behind the thresholds at positions 1 … γ. Waits for the device."""
+        """Return what the thresholds at t = 1 … γ were computed from. tokens: (γ,). Synchronises with the device."""
         return self.explain(self, tokens) if self.explain and self.gamma else []
 
     def order(self) -> range:
-        """Return the positions in the order in which they are tested."""
+        """Return the positions 1 … γ in the order in which they are tested."""
         return range(1, self.gamma + 1) if self.forward else range(self.gamma, 0, -1)

@@ -17,13 +17,13 @@ Decide = Callable[[Row, Row, Row, Masses], tuple[int, float]]
 
 
 def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
-    """Keep tokens up to the first whose test min(1, p/q) fails."""
+    """Return how many tokens token-wise verification keeps, up to the first failed test min(1, p/q); and a = 1."""
     failed = (t for t, (x, y, coin) in enumerate(zip(p, q, coins, strict=False)) if not coin < min(1, x / y))
     return next(failed, len(p)), 1.0
 
 
 def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> tuple[int, float]:
-    """Keep the longest prefix whose test D*(p,q)/D*(q,p) succeeds, the whole draft with r* (r if released) up to 1."""
+    """Return how many tokens HSD keeps, and a; released: with the uncapped ratio. See `hsd.rules.chain.hsd_law`."""
     log, peak, capped = 0.0, 0.0, [1.0]
     whole = 1.0
     for x, y in zip(p, q, strict=True):

@@ -23,15 +23,15 @@ from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
 
 @dataclass(frozen=True)
 class Recipe:
-    """How a rule judges a single draft.
+    """A rule for one draft as data: the forms of its tests, and the factors of its residual.
 
-    each: the forms of its tests; of several the first applies whose `when` holds. whole: the form of the test of the
-    whole draft, for a rule that steps back from it; None for one that goes forward. a, b: after t kept tokens the
-    residual is max(a p - b q, 0). inner: the threshold before the whole draft as the rule's source states it, where
-    that is not the form's own expression. residual: what is said of that residual, where it needs words of its own.
-    follow: the row whose likeliest token follows the kept ones, with no draw from a residual: "target", or "mixture" of
-    both rows (the target's where all are kept); "" for the residual. clipped: p stands for the target's rows clipped to
-    the draft's (see `hsd.rules.clipped`), which a law has in its own place of p.
+    each: forms of the tests; of several the first applies whose `when` holds. whole: the form for the whole draft in a
+    rule that tests from γ down; None in one that tests from 1 up. a, b: expressions of the residual max(a p - b q, 0)
+    after t kept tokens. inner: the threshold for t < γ as the rule's paper states it, where that is not the form's own
+    expression. residual: a sentence on the residual, where it needs its own. follow: the row whose likeliest token
+    follows the kept ones without a draw: "target", or "mixture" of both rows (the target's where all are kept); "" for
+    the residual. clipped: p stands for the target's rows clipped to the draft's (`hsd.rules.clipped`), which the law
+    has as its p.
     """
 
     each: tuple[Form, ...]
@@ -45,31 +45,31 @@ class Recipe:
 
     @property
     def forward(self) -> bool:
-        """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
+        """Whether tests go from position 1 up until the first failure; else from γ down until the first success."""
         return self.whole is None
 
     @property
     def forms(self) -> tuple[Form, ...]:
-        """Every form that a test of it may have."""
+        """All forms that a test of the rule may have."""
         return (*self.each, self.whole) if self.whole else self.each
 
     @property
     def certain(self) -> bool:
-        """Whether the draft counts as certain of its tokens."""
+        """Whether drafted tokens count as proposed with q = 1."""
         return any(form.certain for form in self.forms)
 
     @property
     def coupled(self) -> bool:
-        """Whether draft and target pick with equal numbers."""
+        """Whether draft and target pick with equal random numbers."""
         return any(form.coupled for form in self.forms)
 
     @property
     def by_divergence(self) -> bool:
-        """Whether it judges by how far the two rows are apart."""
+        """Whether the rule compares the divergence of rows p and q with a tolerance."""
         return any("divergence" in form.along for form in self.forms)
 
     def as_data(self) -> dict[str, Any]:
-        """Return the record as plain data, its forms by name."""
+        """Return the fields as JSON data: forms by name, expressions parsed to nested lists."""
         texts = {"a": self.a, "b": self.b, "inner": self.inner}
         return {
             "each": [form.name for form in self.each],
@@ -83,8 +83,8 @@ class Recipe:
         }
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, **numbers: float) -> Law:
-        """Return the law for one draft, test by test. numbers: settings that the forms name. Waits for the device."""
-        along = Along(self, p, q, tokens, numbers)
+        """Return the law of one draft, test by test, with many device synchronisations. numbers: values of settings."""
+        along = DraftNumbers(self, p, q, tokens, numbers)
         thresholds = [test.threshold for test in along.grounds()]
         if self.inner:
             thresholds[:-1] = [float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)]
@@ -94,15 +94,15 @@ class Recipe:
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
-        """Return what the thresholds of a law at positions 1 … γ were computed from, for the drafted tokens (γ,)."""
-        return list(Along(self, law.p, law.q, tokens, law.numbers).grounds())
+        """Return what the thresholds of `law` at t = 1 … γ were computed from. tokens: (γ,), the drafted ones."""
+        return list(DraftNumbers(self, law.p, law.q, tokens, law.numbers).grounds())
 
 
-class Along:
-    """The numbers along a draft, by their names in `LETTERS`, for each t = 0 … γ; each is made when it is asked for.
+class DraftNumbers:
+    """All numbers of `LETTERS` along one draft, for each t = 0 … γ, computed on demand.
 
-    known: settings, and what a law worked out on its way, (γ+1,) or (γ,) from t = 0 on. Where a number has no meaning,
-    at one of the ends, it is 0 or 1.
+    known: settings, and intermediate results of a law, (γ+1,) or (γ,) from t = 0 on. A number that is undefined at t =
+    0 or t = γ is 0 or 1 there.
     """
 
     def __init__(self, recipe: Recipe, p: Tensor, q: Tensor, tokens: Tensor, known: Mapping[str, Any]) -> None:
@@ -111,7 +111,7 @@ class Along:
         self.lists = {name: [*x.tolist(), 0.0] if isinstance(x, Tensor) else x for name, x in known.items()}
 
     def grounds(self) -> Iterator[Grounds]:
-        """Yield the numbers behind the tests at positions 1 … γ."""
+        """Yield a `Grounds` for each test t = 1 … γ: the form that applies there, with the values of its fields."""
         for t in range(1, self.gamma + 1):
             here, whole = self.at(t), self.recipe.whole if t == self.gamma else None
             *most, last = (whole,) if whole else self.recipe.each
@@ -120,17 +120,17 @@ class Along:
 
     @property
     def factors(self) -> tuple[list[float], list[float]]:
-        """Return the factors a and b after 0 … γ-1 kept tokens, each (γ,)."""
+        """Return the residual's factors a and b after 0 … γ-1 kept tokens, as lists of γ floats."""
         a, b = parse(self.recipe.a), parse(self.recipe.b)
         here = [self.at(t) for t in range(self.gamma)]
         return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]
 
     def at(self, t: int) -> Numbers:
-        """Return all numbers along the draft for one t."""
+        """Return a mapping from names of `LETTERS` to their values at position t."""
         return _At(self, t)
 
     def column(self, name: str) -> Any:
-        """Return one of the numbers for every t; a setting, which does not depend on t, as one value."""
+        """Return the values of a number for every t, as a list; a setting, which does not depend on t, as one value."""
         if name not in self.lists:
             self.lists[name] = self._made(name)
         return self.lists[name]
@@ -165,9 +165,7 @@ class Along:
 
 @dataclass(frozen=True)
 class _At:
-    """The numbers along a draft for one t."""
-
-    along: Along
+    along: DraftNumbers
     t: int
 
     def __getitem__(self, name: str) -> Any:

@@ -15,15 +15,15 @@ from torch import Tensor
 from hsd.rules.forms import CHOSEN, TOKEN, Form, Grounds
 from hsd.rules.law import Law, leftover
 from hsd.rules.rule import Rule
-from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, without
+from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, remove_token
 
 
 def recursive(rule: Rule) -> Callable[[Tree], Process]:
-    """Verify drafts one after another by a chain rule.
+    """Return a process that verifies the drafts of a tree one after another by a chain rule.
 
-    When a draft stops early, the next token must follow its residual R. Another draft that runs through what is
-    kept, and was drawn on its own from there on, is a fresh problem: target R first, then p, all ratios at 1. Where it
-    could not draw what its earlier siblings had, q is what was left for it.
+    When a draft is rejected, the next token must follow its residual R. If another draft begins with the kept tokens
+    and was drawn independently from there on, it is verified against R first, then p, all ratios at 1. If it could not
+    draw the tokens of its earlier siblings, its q is what was left for it.
     """
 
     def process(tree: Tree) -> Process:
@@ -64,7 +64,7 @@ def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
 def tests_along(
     law: Law, tokens: Tensor, nodes: Sequence[int], draft: int, changes: tuple[Change, ...]
 ) -> Iterator[tuple[int, Test]]:
-    """Yield the tests of one draft in the law's order, each with its position. nodes: of its tokens, in the tree."""
+    """Yield (position, test) for one draft in the law's order. nodes: of its tokens in the tree; draft: its number."""
     thresholds, grounds = law.threshold.tolist(), law.grounds(tokens)
     for t in law.order():
         kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
@@ -76,10 +76,10 @@ Reading = tuple[Tensor, Form, dict[str, float]]
 
 
 def descend(read: Callable[[Tree, int], Reading], tree: Tree) -> Process:
-    """From the root: accept a child with min(1, p(x)/q(x)) and go on from it; else p becomes the residual (2305.09781).
+    """From the root, accept a child with min(1, p(x)/q(x)) and go on from it; else p becomes the residual (2305.09781).
 
-    read(tree, node): p there, the form of its tests, and what else their grounds have. A form that is certain takes
-    each child for certain, and one whose threshold is 0 ends the draft: the next token follows p.
+    read(tree, node): returns p there, the form of the tests, and further fields of their grounds. With a form that is
+    `certain`, q is 1 at each child; a form with threshold "0" ends the draft, and the next token follows p.
     """
     node, changes = 0, tuple[Change, ...]()
     while True:
@@ -92,7 +92,7 @@ def descend(read: Callable[[Tree, int], Reading], tree: Tree) -> Process:
                 break
             if form.threshold == "0":
                 return Ending(node, p)
-            p, mass = (without(p, x), 1 - grounds.p) if q is None else leftover(p, q, p.new_ones(()))
+            p, mass = (remove_token(p, x), 1 - grounds.p) if q is None else leftover(p, q, p.new_ones(()))
             changes = (Change(node, 1.0, float(mass), p),)
         else:
             return Ending(node, p, changes)

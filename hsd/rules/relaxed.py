@@ -42,10 +42,10 @@ def ensemble_law(p: Tensor, q: Tensor, tokens: Tensor, draft_weight: float = WEI
 def cold_ensemble_law(
     p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None, draft_weight: float = WEIGHT.default
 ) -> Law:
-    """Keep token t while it is the likeliest of v_t = (1 - w) p_t + w q_t, and go on with that of the next one.
+    """Keep token t while it is the likeliest of v_t = (1 - w) p_t + w q_t; then the likeliest of the next v_t follows.
 
-    raw: the rows to mix, at temperature 1; left out, p and q. What follows the whole draft is the likeliest of p_γ. Of
-    equally likely tokens the first counts, which is told by a rival that is less by one rounding.
+    raw: rows p and q to mix, at temperature 1; by default p and q. After the whole draft the likeliest of p_γ follows.
+    Of equally likely tokens the first counts; the recorded rival is then less by one rounding.
     """
     gamma = len(tokens)
     of_target, of_draft = raw or (p, q)
@@ -63,9 +63,9 @@ def cold_ensemble_law(
 def typical_law(
     p: Tensor, q: Tensor, tokens: Tensor, epsilon: float = EPSILON.default, after_kept: str = "drawn"
 ) -> Law:
-    """Keep token t while p(x_t) > min(ε, √ε exp(-H(p_t))); after the first that is not, the next token follows p.
+    """Keep token t while p(x_t) > min(ε, √ε exp(-H(p_t))); after the first that fails, the next token is drawn from p.
 
-    after_kept: "drawn", or "likeliest" where it is the likeliest of p, also after the whole draft.
+    after_kept: "drawn", or "likeliest": the next token is the likeliest of p, also after the whole draft.
     """
     entropy = torch.special.entr(p[: len(tokens)]).sum(-1).double()
     likely = of_tokens(p, tokens) > (epsilon**0.5 * torch.exp(-entropy)).clamp_max(epsilon)
@@ -161,5 +161,5 @@ TYPICAL = Rule(
 
 
 def typical_rule(after_kept: str) -> Rule:
-    """Return the rule with that setting, see `typical_law`."""
+    """Return typical acceptance with after_kept "drawn" or "likeliest", see `typical_law`."""
     return replace(TYPICAL, recipe=AFTER[after_kept], build=partial(typical_law, after_kept=after_kept))

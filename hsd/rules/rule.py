@@ -16,10 +16,10 @@ from hsd.rules.recipe import Recipe
 
 @dataclass(frozen=True)
 class Knob:
-    """The one number that says how far a rule may go from the target.
+    """The one setting that says how far a rule may deviate from the target.
 
-    option: its keyword of `hsd.run`. sign: in formulas. title, words: in menus, and what it does. low, high: the range
-    that is offered, and all that is allowed unless `open`. exact: up to this number the rule is exact after all.
+    option: its keyword in `hsd.run`. sign: in formulas. title, words: its label, and one line of help. low, high: the
+    range of a control, and all that is allowed unless `open`. exact: the rule is lossless up to this value.
     """
 
     option: str
@@ -33,7 +33,7 @@ class Knob:
     open: bool = False
 
     def check(self, value: Any) -> Any:
-        """Return the value. Raises HsdError where it is not allowed."""
+        """Return `value` unchanged. Raises HsdError unless it is a number in the allowed range."""
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not (self.open or self.low <= value <= self.high):
             raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
@@ -42,7 +42,7 @@ class Knob:
 
 @dataclass(frozen=True)
 class Look:
-    """How something is drawn in every figure: its colour (Okabe and Ito), and marker and hatch, which need none."""
+    """How a rule is drawn in every figure: colour (Okabe and Ito), and marker and hatch for prints without it."""
 
     colour: str
     symbol: str = "circle"
@@ -53,13 +53,13 @@ OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")  # of rules that give up exactness,
 
 
 @dataclass(frozen=True)
-class Named:
-    """What is said of a rule, for one draft or for trees.
+class RuleInfo:
+    """The names and properties that rules for one draft and for trees have in common.
 
-    title: in menus and heads of tables, without what these must warn of, see `mark`. short: inside a sentence.
-    citation: where it comes from. lossless: the output follows the target exactly; proved in `hsd.audit`. look: how it
-    is drawn in every figure. knob: the number that changes its law, so that its name alone does not say what it keeps.
-    greedy: exact at temperature 0, though it is not lossless. exactly: said where its knob makes it exact.
+    title: in menus and heads of tables. short: inside a sentence. citation: its source. lossless: whether the output
+    follows the target exactly, as `hsd.audit` proves. look: its style in figures. knob: the setting that changes its
+    law, None without one. greedy: exact at temperature 0, though not lossless. exactly: the sentence for values of its
+    knob that make it exact.
     """
 
     name: str
@@ -73,29 +73,28 @@ class Named:
     exactly: str = field(default="", kw_only=True)
 
     @property
-    def named(self) -> dict[str, Any]:
-        """What it shares with a rule for trees that is made from it."""
-        return {one.name: getattr(self, one.name) for one in fields(Named)}
+    def info(self) -> dict[str, Any]:
+        """The fields of `RuleInfo` by name, from which a rule for trees can be made."""
+        return {one.name: getattr(self, one.name) for one in fields(RuleInfo)}
 
     @property
     def mark(self) -> str:
-        """What a menu or a table must warn of."""
+        """A short warning beside the title: "not lossless", "extra target calls", or "" if there is none."""
         costs = "extra target calls" if getattr(self, "resamples", False) else ""
         return costs if self.lossless else "not lossless"
 
 
 @dataclass(frozen=True)
-class Rule(Named):
+class Rule(RuleInfo):
     """A verification rule for one draft.
 
-    drafts: the citation of verifying several drafts one after another by it; empty where that is not offered.
-    recipe: how it judges a draft, as data. build(p, q, tokens), and raw as a fourth where `raw` is set: makes the law;
-    without it the recipe does. `law` checks what it is given. modes: its recipes, for a rule that has a setting.
-    cold: the rule that it is at temperature 0, where that is another one.
-    resamples: after a rejection every further position of the block is drawn anew, one target call each.
-    raw: it needs the raw distributions as well. equals: another rule with the same law derived otherwise.
-    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
-    value, {divergence} the measure, {drift} how much of it a step used up.
+    recipe: the rule as data. build(p, q, tokens), or with `raw` as fourth argument: a faster function that returns its
+    law; None: `recipe.law`. drafts: the citation for verifying several drafts one after another; "" where that is not
+    offered. resamples: after a rejection all further positions of the block are drawn again, with one target call each.
+    raw: the law needs the distributions before temperature, top-k and top-p, too. equals: another rule with the same
+    law. loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
+    value, {divergence} the measure, {drift} how much of it a step used up. modes: its recipes by the value of a
+    setting. cold: the rule to use at temperature 0, where that is another one.
     """
 
     recipe: Recipe
@@ -110,11 +109,11 @@ class Rule(Named):
 
     @property
     def forward(self) -> bool:
-        """Whether the first token is tested first, and the first failure stops; else the whole draft comes first."""
+        """Whether tests go from position 1 up until the first failure; else from γ down until the first success."""
         return self.recipe.forward
 
     def tuned(self, value: float) -> Rule:
-        """Return this rule with its knob at `value`, which `build` takes by the option's name."""
+        """Return this rule with its knob set to `value`. Raises HsdError for a value that is not allowed."""
         assert self.knob
         return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))
 
@@ -125,9 +124,9 @@ class Rule(Named):
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """Return the law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
 
-        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Only rules with `Rule.raw`
-        use it; left out, they take p and q. Cost: at most O(γ V), see `hsd.rules.chain`.
-        Raises HsdError if the shapes do not fit each other.
+        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Used by rules with
+        `Rule.raw` alone; by default p and q. Cost: at most O(γ V), see `hsd.rules.chain`. Raises HsdError if the shapes
+        do not match.
         """
         gamma = tokens.shape[0]
         if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):

@@ -77,7 +77,7 @@ class _Working:
 
 
 def traversal(tree: Tree) -> Process:
-    """Test the first leaf that is left; keep the whole path to it, or delete it and go on with what remains."""
+    """Test the first leaf of the remaining tree: keep the path to it, or delete it and test the next (2505.12398)."""
     working, changes = _Working(tree), tuple[Change, ...]()
     while leaf := working.first_leaf():
         rate, grounds = working.rate(leaf)

@@ -17,24 +17,24 @@ import torch
 from torch import Tensor
 
 from hsd.rules.forms import Form, Grounds
-from hsd.rules.rule import Named
+from hsd.rules.rule import RuleInfo
 
 Kind = Literal["token", "draft", "prefix"]
 
 
 @dataclass(frozen=True)
 class Path:
-    """One draft. Its first `fork` nodes are shared with an earlier draft, the others are its own.
+    """One draft in a tree. Its first `fork` nodes are shared with an earlier draft, the others are its own.
 
-    nodes: ids of its tokens in the tree, from depth 1 on. Drafts that drew equal tokens have nodes of their own.
+    nodes: ids of its tokens, from depth 1 on. Drafts that drew equal tokens independently have separate nodes.
     """
 
     nodes: tuple[int, ...]
     fork: int = 0
 
 
-def forked(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
-    """Return the drafts with these nodes, each of which leaves the draft before it where its first new node is."""
+def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
+    """Return a `Path` for each draft, given as node ids from depth 1 on; it forks at its first node not seen before."""
     known, paths = set[int](), list[Path]()
     for nodes in lines:
         paths.append(Path(tuple(nodes), sum(node in known for node in nodes)))
@@ -43,7 +43,7 @@ def forked(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
 
 
 class Tree(Protocol):
-    """What a rule may ask about a tree of drafted tokens. Node 0 is the root, the last committed token.
+    """What a tree of drafted tokens tells a rule. Node 0 is the root, the last committed token.
 
     paths: the drafts as sequences, for the rules that verify one draft after another.
     """
@@ -60,7 +60,7 @@ class Tree(Protocol):
         """Return (V,): the target's distribution after `node`."""
 
     def draft(self, node: int) -> Tensor:
-        """Return (V,): the draft's distribution after `node`, which must have children, not all but one chosen."""
+        """Return (V,): the draft's distribution after `node`, which must have children, but not "mixed" ones."""
 
     def proposal(self, node: int) -> Tensor:
         """Return (V,): what the token of `node` was drawn from, given its parent and earlier siblings.
@@ -73,9 +73,9 @@ class Tree(Protocol):
 class DraftTree:
     """A `Tree` of n drafted tokens: node i has tokens[i - 1].
 
-    parents (n,): parents come before their children, siblings in the order in which they were drawn; equal
-    siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not read below leaves.
-    siblings: how they came about, see `hsd.draft.Layout`. drawn: which nodes of a "mixed" tree are no chosen ones.
+    parents (n,): of each node, parents before children, siblings in the order in which they were drawn; equal siblings
+    stay apart. p, q: row i is the distribution (V,) after node i; q is not read at leaves. siblings: how siblings are
+    drawn, see `hsd.draft.Layout`. drawn: in a "mixed" tree the nodes that were drawn; its others were chosen.
     """
 
     tokens: tuple[int, ...]
@@ -109,11 +109,11 @@ class DraftTree:
         parent = self.parents[node - 1]
         q = self.q[parent]
         if self.siblings in ("chosen", "mixed") and node not in self.drawn:
-            return certain(q, self.token(node))
+            return point_mass(q, self.token(node))
         for sibling in self.children(parent) if self.siblings == "distinct" else ():
             if sibling == node:
                 break
-            q = without(q, self.token(sibling))
+            q = remove_token(q, self.token(sibling))
         return q
 
     def path(self, node: int) -> tuple[int, ...]:
@@ -123,10 +123,10 @@ class DraftTree:
 
 @dataclass(frozen=True)
 class Change:
-    """What a rejection made of the branch under `node`.
+    """How a rejection changed the target's distribution after `node`.
 
-    From now on its target is `target` (V,): max(weight · p - q, 0) with the p that was valid until then, normalised.
-    mass: the sum before normalising. rate: the node's own capped ratio from now on, where the rule has one.
+    target (V,): max(weight · p - q, 0), normalised, with the p from before. mass: the sum before normalising. rate: the
+    node's own capped ratio from now on, for rules that have one.
     """
 
     node: int
@@ -138,10 +138,10 @@ class Change:
 
 @dataclass(frozen=True)
 class Test:
-    """The next test of a tree rule: `node` is the last token that success would keep (or go on from).
+    """The next test of a tree rule; success would keep the tokens down to `node`, or go on from there.
 
-    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: which path it belongs to, for
-    rules that verify one after another. changes: what rejections have changed since the test before.
+    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: the number of its path, for rules that
+    verify one after another. changes: by the rejections since the test before.
     """
 
     node: int
@@ -153,13 +153,13 @@ class Test:
 
     @property
     def answers(self) -> list[tuple[bool, float]]:
-        """Both answers that a coin can give, with their probabilities, but for an impossible one."""
+        """The outcomes that are possible, True and False, with their probabilities."""
         return [(True, self.threshold)] * (self.threshold > 0) + [(False, 1 - self.threshold)] * (self.threshold < 1)
 
 
 @dataclass(frozen=True)
 class Ending:
-    """What a tree rule came to: the last node kept (0: none), and the distribution of the token after it, (V,)."""
+    """The result of a tree rule: the last kept node (0: none), and the distribution (V,) of the token after it."""
 
     node: int
     next: Tensor
@@ -170,13 +170,12 @@ Process = Generator[Test, bool, Ending]
 
 
 @dataclass(frozen=True)
-class TreeRule(Named):
-    """A rule for trees; `process(tree)` starts its decisions.
+class TreeRule(RuleInfo):
+    """A verification rule for trees. process(tree): a generator of its tests, which returns the ending.
 
-    siblings: how the siblings of a tree may have come about for the rule to be lossless on it: drawn as
-    "independent" draws, as "distinct" draws without replacement, "chosen" and not drawn at all, or "mixed", which is
-    one drawn and the others chosen. forms: of tests that only it has. divergence: of rows of p and q, (n, V) each, by
-    which it judges.
+    siblings: the kinds of siblings on which the rule is lossless: "independent" draws, "distinct" ones (without
+    replacement), "chosen" ones, or "mixed", of which one is drawn and the others chosen. forms: of tests that only this
+    rule has. divergence: a function of rows p and q, (n, V) each, whose value is compared with a tolerance.
     """
 
     process: Callable[[Tree], Process]
@@ -187,19 +186,19 @@ class TreeRule(Named):
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
-    """Yield every way a process can end, with its probability: both answers to every test are followed."""
+    """Yield (probability, ending) for every way in which a process can end, by following both outcomes of each test."""
     open_answers: list[tuple[float, tuple[bool, ...]]] = [(1.0, ())]
     while open_answers:
         weight, answers = open_answers.pop()
-        reached = answered(process(), answers)
+        reached = replay(process(), answers)
         if isinstance(reached, Ending):
             yield weight, reached
         else:
             open_answers += [(weight * chance, (*answers, answer)) for answer, chance in reached.answers]
 
 
-def answered(process: Process, answers: Sequence[bool]) -> Test | Ending:
-    """Return where a process is after these answers to its first tests: at its next test, or at its ending."""
+def replay(process: Process, answers: Sequence[bool]) -> Test | Ending:
+    """Replay these outcomes of a process's first tests; return its next test, or its ending."""
     try:
         test = next(process)
         for answer in answers:
@@ -211,7 +210,7 @@ def answered(process: Process, answers: Sequence[bool]) -> Test | Ending:
 
 
 def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:
-    """Run a process with given coins: the ending, and every test with its coin and outcome, in order."""
+    """Run a process with coins coin_of(test). Return its ending, and each test in order with coin and outcome."""
     tests: list[tuple[Test, float, bool]] = []
     try:
         test = next(process)
@@ -233,13 +232,13 @@ def line(parents: Sequence[int], node: int) -> list[int]:
     return nodes[::-1]
 
 
-def certain(row: Tensor, token: int) -> Tensor:
-    """Return a row of the shape of `row` with all mass on `token`."""
+def point_mass(row: Tensor, token: int) -> Tensor:
+    """Return a point mass: a row like `row` (V,) with all mass on `token`."""
     return torch.zeros_like(row).index_fill_(0, torch.tensor([token], device=row.device), 1.0)
 
 
-def without(row: Tensor, token: int) -> Tensor:
-    """Return `row` without `token`, normalised again; all zeros where nothing else is left."""
+def remove_token(row: Tensor, token: int) -> Tensor:
+    """Return `row` (V,) with `token` removed and the rest normalised; all zeros where nothing is left."""
     rest = row.clone()
     rest[token] = 0
     mass = rest.sum()

@@ -19,7 +19,7 @@ ANY = SAMPLED | {"chosen"}
 def _draft_after_draft(rule: Rule) -> TreeRule:
     """Return the tree rule that verifies drafts one after another by a chain rule."""
     own = {"name": f"recursive-{rule.name}", "title": f"Draft after draft: {rule.title}", "citation": rule.drafts}
-    return TreeRule(**rule.named | own, process=recursive(rule), siblings=SAMPLED, forward=rule.forward)
+    return TreeRule(**rule.info | own, process=recursive(rule), siblings=SAMPLED, forward=rule.forward)
 
 
 TREE_RULES: dict[str, TreeRule] = {
@@ -73,7 +73,7 @@ NEEDS = {
 
 
 def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None:
-    """Raise HsdError if a rule would not be lossless on the layout `tree`. siblings: how siblings of it come about."""
+    """Raise HsdError unless a rule is lossless on a layout. tree: its name; siblings: of its nodes; drafts: its size."""
     if siblings not in rule.siblings:
         fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
         given, name = f"drafts {drafts}, tree {tree!r}", rule.name.removeprefix("recursive-")
@@ -82,9 +82,9 @@ def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None
 
 
 def find_tree_rule(name: str) -> TreeRule:
-    """The rule for several drafts of that name; a chain rule's name stands for verifying draft after draft by it.
+    """Return the rule for several drafts by its name; "hsd" means "recursive-hsd", and so for other chain rules.
 
-    Raises HsdError with the list of names.
+    Raises HsdError, with the list of names, for an unknown one.
     """
     known = {**{rule.removeprefix("recursive-"): rule for rule in TREE_RULES}, **{rule: rule for rule in TREE_RULES}}
     if name not in known:

@@ -17,7 +17,7 @@ from hsd.bench.prompts import shipped
 from hsd.decoding.loop import Decoding, rerun
 from hsd.models.loading import fetch
 from hsd.rng import Streams
-from hsd.rules.coupled import place, wins
+from hsd.rules.coupled import number_for, race_winners
 from hsd.sampling import draw
 
 FILE = fetch.find("smollm2")  # every test has an empty home of its own
@@ -106,13 +106,13 @@ def test_a_place_in_a_row_draws_its_token():
         row = row / row.sum()
         for token in range(9):
             share = torch.rand(1, generator=generator, dtype=torch.float64)
-            assert int(draw(row, place(row, torch.tensor(token), share))) == token
+            assert int(draw(row, number_for(row, torch.tensor(token), share))) == token
 
 
 def test_a_token_without_weight_never_wins():
     times = torch.tensor([[0.0, 1.0, 2.0]], dtype=torch.float64)
-    assert wins(torch.tensor([[0.0, 0.5, 0.5]]), times).tolist() == [1]
-    assert wins(torch.tensor([[0.3, 0.5, 0.2]]), times).tolist() == [0]
+    assert race_winners(torch.tensor([[0.0, 0.5, 0.5]]), times).tolist() == [1]
+    assert race_winners(torch.tensor([[0.3, 0.5, 0.2]]), times).tolist() == [0]
 
 
 # ---- numbers that belong to a place
@@ -162,7 +162,7 @@ def test_a_draft_picked_with_other_numbers_is_only_sampled_and_compared(monkeypa
     pair = hsd.table_pair(vocab=26, order=1, seed=2)
     how = {"rule": "coupled", "gamma": 4, "max_new_tokens": 150, "seed": 1, "trace": False}
     right = hsd.run(pair, "ab", **how)
-    monkeypatch.setattr("hsd.draft.model.wins", lambda row, times: wins(row, times.roll(7)))
+    monkeypatch.setattr("hsd.draft.model.race_winners", lambda row, times: race_winners(row, times.roll(7)))
     wrong = hsd.run(pair, "ab", **how)
     assert right.tokens == wrong.tokens
     assert len(wrong.steps) > 1.3 * len(right.steps)

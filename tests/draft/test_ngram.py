@@ -10,7 +10,7 @@ from spies import spied
 
 import hsd
 from hsd import RULES, HsdError
-from hsd.draft.ngram import followed
+from hsd.draft.ngram import copy_last_match
 from hsd.models.table import LetterCodec, TableModel
 
 pytestmark = pytest.mark.long
@@ -33,8 +33,8 @@ OPTIONS: dict[str, Any] = {"proposer": "ngram", "gamma": 4}
     ],
 )
 def test_what_followed_the_last_tokens_is_copied(text: list[int], copied: list[int]):
-    assert followed(text, 4) == copied
-    assert followed(text, 1) == copied[:1]
+    assert copy_last_match(text, 4) == copied
+    assert copy_last_match(text, 1) == copied[:1]
 
 
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])

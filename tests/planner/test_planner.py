@@ -25,10 +25,10 @@ from hsd.errors import HsdError
 from hsd.models import View
 from hsd.models.table import TableModel, TableSession
 from hsd.planner import Models
+from hsd.planner.bounds import LowerBounds
 from hsd.planner.inputs import MOST_MODELS, MOST_ROUNDS
 from hsd.planner.measure import measure_stack
-from hsd.planner.promises import Promises
-from hsd.planner.renewal import asking, drafting, handed_up, per_token
+from hsd.planner.renewal import block_requests, draft_alone, per_token, select_offers
 from hsd.sampling import Sampling
 
 # Costs, acceptances, the best stack and its thresholds, its latency, and the latency of the best single draft.
@@ -208,8 +208,8 @@ def few_rounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Models, int,
     count, allowed = 3 + seed % 3, 2 + seed % 11
     longest = {3: 5, 4: 4, 5: 3}[count]
     models = similar_models(seed, count, 1.5 + seed % 5) if seed % 4 > 1 else random_models(seed, count, seed % 8 == 0)
-    monkeypatch.setattr("hsd.planner.promises.MOST_ROUNDS", allowed)
-    monkeypatch.setattr("hsd.planner.promises.HALVINGS", (allowed - 1).bit_length())
+    monkeypatch.setattr("hsd.planner.bounds.MOST_ROUNDS", allowed)
+    monkeypatch.setattr("hsd.planner.bounds.HALVINGS", (allowed - 1).bit_length())
     ways = [one for one in every_plan(models, longest) if math.prod(one[1][1:]) <= allowed]
     return models, longest, {one: plain_exact(models, *one) for one in ways}
 
@@ -233,17 +233,17 @@ def test_no_completion_of_a_stack_is_better_than_was_promised(seed: int, monkeyp
         for k in range(1, len(thresholds) + 1):
             part = stack[: k + 1], thresholds[:k]
             least[part] = min(cost, least.get(part, math.inf))
-    promises = Promises(models, longest, {m: range(m + 1, models.target + 1) for m in range(models.target)})
-    todo = [drafting(models, model, longest) for model in range(models.target)]
+    bounds = LowerBounds(models, longest, {m: range(m + 1, models.target + 1) for m in range(models.target)})
+    todo = [draft_alone(models, model, longest) for model in range(models.target)]
     for lower in todo:
         for model in range(lower.model + 1, models.target + 1):
-            promised = promises.of(lower, model, per_token(models, lower, model))
+            promised = bounds.of(lower, model, per_token(models, lower, model))
             for thresholds, promise in zip(lower.thresholds.tolist(), promised, strict=True):
                 best = least.pop(((*lower.stack, model), tuple(thresholds)), math.inf)
                 assert promise <= best * (1 + 1e-12)
             if model < models.target:
                 places, choices = np.divmod(np.arange(len(promised) * longest), longest)
-                todo.append(handed_up(asking(models, lower, model, longest), places, choices + 1))
+                todo.append(select_offers(block_requests(models, lower, model, longest), places, choices + 1))
     assert not least
 
 
@@ -251,8 +251,8 @@ def test_no_completion_of_a_stack_is_better_than_was_promised(seed: int, monkeyp
 def test_no_way_that_is_left_out_leads_to_a_better_plan(seed: int, monkeypatch: pytest.MonkeyPatch):
     models = similar_models(seed, 4, 2.0) if seed % 2 else random_models(seed, 4)
     found = planner.plan(models, 12)
-    monkeypatch.setattr(Promises, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
-    monkeypatch.setattr(Promises, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape))
+    monkeypatch.setattr(LowerBounds, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
+    monkeypatch.setattr(LowerBounds, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape))
     assert found.bound == found.best.latency == pytest.approx(planner.plan(models, 12).best.latency, rel=1e-12)
 
 

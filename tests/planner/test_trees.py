@@ -11,9 +11,9 @@ import hsd
 from hsd.cli import main
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
-from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, thoughts
+from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, tree_nodes
 from hsd.planner.shapes import best_shape
-from hsd.planner.trees import Thought, TreeCosts, kept_on_average, tree_plans
+from hsd.planner.trees import TreeCosts, TreeNode, kept_on_average, tree_plans
 from hsd.rules import TREE_RULES
 from hsd.sampling import Sampling
 
@@ -31,20 +31,20 @@ def test_a_large_tree_tells_what_a_smaller_one_out_of_it_keeps(depth: int, nodes
     """From the same place in the text the smaller one is the larger one cut: what it keeps on average is the same."""
     for seed in range(3):
         large, small = (run(seed=seed, gamma=g, nodes=n)[0] for g, n in ((5, 40), (depth, nodes)))
-        assert kept_on_average([thoughts(large)], depth, nodes) == pytest.approx(
+        assert kept_on_average([tree_nodes(large)], depth, nodes) == pytest.approx(
             small.expected_kept["one-hot"], abs=1e-6
         )
 
 
 def test_the_cost_of_a_pass_lies_on_lines_between_those_measured():
-    assert [COSTS.reading(width) for width in (1, 2, 3, 4, 8, 10)] == pytest.approx([10, 11, 12, 13.6, 20, 23.2])
+    assert [COSTS.target_pass(width) for width in (1, 2, 3, 4, 8, 10)] == pytest.approx([10, 11, 12, 13.6, 20, 23.2])
 
 
 def test_every_tree_is_priced_by_its_passes():
     """By hand: two steps with a tree of two levels, one token sure and kept, the others not."""
     steps = [
-        [Thought(1, 0.9, 1.0), Thought(1, 0.1, 0.0), Thought(2, 0.8, 1.0), Thought(2, 0.05, 0.0)],
-        [Thought(1, 0.6, 0.0), Thought(1, 0.4, 1.0), Thought(2, 0.3, 0.0), Thought(2, 0.2, 1.0)],
+        [TreeNode(1, 0.9, 1.0), TreeNode(1, 0.1, 0.0), TreeNode(2, 0.8, 1.0), TreeNode(2, 0.05, 0.0)],
+        [TreeNode(1, 0.6, 0.0), TreeNode(1, 0.4, 1.0), TreeNode(2, 0.3, 0.0), TreeNode(2, 0.2, 1.0)],
     ]
     found = {(tree.gamma, tree.nodes): tree for tree in tree_plans({2: steps}, COSTS, largest=5)}
     assert {key: tree.kept for key, tree in found.items()} == {

@@ -16,7 +16,7 @@ from torch import Tensor
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
 from hsd.rules import Law
-from hsd.rules.coupled import coins, leads, left, wins
+from hsd.rules.coupled import coins, coupled_residual, leads, race_winners
 
 TOY = [0.2, 0.5, 0.3], [0.1, 0.7, 0.2]
 ROWS = [
@@ -39,7 +39,7 @@ def joint(p: Tensor, q: Tensor) -> Tensor:
     """(V, V): how likely q picks x and p picks y."""
     found = torch.zeros(len(p), len(p), dtype=torch.float64)
     for x in q.nonzero().flatten():
-        found[x] = q[x] * left(p, q, x)
+        found[x] = q[x] * coupled_residual(p, q, x)
         found[x, x] = q[x] * p[x] / (p[x] + leads(p[None], q[None], x[None])[0])
     return found
 
@@ -73,7 +73,7 @@ def test_the_sums_hold_on_rows_of_a_real_models_size():
     p, q = (3 * logits).softmax(0), (3 * logits + noise).softmax(0)
     for token in torch.multinomial(q, 3, generator=generator):
         stays = p[token] / (p[token] + leads(p[None], q[None], token[None])[0])
-        assert float(left(p, q, token).sum()) == pytest.approx(1 - float(stays), abs=1e-12)
+        assert float(coupled_residual(p, q, token).sum()) == pytest.approx(1 - float(stays), abs=1e-12)
 
 
 def test_on_the_toy_it_keeps_nearly_what_can_be_kept():
@@ -87,7 +87,7 @@ def test_on_the_toy_it_keeps_nearly_what_can_be_kept():
 def test_picks_on_equal_times_follow_the_joint_law(p: list[float], q: list[float]):
     count, wanted = 40_000, joint(row(p), row(q))
     run = times(count, len(p))
-    x, y = (wins(row(w).expand(count, -1), run) for w in (q, p))
+    x, y = (race_winners(row(w).expand(count, -1), run) for w in (q, p))
     counts = torch.zeros_like(wanted).index_put_((x, y), torch.ones(count, dtype=torch.float64), accumulate=True)
     assert not counts[wanted < 1e-15].any()
     spread = (wanted * (1 - wanted) / count).sqrt()
@@ -98,11 +98,11 @@ def test_picks_on_equal_times_follow_the_joint_law(p: list[float], q: list[float
 def test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_same(p: list[float], q: list[float]):
     count = 20_000
     run, both = times(count, len(p), seed=1), [row(w).expand(count, -1) for w in (p, q)]
-    drafted = wins(both[1], run)
+    drafted = race_winners(both[1], run)
     found, lead = coins(*both, drafted, run), leads(*both, drafted)
     px = row(p)[drafted]
     assert bool(((found >= 0) & (found < 1)).all())
-    assert torch.equal(found < px / (px + lead), wins(both[0], run) == drafted)
+    assert torch.equal(found < px / (px + lead), race_winners(both[0], run) == drafted)
     for x in set(drafted.tolist()):
         told = found[(drafted == x) & (lead > 0)]  # where no other token is ahead it is kept, whatever the coin
         assert not len(told) or uniform(told)
@@ -126,11 +126,11 @@ def test_the_winners_time_alone_would_be_no_coin():
     """It says nothing about how near the target is to another token."""
     count, (p, q) = 20_000, map(row, TOY)
     run = times(count, 3)
-    drafted = wins(q.expand(count, -1), run)
+    drafted = race_winners(q.expand(count, -1), run)
     alone = torch.exp(-run.gather(-1, drafted[:, None]).squeeze(-1) / q[drafted])
     assert uniform(alone)
     stays = p[drafted] / (p[drafted] + leads(p.expand(count, -1), q.expand(count, -1), drafted))
-    assert float(((alone < stays) == (wins(p.expand(count, -1), run) == drafted)).double().mean()) < 0.9
+    assert float(((alone < stays) == (race_winners(p.expand(count, -1), run) == drafted)).double().mean()) < 0.9
 
 
 @given(problem=problems())

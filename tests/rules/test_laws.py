@@ -20,7 +20,7 @@ from torch import Tensor
 from hsd import RULES, HsdError
 from hsd.audit import random_models
 from hsd.rules import Fuzzy, Grounds, Law, PrefixRatios, branch_masses, fuzzy_rule
-from hsd.rules.law import both_masses, sharing
+from hsd.rules.law import both_masses, run_with_cache
 
 HERE = Path(__file__).parent
 OWN_CASES = json.loads((HERE / "cases.json").read_text())
@@ -76,7 +76,7 @@ def test_laws_that_share_their_sums_are_those_that_do_not(case: dict[str, Any]):
         made = [rule.law(*rows) for rule in RULES.values()]
         return [*(law.stop for law in made), *(law.next(t) for law in made for t in range(law.gamma + 1))]
 
-    assert all(map(torch.equal, sharing(laws), laws()))
+    assert all(map(torch.equal, run_with_cache(laws), laws()))
 
 
 def test_laws_that_share_sums_tell_a_row_from_a_column_at_the_same_place():
@@ -86,14 +86,14 @@ def test_laws_that_share_sums_tell_a_row_from_a_column_at_the_same_place():
     def masses() -> tuple[Tensor, Tensor]:
         return both_masses(p, q, one, one)[0], both_masses(p, q.T, one, one)[0]
 
-    assert all(map(torch.equal, sharing(masses), masses()))
+    assert all(map(torch.equal, run_with_cache(masses), masses()))
     assert not torch.equal(*masses())
 
 
 def test_sums_are_shared_for_equal_factors_only_and_only_while_asked():
     p, q = torch.rand(2, 5), torch.rand(2, 5)
     half, one = torch.full((2,), 0.5, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
-    first, again, other = sharing(lambda: [both_masses(p, q, a) for a in (half, half.clone(), one)])
+    first, again, other = run_with_cache(lambda: [both_masses(p, q, a) for a in (half, half.clone(), one)])
     assert again is first
     assert not torch.equal(other[0], first[0])
     p += 1

@@ -22,12 +22,12 @@ Above = Mapping[int, Sequence[int]]  # which models may verify the tokens of eac
 HALVINGS = (MOST_ROUNDS - 1).bit_length()  # how often the rounds that a run allows can be halved
 
 
-class Promises:
-    """Lower bounds for all ways of all stacks in which only models of `above` verify a model's tokens.
+class LowerBounds:
+    """Lower bounds on latency for stacks in which a model's tokens are verified by models of `above` alone.
 
-    prices: (P,) for a token, in the unit of the costs. tables: by a model and who verifies its tokens,
-    (HALVINGS + 1, P): row j is the bound where at most 2^j rounds are left of those that a run allows, by what a
-    verified token costs. A row is concave in the price, so that straight lines between the entries are bounds, too.
+    prices: (P,) possible costs of a verified token, in the unit of the costs. tables: by (model, its verifier), bounds
+    (HALVINGS + 1, P): row j for stacks that may still take up to 2^j rounds of those that a run allows. A row is
+    concave in the price, so that linear interpolation between the entries is a bound, too.
     """
 
     def __init__(self, models: Models, longest: int, above: Above) -> None:
@@ -39,11 +39,11 @@ class Promises:
             self.tables[lower, model] = self._table(lower, model)
 
     def of(self, lower: Offers, model: int, costs: Array) -> Array:
-        """Return bounds (S,) where `model` verifies what `lower` hands up, at these exact costs (S,) of a token."""
+        """Return bounds (S,) for the ways in `lower` with `model` on top. costs: (S,) exact cost of its tokens."""
         return self._read((lower.model, model), lower.rounds, costs)
 
     def of_requests(self, requests: Requests, uppers: Sequence[int]) -> Array:
-        """Return bounds (S, longest) for stacks in which one of `uppers` verifies what is handed up."""
+        """Return bounds (S, longest) for each way and threshold of `requests` with one of `uppers` on top."""
         rounds = requests.lower.rounds[:, None] * np.arange(1, self.longest + 1)
         ways = [(upper, requests.per_token(self.models, upper)) for upper in uppers]
         least: Array = np.minimum.reduce([self._read((requests.model, upper), rounds, costs) for upper, costs in ways])
