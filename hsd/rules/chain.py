@@ -23,7 +23,10 @@ from hsd.rules.rule import Look, Rule
 
 
 def tokenwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Accept token t with probability min(1, p(x_t)/q(x_t)) until the first failure (Leviathan et al., algorithm 1)."""
+    """Accept token t with probability min(1, p(x_t)/q(x_t)) until the first failure (Leviathan et al., algorithm 1).
+
+    p: (γ+1, V), q: (γ, V), rows sum to 1; tokens: (γ,) int64. Lossless.
+    """
     threshold = token_tests(p, q, tokens)
     return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold))
 
@@ -33,13 +36,17 @@ def agreement_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
     Several inference engines sample from the target and compare. It is token-wise verification of a proposal with
     q(x_t) = 1, and so lossless for every draft. Keeps Σ p·q of a position on average, at most the Σ min(p, q) of
-    token-wise verification. After a failure the next token follows p without x_t, normalised.
+    token-wise verification. After a failure the next token follows p without x_t, normalised. p: (γ+1, V), q: (γ, V),
+    of which only the shape matters; tokens: (γ,) int64.
     """
     return tokenwise_law(p, torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0), tokens)
 
 
 def blockwise_law(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Keep the longest prefix whose test succeeds, with probability S_t / (S_t + 1 - c_t) (Sun et al., algorithm 2)."""
+    """Keep the longest prefix whose test succeeds, with probability S_t / (S_t + 1 - c_t) (Sun et al., algorithm 2).
+
+    p: (γ+1, V), q: (γ, V), rows sum to 1; tokens: (γ,) int64. c: capped ratio; S: deficient mass. Lossless.
+    """
     log_capped = PrefixRatios.of(p, q, tokens).log_capped
     c = log_capped.exp()
     deficient, _ = both_masses(p[:-1], q, c[:-1])  # S_t, t = 0 … γ-1

@@ -144,13 +144,14 @@ def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
 class Law:
     """The law of one decoding step under one rule, for one draft of γ tokens.
 
-    threshold: (γ,) float64, the probability with which the test at position t = 1 … γ succeeds. forward: True if
-    positions are tested from 1 up until the first failure (token-wise); False if from γ down until the first success.
+    threshold: (γ,) float64, the probability with which the test at position t = 1 … γ succeeds.
+    forward: True if positions are tested from 1 up until the first failure (token-wise); False if from γ down until the
+    first success.
     a, b: (γ,) factors of the residual max(a p - b q, 0) after t = 0 … γ-1 kept tokens; b is 1 where it is None.
-    numbers: the rule's settings and intermediate results, under names of `hsd.rules.forms.LETTERS`. divergence: (γ,)
-    float64, of rows p and q at each drafted position, for a rule that compares it with a tolerance. explain(law,
-    tokens): returns a `Grounds` for each threshold. follow: (γ+1, V), the distributions of the next token, where they
-    are not residuals.
+    numbers: the rule's settings and intermediate results, under names of `hsd.rules.forms.LETTERS`.
+    divergence: (γ,) float64, of rows p and q at each drafted position, for a rule that compares it with a tolerance.
+    explain(law, tokens): returns a `Grounds` for each threshold.
+    follow: (γ+1, V), the distributions of the next token, where they are not residuals.
     """
 
     p: Tensor

@@ -25,13 +25,14 @@ from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
 class Recipe:
     """A rule for one draft as data: the forms of its tests, and the factors of its residual.
 
-    each: forms of the tests; of several the first applies whose `when` holds. whole: the form for the whole draft in a
-    rule that tests from γ down; None in one that tests from 1 up. a, b: expressions of the residual max(a p - b q, 0)
-    after t kept tokens. inner: the threshold for t < γ as the rule's paper states it, where that is not the form's own
-    expression. residual: a sentence on the residual, where it needs its own. follow: the row whose likeliest token
-    follows the kept ones without a draw: "target", or "mixture" of both rows (the target's where all are kept); "" for
-    the residual. clipped: p stands for the target's rows clipped to the draft's (`hsd.rules.clipped`), which the law
-    has as its p.
+    each: forms of the tests; of several the first applies whose `when` holds.
+    whole: the form for the whole draft in a rule that tests from γ down; None in one that tests from 1 up.
+    a, b: expressions of the residual max(a p - b q, 0) after t kept tokens.
+    inner: the threshold for t < γ as the rule's paper states it, where that is not the form's own expression.
+    residual: a sentence on the residual, where it needs its own.
+    follow: the row whose likeliest token follows the kept ones without a draw: "target", or "mixture" of both rows (the
+    target's where all are kept); "" for the residual.
+    clipped: p stands for the target's rows clipped to the draft's (`hsd.rules.clipped`), which the law has as its p.
     """
 
     each: tuple[Form, ...]

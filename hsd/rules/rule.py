@@ -89,12 +89,14 @@ class Rule(RuleInfo):
     """A verification rule for one draft.
 
     recipe: the rule as data. build(p, q, tokens), or with `raw` as fourth argument: a faster function that returns its
-    law; None: `recipe.law`. drafts: the citation for verifying several drafts one after another; "" where that is not
-    offered. resamples: after a rejection all further positions of the block are drawn again, with one target call each.
-    raw: the law needs the distributions before temperature, top-k and top-p, too. equals: another rule with the same
-    law. loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's
-    value, {divergence} the measure, {drift} how much of it a step used up. modes: its recipes by the value of a
-    setting. cold: the rule to use at temperature 0, where that is another one.
+    law; None: `recipe.law`.
+    drafts: the citation for verifying several drafts one after another; "" where that is not offered.
+    resamples: after a rejection all further positions of the block are drawn again, with one target call each.
+    raw: the law needs the distributions before temperature, top-k and top-p, too.
+    equals: another rule with the same law, derived otherwise.
+    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's value,
+    {divergence} the measure, {drift} how much of it a step used up.
+    modes: its recipes by the value of a setting. cold: the rule to use at temperature 0, where that is another one.
     """
 
     recipe: Recipe
