@@ -133,7 +133,7 @@ def _rule(order: int, name: str) -> Facts:
 
 
 def forms() -> dict[str, Form]:
-    """Return every form that the test of a rule may have, by its name and by its former one."""
+    """Return all forms of tests of all rules, by name and by the names in traces of earlier versions."""
     rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
     recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
     every = [form for recipe in recipes for form in recipe.forms] + [f for r in TREE_RULES.values() for f in r.forms]

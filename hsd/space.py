@@ -65,7 +65,7 @@ class PairSpec(Strict):
 
 
 class Limits(Strict):
-    """What one visitor may ask for. Times in seconds."""
+    """The largest requests that one visitor of a Space may make. Times in seconds."""
 
     prompt_characters: Count
     max_new_tokens: Count

@@ -159,7 +159,7 @@ class Starter:
 
 @lru_cache(maxsize=4)
 def listed(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
-    """Return the prompts of the file, by pair. Raises HsdError, one line, when it cannot be read."""
+    """Return the starter prompts in a YAML file, by pair. Raises HsdError, one line, for an invalid file."""
 
     def read(data: Any) -> dict[str, Any]:
         return {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}

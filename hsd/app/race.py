@@ -63,7 +63,7 @@ class Plan:
     rounds: int
 
     def link(self) -> dict[str, str]:
-        """Return the parameters of the link that runs it again. Servers are left out."""
+        """Return the parameters of a link to this race, as text; servers are left out."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
         lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, Served)]
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}

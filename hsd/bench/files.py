@@ -61,7 +61,9 @@ def of_category(rows: Rows, category: str, name: str) -> Rows:
 
 
 def prompt_of(row: Any, field: str = "turns") -> str:
-    """Return the prompt of a row, from this field or from "prompt". Raises one of several errors if there is none."""
+    """Return a row's prompt, in `field` or "prompt". Raises an Attribute-, Lookup-, Type- or HsdError, or
+    StopIteration.
+    """
     row = _prompt_row(row)
     text = _first_text(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
     if text.startswith(UNRESOLVED):

@@ -21,9 +21,9 @@ from hsd.sampling import Sampling
 
 
 def peer_case(gamma: int, options: dict[str, Any], assisted: bool = True) -> Case:
-    """Return a case that runs `generate` of transformers, with the draft as assistant or plain.
+    """Return a case that runs `generate` of transformers: assisted by the draft model, γ tokens a step, or plain.
 
-    options: as for `hsd.run`; rule and system do not matter.
+    options: as for `hsd.run`; rule and system are ignored.
     """
     name = f"transformers, assisted, γ={gamma}" if assisted else "transformers, plain"
     return Case(name, {**options, "gamma": gamma}, partial(_assisted, gamma, options, assisted))

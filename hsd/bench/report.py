@@ -52,7 +52,7 @@ class Benchmark:
         return rows(cases)
 
     def by_kind(self) -> dict[str, list[Row]]:
-        """Return the rows of each kind of prompts, where there are several."""
+        """Return rows as `rows` does for each kind of prompts alone, by kind; {} unless there are several kinds."""
         prompts = self.header.get("prompts")
         kinds: Any = prompts.get("kinds") if isinstance(prompts, dict) else None
         records_of: dict[str, list[Record]] = defaultdict(list)
@@ -85,7 +85,7 @@ def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: An
 
 
 def write_line(file: IO[str], data: dict[str, Any]) -> None:
-    """Write a line as the benchmark goes on; what is written is safe, whatever happens next."""
+    """Write `data` as one line of JSON and flush it, so that it is safe if the benchmark is interrupted."""
     print(json.dumps(data), file=file, flush=True)
 
 

@@ -101,7 +101,7 @@ def progress(text: str) -> None:
 
 
 def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
-    """Raise HsdError if one of these flags, "--a --b", was given, which would be ignored: it is for `home`."""
+    """Raise HsdError if one of `flags` ("--a --b") was given, which have no effect without `home` ("--keying")."""
     given = {word.partition("=")[0] for word in arguments.words}
     if ignored := next((flag for flag in flags.split() if flag in given), ""):
         raise HsdError(f"{ignored} is for {home}: choose it, or leave the option out")

@@ -63,7 +63,7 @@ class Session(Protocol):
         """
 
     def select(self, columns: list[int]) -> None:
-        """Keep only these of the tokens read, in this order, and forget the others."""
+        """Keep only the tokens at these positions (columns of the cache), in this order, and drop all others."""
 
     def crop(self, length: int) -> None:
         """Forget all tokens from position `length` on."""

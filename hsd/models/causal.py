@@ -58,7 +58,7 @@ class CausalModel:
 
     @property
     def parts(self) -> ModuleLayers:
-        """The layers, to be left early. Raises HsdError where they cannot be run in parts."""
+        """Return the model's layers, for early exits. Raises HsdError if they cannot be run in parts."""
         return ModuleLayers(self)
 
     def start(self) -> Session:

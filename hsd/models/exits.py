@@ -17,9 +17,9 @@ from hsd.models.base import LanguageModel, View, Work
 
 
 class SharedText(Protocol):
-    """One text that all exits read, some further than others: a deeper exit never further than a shallower one.
+    """A text that the exits of one model read together; a deeper exit has never read further than a shallower one.
 
-    exact: as of a session of the whole model, see `hsd.models.reading`.
+    exact: whether probabilities are computed alike on every machine, see `hsd.models.reading`.
     """
 
     exact: bool
@@ -104,7 +104,7 @@ class ExitModel:
         self.head_cost = parts.head_cost
 
     def start(self) -> ExitSession:
-        """Return a session of this exit alone. `EarlyExits.open` gives those that share what they compute."""
+        """Return a session of this exit alone; sessions by `EarlyExits.open` share the layers below."""
         return ExitSession(self._exits, self._exits.parts.text(self._exits.depths), self._level, alone=True)
 
 

@@ -229,7 +229,7 @@ def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Return logits (n, width) of a head that tells only some tokens, (n, len(ids)): -inf for all others."""
+    """Return logits (n, width) from logits `known` (n, len(ids)) of the tokens `ids`; -inf for all others."""
     logits = known.new_full((len(known), width), -torch.inf)
     logits[:, ids] = known
     return logits

@@ -71,7 +71,7 @@ class QuickRounds:
             self._p.read(text[:-1], 0)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
-        """Play one round after `text`. `lap(name)` books the time since its last call under that name."""
+        """Play one round of at most γ drafted tokens after `text`. lap(name) books the time since its last call."""
         gamma = max(0, min(gamma, int(self._context - len(text))))
         draws, coins, number = numbers.draft(gamma).tolist(), numbers.coins(gamma).tolist(), float(numbers.after(1))
         tokens = self._drafted(text, draws)
@@ -164,7 +164,7 @@ class Chances:
         return float(np.max(self._rest[:width]))
 
     def share(self, row: int, token: int, surest: float) -> float:
-        """Return the share of a token that was drawn from a row, at temperature 1. surest: as of `surest`."""
+        """Return a token's probability in `row` at temperature 1. surest: the largest one of the row, see `surest`."""
         return surest * math.pow(self.of(row, token) / float(np.max(self._logits[row])), self._temperature)
 
     def pick(self, row: int, number: float) -> int:

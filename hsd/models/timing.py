@@ -59,7 +59,7 @@ class TimedSession:
         return logits
 
     def fill(self, to: int, tokens: Sequence[int], keep: int) -> None:
-        """Read as a text of the portable engine does."""
+        """Time `fill` of a text of the portable engine, see `hsd.models.small.model.Text.fill`."""
         begin = time.perf_counter()
         self._session.fill(to, tokens, keep)  # type: ignore[attr-defined]
         self._times.add(len(tokens), time.perf_counter() - begin)

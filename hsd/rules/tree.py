@@ -224,7 +224,7 @@ def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, 
 
 
 def line(parents: Sequence[int], node: int) -> list[int]:
-    """Return the nodes from depth 1 down to `node`, where node i has parents[i - 1]."""
+    """Return the nodes from depth 1 down to `node`, where node i has the parent parents[i - 1]."""
     nodes = list[int]()
     while node:
         nodes.append(node)

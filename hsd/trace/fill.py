@@ -147,9 +147,9 @@ def same(a: float, b: float) -> str | None:
 
 
 def agreeing(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
-    """Return the texts of a formula's numbers, with so many digits that it holds as it is printed, and whether it does.
+    """Return the numbers of a formula as texts, with as few digits as keep it true, and whether any number did.
 
-    holds: whether it does for rounded numbers, by name. start: the fewest digits. What is no number is left out.
+    holds(rounded): whether the formula is true for rounded numbers. start: the least digits. Other values are left out.
     """
     real = {name: x for name, x in numbers.items() if isinstance(x, (int, float))}
     for digits in range(start, 16):

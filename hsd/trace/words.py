@@ -267,7 +267,7 @@ class _Reading:
         return [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
 
     def through(self, node: int) -> str:
-        """Return the drafts that run through a token; "" where there are too many for numbers to mean anything."""
+        """Return the drafts that contain a token, in words ("drafts 1 and 3"); "" for more than NUMBERED drafts."""
         paths = self.step.paths
         drafts = [str(i) for i, path in enumerate(paths, 1) if node in path.nodes]
         if not drafts or len(paths) > NUMBERED:

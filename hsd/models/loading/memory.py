@@ -140,7 +140,7 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
 
 
 def share(key_heads: int, device: str) -> None:
-    """Make ready to share a target with so many groups of keys. Raises HsdError where that cannot be."""
+    """Prepare this process for one shard of a target with `key_heads` key heads. Raises HsdError if unfit."""
     if not (count := int(os.environ.get("WORLD_SIZE", "0"))):
         raise HsdError("device map sharded is for several processes: start them by torchrun --nproc-per-node 2 -m hsd")
     if key_heads % count:

@@ -68,7 +68,7 @@ class Engine:
         return self.made("take", size)
 
     def write(self, place: int, room: int, data: Any) -> None:
-        """Copy bytes (any buffer) to a place of `room` bytes. Raises HsdError, before it writes, if they are more."""
+        """Copy bytes (any buffer) to address `place`. Raises HsdError, and writes none, if they exceed `room` bytes."""
         held = bytes(data)
         if len(held) > room:
             raise HsdError(f"{len(held):,} bytes for {room:,} of the portable engine: choose a smaller tree or model")

@@ -81,7 +81,7 @@ class SmallHead:
 
 
 class SmallHeadSession(Text):
-    """A text read by a head, one step behind a session of its target. See `hsd.models.head.HeadSession`."""
+    """A text read by a draft head from the hidden states of a target's session, see `hsd.models.head.HeadSession`."""
 
     def __init__(self, model: SmallHead) -> None:
         engine = model.target.engine

@@ -25,7 +25,7 @@ PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 
 @dataclass(frozen=True)
 class Packed:
-    """A tensor as it lies in a GGUF file: its number of the type, rows (1 for a vector), columns, and its bytes."""
+    """A tensor as a GGUF file stores it. kind: number of its GGML type. rows: 1 for a vector. data: its bytes."""
 
     kind: int
     rows: int
