@@ -185,7 +185,7 @@ def benchmark(name: str) -> Values:
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:
-    """Return what the Systems page says: of each system what it is and a few recorded runs; and the planner's inputs.
+    """Return {"systems", "planner"} for the Systems page: each system with its recorded runs; the planner's inputs.
 
     tokens_per_call: of such a run, per call of the target.
     """

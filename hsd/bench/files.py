@@ -61,9 +61,7 @@ def of_category(rows: Rows, category: str, name: str) -> Rows:
 
 
 def prompt_of(row: Any, field: str = "turns") -> str:
-    """Return a row's prompt, in `field` or "prompt". Raises an Attribute-, Lookup-, Type- or HsdError, or
-    StopIteration.
-    """
+    """Return a row's prompt, in `field` or "prompt". Raises HsdError, or errors of access that `read_prompts` names."""
     row = _prompt_row(row)
     text = _first_text(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
     if text.startswith(UNRESOLVED):

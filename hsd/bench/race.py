@@ -62,7 +62,7 @@ def _notes(pair: Pair, case: Case, number: int) -> list[str]:
 
 
 def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetitions: int) -> Iterator[list[Event]]:
-    """Run all cases `repetitions` times after one warm-up, and yield events as `_lane` makes them, some at a time.
+    """Run all cases `repetitions` times after one warm-up, in turn, and yield their new events, see `_lane`, in lists.
 
     The last events of a round come together, when it has ended. Closing the iterator ends the race and frees all
     caches. Raises HsdError for a server that fails.

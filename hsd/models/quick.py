@@ -131,7 +131,7 @@ class Chances:
         self._library = library()
 
     def read(self, tokens: Sequence[int], keep: int, first: int = 0) -> None:
-        """Read tokens of the text; what comes after the last `keep` of them are the rows from `first` on."""
+        """Read `tokens` of the text. The logits after the last `keep` of them become rows first … first + keep - 1."""
         session = cast(Text, self._reader.session)  # of today: its calls may be timed
         self._reader.calls += 1
         session.fill(self._places[1] + 4 * self._session.width * first, tokens, keep)

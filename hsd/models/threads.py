@@ -83,9 +83,9 @@ def _remember(target: LanguageModel, threads: Threads) -> None:
 
 @contextmanager
 def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
-    """A block that computes with the pair's threads, such as a step. The caller's number is the same after it.
+    """A context manager that computes with the pair's number of threads, and restores the caller's afterwards.
 
-    tensors: whether torch computes too, and not an engine with threads of its own alone.
+    tensors: whether torch computes inside, too, and not only an engine with threads of its own.
     """
     before, threads, target = torch.get_num_threads(), settle_threads(pair), pair.target
     if target.device.type != "cpu":

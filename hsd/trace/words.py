@@ -186,7 +186,7 @@ class _Reading:
         }
 
     def change(self, judged: Verdict, i: int) -> dict[str, Any]:
-        """Return what a rejection made of the target at one place."""
+        """Return the values of the sentence about judged.changes[i], which a rejection made to the target's row."""
         change, decisions = judged.changes[i], judged.decisions
         cause = decisions[change.after - 1]
         since = [other.after for other in judged.changes[:i] if other.node == change.node]
@@ -225,7 +225,7 @@ class _Reading:
         return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
 
     def recipe(self, name: str) -> dict[str, Any]:
-        """Return the record by which a rule judges a draft with this run's settings; empty for one of trees."""
+        """Return the recipe, from the facts, of the rule `name` with this run's settings; {} for a rule for trees."""
         rule, settings = self.rules.get(name, {}), (self.options.fuzzy.mode, self.options.typical.after_kept)
         modes = [mode for at in settings if (mode := rule.get("modes", {}).get(at))]
         return next(iter(modes), rule.get("recipe")) or {}

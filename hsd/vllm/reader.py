@@ -66,7 +66,7 @@ class Reader:
         self._lock = threading.Lock()
 
     def look(self) -> int:
-        """Take in what is new and return how many entries that were. Raises HsdError."""
+        """Fetch the server's new entries once, and return their number. Raises HsdError."""
         with self._lock:
             answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
             self._next = answer["next"]

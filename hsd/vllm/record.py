@@ -135,7 +135,7 @@ class Recording:
 def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
     """Return the setup of a request's trace.
 
-    config: vLLM's. runner: of a worker. asked: the request's sampling parameters. rule: by which drafts are verified.
+    config: vLLM's. runner: the worker's. asked: the request's sampling parameters. rule: the one that verifies drafts.
     """
     from vllm import __version__ as engine
 

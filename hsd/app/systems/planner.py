@@ -53,7 +53,7 @@ class Question(BaseModel):
 
 
 def plan_stack(values: Any) -> Values:
-    """Return the plan for a `Question` of the page, as `planned` gives it. Raises HsdError, one line."""
+    """Return `planned` for the JSON fields of a `Question`. Raises HsdError, one line, for invalid ones."""
     try:
         question = Question.model_validate(values)
     except ValidationError:
@@ -163,7 +163,7 @@ def presets() -> list[Values]:
 
 
 def measured() -> Values:
-    """Return the inputs of the embedded models, as they were measured."""
+    """Return the planner's inputs as measured on the embedded models, with title and note, all numbers as text."""
     facts = json.loads(FILE.read_text(encoding="utf-8"))["measured"]
     names = [f"M{SUBSCRIPTS[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
     return {

@@ -46,7 +46,7 @@ class Source:
 
 
 def find(name: str, revision: str | None = None) -> Source:
-    """Look for a model in a folder, or on the Hub by one request.
+    """Return the source of a model in a folder, or on the Hub by one request.
 
     The library tries for half a minute to reach a Hub that cannot be found. This asks once: where no connection can be
     made the files on this machine are taken, if there are any; a Hub that is slow or busy gets the library's patience.

@@ -26,7 +26,7 @@ class SmallExit:
 
 
 class SmallLayers:
-    """The layers of a `SmallModel`, its exits, and those `trained` with its own head: `hsd.models.exits.Layers`."""
+    """The layers and exits of a `SmallModel`, see `hsd.models.exits.Layers`. trained: depths that its head fits."""
 
     def __init__(self, model: SmallModel, exits: dict[int, SmallExit], trained: Sequence[int] = ()) -> None:
         shape = model.shape

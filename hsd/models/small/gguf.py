@@ -23,7 +23,7 @@ ALIGNMENT, LONGEST_LIST = 32, 1 << 20  # a list of a field is no longer: more th
 
 @dataclass(frozen=True)
 class Gguf:
-    """fields: what the file says, lists as lists. tensors: by name. The bytes stay on the disk until they are read."""
+    """A GGUF file. fields: its metadata, arrays as lists. tensors: by name; their bytes are read when needed."""
 
     fields: dict[str, Any]
     tensors: dict[str, Packed]
