@@ -1,4 +1,4 @@
-"""What recovered laws amount to: distance from the target, the known rule they equal, the smallest counterexample."""
+"""What follows from recovered laws: distance from the target, equal known rules, the smallest counterexample."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who proposes tokens. A proposer keeps its own state in step with the text and can be rolled back."""
+"""Proposers of drafts. A proposer keeps its caches in step with the text and can be rolled back."""
 
 from hsd.draft.draft import Draft, Path, Proposer, Visit
 from hsd.draft.grown import GrownProposer

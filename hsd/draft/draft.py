@@ -1,4 +1,4 @@
-"""A draft, whoever made it: a tree of tokens. A chain is a tree with one path."""
+"""Drafts as trees of tokens, and the interface of proposers. A chain is a tree with one path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Proposing several drafts at once: independent paths, or a comb of spare continuations, with shared prefixes once."""
+"""Proposing several drafts at once: independent paths, or one path with further ones from each node, in one tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every option of a run, once. What it takes to run them, the registries and what goes together, is in `decoding`."""
+"""Every option of a run, once. Registries of names, and which options fit together, are in `hsd.decoding`."""
 
 from __future__ import annotations
 

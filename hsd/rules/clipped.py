@@ -1,10 +1,10 @@
-"""The target's row clipped to the draft's, L: what a tolerance buys if nothing of it is wasted. Not lossless.
+"""The target's row clipped to the draft's, L: the most that a tolerance in KL can add to acceptance. Not lossless.
 
-Among all laws L with KL(L‖p) ≤ T nats, the one that shares most with q, Σ min(L, q), is L = clip(q, α p, β p) with
-α ≤ 1 ≤ β from Σ L = 1 and KL(L‖p) = T; where that much is never reached, L is q on what p can write. For in the sum
-Σ min(L, q) a token's L is worth nothing above q: so L/p is one number α wherever L > q, another, β, wherever L < q, and
-L = q between them. Any lossless rule with L in place of p writes L, so that KL(output‖target) is at most T a token.
-A token with p = 0 never passes. At temperature 0 p is one token, and so is L: every tolerance is exact there.
+Among all laws L with KL(L‖p) ≤ T nats, the one that shares most with q, Σ min(L, q), is L = clip(q, α p, β p) with α ≤
+1 ≤ β from Σ L = 1 and KL(L‖p) = T; where T is never reached, L is q on tokens with p > 0. For in the sum Σ min(L, q) a
+token's L is worth nothing above q: so L/p is one number α wherever L > q, another, β, wherever L < q, and L = q between
+them. The output of any lossless rule with L in place of p follows L, so that KL(output‖target) is at most T a token. A
+token with p = 0 never passes. At temperature 0 p is one token, and so is L: every tolerance is exact.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The form of a test as one record: how its threshold comes about, in numbers, in letters and in words.
+"""Forms of tests as records: a threshold as an expression, its letters in formulas, and its words in sentences.
 
 Python evaluates the records here (`Grounds.threshold`, `hsd.rules.recipe`) and the page in `web/rules`, where they
 arrive with `facts.json`.

@@ -1,8 +1,8 @@
-"""Rules for a single draft in plain numbers, for rows that stay elsewhere: what `hsd.rules.chain` says, test by test.
+"""Rules for one draft on plain numbers, for rows that stay outside torch: the laws of `hsd.rules.chain`, test by test.
 
-p, q: what target and draft give each drafted token. coins: one for each. masses(t, a): Σ max(a p - q, 0) and
-Σ max(q - a p, 0) after t tokens, asked for only where a test needs them. Each rule gives how many tokens are kept, and
-the factor a of the residual max(a p - q, 0) that follows them.
+p, q: probabilities of the γ drafted tokens by target and draft. coins: one for each. masses(t, a): returns Σ max(a p -
+q, 0) and Σ max(q - a p, 0) after t tokens; called only where a test needs them. Each rule returns how many tokens are
+kept, and the factor a of the residual max(a p - q, 0) that the next token is drawn from.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Recursive rejection: what a rejected token leaves over becomes the target for the next candidate.
+"""Recursive rejection: the residual of a rejected token is the target distribution for the next candidate.
 
-Sources: 2401.06706 and 2305.09781; with HSD inside 2601.05724, algorithm 3, with fresh ratios for every further
-draft; the rule for chosen trees is recursive rejection for point-mass proposals (2406.16858, 2503.01840).
+Sources: 2401.06706 and 2305.09781; with HSD inside 2601.05724, algorithm 3, with fresh ratios for every further draft;
+the rule for chosen trees is recursive rejection for point-mass proposals (2406.16858, 2503.01840).
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 `ensemble`: token-wise verification of a mixture, p' = (1 - w) p + w q in place of p, and so exact for p'. At a drafted
 position the output follows p', which is off by w times the total variation of p and q; the bonus follows p.
 `assistant_ensemble_weight` of `transformers` is 1 - w. w = 0 is token-wise verification, w = 1 keeps every draft.
-At temperature 0 no coin is thrown, as there, and nothing drawn: of the rows at temperature 1, with nothing cut off, the
-likeliest token of the mixture is written; where all are kept, the target's own.
+At temperature 0 it uses no coin and draws nothing, as `transformers` does: the next token is the likeliest one of the
+mixture of both rows at temperature 1, without top-k and top-p; after the whole draft it is the target's.
 
 `typical`: Cai et al. 2024 (Medusa), section 3.3.2. Keep the token while p(x_t) > min(ε, √ε exp(-H(p_t))), H being the
 entropy of the target's row in nats. There is no coin, and q plays no part: likely tokens pass however much more often

@@ -1,4 +1,4 @@
-"""A verification rule: its record, its law as a function, and what is said of it in menus, tables and figures."""
+"""A verification rule: its record, its law as a function, and its names in menus, tables and figures."""
 
 from __future__ import annotations
 
