@@ -73,7 +73,7 @@ class RoundNumbers:
     after: Sequence[float]
 
 
-class Recorded:
+class RecordedNumbers:
     """Replays the random numbers of recorded steps. Raises HsdError where there are more steps than records.
 
     A step may request more than it came to use (a draft cut off at the end of the text): missing numbers are 0.5, on

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from joint_law import chi_square_p, warped
 
 from hsd import HsdError
-from hsd.rng import Recorded, RoundNumbers, Streams
+from hsd.rng import RecordedNumbers, RoundNumbers, Streams
 from hsd.sampling import Sampling, draw
 
 LAST = 1 - 2**-53  # the largest number that a stream can give
@@ -247,7 +247,7 @@ def test_any_integer_is_a_seed(seed: int):
 
 
 def test_recorded_numbers_come_back_step_by_step():
-    numbers = Recorded([RoundNumbers([0.1, 0.2], [0.3, 0.4], [0.5]), RoundNumbers([0.6], [0.7], [0.8, 0.9])])
+    numbers = RecordedNumbers([RoundNumbers([0.1, 0.2], [0.3, 0.4], [0.5]), RoundNumbers([0.6], [0.7], [0.8, 0.9])])
     assert numbers.draft(2).tolist() == [0.1, 0.2]
     assert numbers.coins(3).tolist() == [0.3, 0.4, 0.5]  # one more than was recorded: filled up
     assert numbers.after(1).tolist() == [0.5]

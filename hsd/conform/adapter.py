@@ -124,7 +124,7 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
     raise HsdError(f"{adapter.name}: generate {what}; sent {sent}")
 
 
-def as_drafted(adapter: Adapter, models: TableModels) -> TableModels:
+def limit_candidates(adapter: Adapter, models: TableModels) -> TableModels:
     """Return the pair with its draft model limited to the adapter's likeliest candidates, if it has a limit."""
     if not adapter.candidates:
         return models

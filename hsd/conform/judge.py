@@ -12,9 +12,9 @@ from torch import Tensor
 
 from hsd.audit import TableModels
 from hsd.audit.chains import prefixes
-from hsd.conform.adapter import Adapter, as_drafted
+from hsd.conform.adapter import Adapter, limit_candidates
 from hsd.conform.boxes import Outcome
-from hsd.conform.recover import Recovered, Repeats, recover, rows_along
+from hsd.conform.recover import RecoveredLaw, Repeats, recover, rows_along
 from hsd.errors import HsdError
 from hsd.rules import RULES, Fuzzy, fuzzy_rule
 from hsd.rules.fuzzy import DIVERGENCES, MODES, relative_entropy
@@ -37,7 +37,7 @@ class Judgement:
     """
 
     models: TableModels
-    laws: dict[Outcome, Recovered]
+    laws: dict[Outcome, RecoveredLaw]
     again: Repeats
     total_variation: float
     kept: float
@@ -49,12 +49,12 @@ class Judgement:
 
 def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judgement:
     """Judge a verifier on all drafts of these models. sweep, points, repeats, errors: see `recover`."""
-    models = as_drafted(adapter, models)
+    models = limit_candidates(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
     return Judgement(models, laws, again, *distance_and_kept(models, laws))
 
 
-def distance_and_kept(models: TableModels, laws: dict[Outcome, Recovered]) -> tuple[float, float]:
+def distance_and_kept(models: TableModels, laws: dict[Outcome, RecoveredLaw]) -> tuple[float, float]:
     """Return the total variation of the first γ+1 tokens from the target's law, and the expected number kept.
 
     Where a text leaves all drafts the target continues alone, so texts are distinguished only up to there.

@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Recovered:
+class RecoveredLaw:
     """A verifier's law for one draft, with those attributes of `Law` that the audit reads.
 
     stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of the token after t
@@ -65,7 +65,7 @@ class Region:
 
 def recover(
     adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
-) -> tuple[dict[Outcome, Recovered], Repeats]:
+) -> tuple[dict[Outcome, RecoveredLaw], Repeats]:
     """Return the law of each draft that the draft model can make, and points to evaluate once more.
 
     sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: the
@@ -169,14 +169,14 @@ def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
     return ratios / ratios.sum()
 
 
-def _added_up(regions: list[Region], gamma: int) -> Recovered:
+def _added_up(regions: list[Region], gamma: int) -> RecoveredLaw:
     mass = torch.zeros(gamma + 1, len(regions[0].law), dtype=torch.float64)
     for region in regions:
         mass[len(region.box.outcome) - 1] += region.box.volume * region.law
     stop, boxes = mass.sum(-1), [region.box for region in regions]
     coins = any(low > 0 or high < 1 for box in boxes for low, high in list(zip(box.low, box.high, strict=True))[:gamma])
     constant = len(regions) == 1 and float(regions[0].law.max()) == 1
-    return Recovered(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
+    return RecoveredLaw(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
 
 
 # Where the laws are tried

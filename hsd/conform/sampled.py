@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hsd.audit import TableModels, random_models, target_law, total_variation
 from hsd.audit.chains import prefixes
-from hsd.conform.adapter import Adapter, BlackBox, as_drafted, texts
+from hsd.conform.adapter import Adapter, BlackBox, limit_candidates, texts
 from hsd.conform.boxes import Outcome
 
 ERROR = 1e-3  # α: how often a lossless verifier is called wrong, at most
@@ -26,7 +26,7 @@ LARGEST = 1e300  # of the evidence: a number that every reader of JSON takes
 
 
 @dataclass(frozen=True)
-class Sampled:
+class SampleResult:
     """The result of sampling `calls` drafts, or texts.
 
     evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless". total_variation: of the observed
@@ -45,13 +45,13 @@ class Sampled:
         return self.evidence >= 1 / ERROR
 
 
-def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False) -> Sampled:
+def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False) -> SampleResult:
     """Test a verifier on `calls` random drafts; stop early when it is found wrong, unless `to_the_end`.
 
     An adapter that generates texts is tested on these, on models of `chain_models`. The adapter may draw from torch's
     global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and `texts` do.
     """
-    models = as_drafted(adapter, models)
+    models = limit_candidates(adapter, models)
     truth = target_law(models)
     generator = torch.Generator().manual_seed(seed)
     counts, kept, done, evidence = torch.zeros_like(truth), 0, 0, 0.0
@@ -67,7 +67,7 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
             evidence = max(evidence, _evidence(counts, truth))
     distance = total_variation(counts / done, truth)
     chance = math.sqrt((counts.numel() * math.log(2) + math.log(1 / ERROR)) / (2 * done))
-    return Sampled(done, evidence, distance, min(1.0, distance + chance), None if adapter.text else kept / done)
+    return SampleResult(done, evidence, distance, min(1.0, distance + chance), None if adapter.text else kept / done)
 
 
 def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:

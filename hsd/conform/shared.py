@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit import TableModels
-from hsd.conform.adapter import Adapter, BlackBox, as_drafted
+from hsd.conform.adapter import Adapter, BlackBox, limit_candidates
 from hsd.conform.battery import Case
 from hsd.conform.boxes import Outcome, Point
 from hsd.rules import RULES
@@ -38,7 +38,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     """
     calls, points, wrong, covered = 0, 0, {}, {}
     for case in cases:
-        models, generator = as_drafted(adapter, case.models), torch.Generator().manual_seed(1)
+        models, generator = limit_candidates(adapter, case.models), torch.Generator().manual_seed(1)
         box = BlackBox(adapter, models, models.drafts())
         numbers = _numbers(adapter, models, max(case.points, 100), generator)
         drafts = [_text(models.draft, models.gamma, one, pick(adapter)) for one in numbers]

@@ -13,14 +13,14 @@ from functools import cached_property
 import torch
 from torch import Tensor
 
-from hsd.decoding.judge import ByLaw, judge
+from hsd.decoding.judge import ChainDecision, judge
 from hsd.draft import Draft, Path
 from hsd.models.reading import Rows
 from hsd.rules import Law, Rule
 from hsd.rules.coupled import BELOW_ONE, coins, number_for, race_winners
 
 
-class ByCoupling(ByLaw):
+class CoupledDecision(ChainDecision):
     """The coupled rule's decision on a chain: keep drafted tokens as long as the target picks them, too.
 
     Synchronises with the device once; its law is computed on demand. times: (n+1, V), of the exponential race at each
@@ -29,7 +29,7 @@ class ByCoupling(ByLaw):
     """
 
     def __init__(self, rule: Rule, draft: Draft, rows: Rows, times: Tensor, shares: Tensor) -> None:
-        self._rule, self._draft, self._rows, self._shares = rule, draft.on(rows.p.device), rows, shares
+        self._rule, self._draft, self._rows, self._shares = rule, draft.to(rows.p.device), rows, shares
         self._times = times[: len(rows.p)].to(rows.p.device)
         self.picks: list[int] = race_winners(rows.p, self._times).tolist()
 
@@ -58,7 +58,7 @@ class ByCoupling(ByLaw):
         return number_for(row, torch.tensor(self.token, device=row.device), share.to(row.device)).cpu()
 
     @cached_property
-    def _recorded(self) -> ByLaw:
+    def _recorded(self) -> ChainDecision:
         draft, p = self._draft, self._rows.p
         if not (count := len(draft.ids)):
             return self._judged(replace(draft, draws=self._shares[:0]))
@@ -70,9 +70,9 @@ class ByCoupling(ByLaw):
         edge = first.law.threshold.cpu()  # where rounding says otherwise the picks count
         numbers = torch.where(same, numbers.minimum(edge.nextafter(torch.zeros_like(edge))), numbers.maximum(edge))
         numbers = numbers.clamp(0, BELOW_ONE)
-        return ByLaw(first.law, replace(first.draft, paths=(Path(range(1, count + 1), numbers),)))
+        return ChainDecision(first.law, replace(first.draft, paths=(Path(range(1, count + 1), numbers),)))
 
-    def _judged(self, draft: Draft) -> ByLaw:
+    def _judged(self, draft: Draft) -> ChainDecision:
         ruling = judge(self._rule, draft, self._rows)
-        assert isinstance(ruling, ByLaw)
+        assert isinstance(ruling, ChainDecision)
         return ruling

@@ -29,24 +29,24 @@ class TestResult:
     accepted: bool
 
 
-def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> ByLaw | ByTests:
+def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
     """Return a rule's decision on a draft of n tokens. rows: the target's, after the text and each node, (n+1, V)."""
-    draft = draft.on(rows.p.device)
+    draft = draft.to(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
-        return ByLaw(Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft)
+        return ChainDecision(Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft)
     if isinstance(rule, TreeRule):
-        return ByTests(rule, separate(draft, rows.p))
-    return ByLaw(rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft)
+        return TreeDecision(rule, separate(draft, rows.p))
+    return ChainDecision(rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft)
 
 
 @dataclass(frozen=True)
-class ByLaw:
+class ChainDecision:
     """A rule's decision on a chain. Synchronises with the device once.
 
     path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
-    changes: by rejections in a tree: (number of tests before, the change, its node). left: the factor w and the sum of
-    the residual max(w p - q, 0) that `next` is; None where it is the target's row, one likeliest token, or a coupled
+    changes: by rejections in a tree: (number of tests before, the change, its node). residual: the factor w and the sum
+    of max(w p - q, 0), where `next` is that; None where it is the target's row, one likeliest token, or a coupled
     residual. kept_law: the probability, over all coins, that the rule keeps 0, 1, … tokens of this draft; None where
     that is too expensive to compute.
     """
@@ -81,7 +81,7 @@ class ByLaw:
         return tries
 
     @property
-    def left(self) -> tuple[float, float | None] | None:
+    def residual(self) -> tuple[float, float | None] | None:
         t, law, mass = len(self.path), self.law, self._after[1]
         if mass is None or isinstance(law, CoupledLaw):  # whose residual has another form
             return None
@@ -125,13 +125,13 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
             coins[nodes[-1]] = coin
         drawn.append(Path(tuple(nodes), path.fork))
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
-    tokens = tuple(draft.along(origin[1:]))
+    tokens = tuple(draft.tokens_of(origin[1:]))
     tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings)
     return TreeView(tree, origin, coins)
 
 
-class ByTests:
-    """A tree rule's decision, in numbers of the draft's nodes; attributes as of `ByLaw`."""
+class TreeDecision:
+    """A tree rule's decision, in numbers of the draft's nodes; attributes as of `ChainDecision`."""
 
     def __init__(self, rule: TreeRule, view: TreeView) -> None:
         self._rule, self._view, origin = rule, view, view.origin
@@ -143,7 +143,7 @@ class ByTests:
         self.path = [origin[node] for node in line(view.tree.parents, ending.node)]
 
     @property
-    def left(self) -> tuple[float, float | None] | None:
+    def residual(self) -> tuple[float, float | None] | None:
         node = self.path[-1] if self.path else 0
         last = next((change for _, change, at in reversed(self.changes) if at == node), None)
         return (last.weight, last.mass) if last else None
@@ -157,3 +157,6 @@ class ByTests:
         for weight, ending in endings(partial(self._rule.process, tree)):
             law[len(tree.path(ending.node))] += weight
         return law
+
+
+Ruling = ChainDecision | TreeDecision

@@ -23,7 +23,7 @@ from hsd.models.loading.registry import draft_length
 from hsd.models.quick import QuickRounds
 from hsd.models.threads import computing, settle_threads
 from hsd.models.timing import timed
-from hsd.rng import Numbers, Recorded, RoundNumbers, Streams
+from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
@@ -222,7 +222,7 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
     # their own: such records do not hold them all, nor do those of another engine, or made with tracing off.
     held = [one for one in map(_numbers_of, trace.steps) if one]
     recorded = o.draft.drafts == 1 and not o.levels.thresholds and len(held) == len(trace.steps)
-    numbers = Recorded(held) if recorded else Streams(o.seed)
+    numbers = RecordedNumbers(held) if recorded else Streams(o.seed)
     proposer = o.draft.proposer if o.draft.proposer in PROPOSERS else "model"
     ids, at = trace.prompt.ids, len(trace.prompt.ids) - trace.prompt.forced
     chosen = {"gamma": o.draft.gamma or 1, "proposer": proposer, "engine": "eager", "forced": ids[at:]}

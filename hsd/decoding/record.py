@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
-from hsd.decoding.judge import ByLaw, ByTests, TestResult, judge
+from hsd.decoding.judge import ChainDecision, Ruling, TestResult, judge
 from hsd.decoding.rounds import Round, last_kept, next_token
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
@@ -90,7 +90,7 @@ class _Step:
 
     def __init__(self, describe: Describer, played: Round) -> None:
         self._describe, self._played = describe, played
-        self.draft, self.number = played.draft.on(CPU), played.number
+        self.draft, self.number = played.draft.to(CPU), played.number
         self.rows = Rows(played.rows.p.cpu(), played.rows.logits.cpu())
         self._row_of = {node: row for row, node in enumerate(self.draft.inner)}  # which row of q comes after a node
 
@@ -150,13 +150,13 @@ class _Step:
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
             q = torch.stack([self._proposal(node) for node in nodes])
-            values = scalars(self.rows.p[[0, *nodes]], q, torch.tensor(self.draft.along(nodes)))
+            values = scalars(self.rows.p[[0, *nodes]], q, torch.tensor(self.draft.tokens_of(nodes)))
             for name in SCALARS:
                 for row, value in zip(along, values[name], strict=True):
                     columns[name][row] = value
         return columns
 
-    def verdict(self, rule: str, ruling: ByLaw | ByTests, token: int | None) -> Verdict:
+    def verdict(self, rule: str, ruling: Ruling, token: int | None) -> Verdict:
         """Return a rule's decision; token: the one that follows, None where the kept tokens end the text."""
         fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": [*map(_decision, ruling.tests)]}
         fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
@@ -166,7 +166,7 @@ class _Step:
         bonus = node not in self.draft.parents
         q = None if bonus else self.draft.q[self._row_of[node]]
         top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
-        weight, mass = (None if bonus else ruling.left) or (None, None)
+        weight, mass = (None if bonus else ruling.residual) or (None, None)
         (following,) = self._describe.committed([token], 0, bonus)
         fields["residual"] = {"node": node, "origin": following.origin, "top": top, "rest": hidden, "weight": weight}
         fields["residual"] |= {"mass": mass, "draw": float(self.number)}
@@ -183,7 +183,7 @@ class _Step:
         ruling, nodes = self._played.ruling, self.nodes()
         last_test = {tried.node: tried for tried in ruling.tests}
         order = [*ruling.path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in ruling.path)]
-        thresholds = dict(enumerate(ruling.law.threshold.tolist(), start=1)) if isinstance(ruling, ByLaw) else {}
+        thresholds = dict(enumerate(ruling.law.threshold.tolist(), 1)) if isinstance(ruling, ChainDecision) else {}
         return [
             Tested(
                 **{name: getattr(nodes[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},

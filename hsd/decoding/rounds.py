@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 import torch
 from torch import Tensor
 
-from hsd.decoding.coupled import ByCoupling
-from hsd.decoding.judge import ByLaw, ByTests, judge
+from hsd.decoding.coupled import CoupledDecision
+from hsd.decoding.judge import Ruling, judge
 from hsd.draft import Draft, Proposer
 from hsd.models.base import Work
 from hsd.models.reading import Reader, Rows
@@ -36,7 +36,7 @@ class Round:
 
     draft: Draft
     rows: Rows
-    ruling: ByLaw | ByTests
+    ruling: Ruling
     number: Tensor
     token: int | None
     extra: list[int] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Round:
     def committed(self) -> list[int]:
         """The tokens that this round adds to the text, in order."""
         after = [] if self.token is None else [self.token]
-        return [*self.draft.along(self.ruling.path), *after, *self.extra]
+        return [*self.draft.tokens_of(self.ruling.path), *after, *self.extra]
 
     @property
     def bonus(self) -> bool:
@@ -72,7 +72,7 @@ class Round:
 
     def recorded(self) -> Round:
         """Return this round with numbers for a trace: of coupled picks, draws and coins with the same outcome."""
-        if not isinstance(self.ruling, ByCoupling):
+        if not isinstance(self.ruling, CoupledDecision):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
 
@@ -116,7 +116,7 @@ class Rounds:
         rows = self._score(text, draft)
         lap("target")
         if self._coupled and times is not None:
-            ruling: ByLaw | ByTests = ByCoupling(self._coupled, draft, rows, times, draws)
+            ruling: Ruling = CoupledDecision(self._coupled, draft, rows, times, draws)
         else:
             ruling = judge(self._rule, draft, rows)
         token = next_token(draft, ruling, number, self.end_ids)
@@ -158,7 +158,7 @@ class Rounds:
         missing = draft.asked - kept - 1
         if kept == len(draft.tokens) or missing <= 0:
             return
-        draft = draft.on(p.device)
+        draft = draft.to(p.device)
         tokens = draft.tokens[:kept]
         log_ratio = (of_tokens(p[: kept + 1], tokens).log() - of_tokens(draft.q[:kept], tokens).log()).sum()
         p_row, q_row = p[kept], draft.q[kept]
@@ -182,17 +182,17 @@ class Rounds:
         self._proposer.close()
 
 
-def next_token(draft: Draft, ruling: ByLaw | ByTests, number: Tensor, end_ids: frozenset[int]) -> int | None:
+def next_token(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
     """Return the token drawn by `number` (1,) after the kept ones; None where these end the text."""
     node = last_kept(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
-    if isinstance(ruling, ByCoupling):
+    if isinstance(ruling, CoupledDecision):
         return ruling.token
     row = ruling.next
     return int(draw(row, number.to(row.device)))
 
 
-def last_kept(ruling: ByLaw | ByTests) -> int:
+def last_kept(ruling: Ruling) -> int:
     """Return the deepest node that is kept, 0 for none."""
     return ruling.path[-1] if ruling.path else 0

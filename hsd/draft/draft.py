@@ -137,11 +137,11 @@ class Draft:
         ids: list[int] = self.tokens.tolist()
         return ids
 
-    def along(self, path: Sequence[int]) -> list[int]:
+    def tokens_of(self, path: Sequence[int]) -> list[int]:
         """Return the tokens of the nodes in `path`."""
         return [self.ids[node - 1] for node in path]
 
-    def on(self, device: torch.device) -> Draft:
+    def to(self, device: torch.device) -> Draft:
         """Return this draft with tokens, q and logits on `device`; draws and coins stay on the CPU."""
         if self.q.device == device and self.tokens.device == device:
             return self

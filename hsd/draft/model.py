@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from hsd.draft.draft import Draft, Proposer, Visit
-from hsd.draft.stopping import Chain, Stopping
+from hsd.draft.stopping import Stopping, StoppingState
 from hsd.models.reading import Reader
 from hsd.rules.coupled import race_winners
 from hsd.sampling import draw
@@ -28,7 +28,7 @@ class ModelProposer(Proposer):
         reader = self._reader
         begin, before = time.perf_counter(), reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
-        rows, tokens, chain = [], [], Chain(self._stopping) if self._stopping else None
+        rows, tokens, chain = [], [], StoppingState(self._stopping) if self._stopping else None
         pick = draw if draws.ndim == 1 else race_winners  # by a number, or by times
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:

@@ -67,7 +67,7 @@ class Stopping:
 
 
 @dataclass
-class Chain:
+class StoppingState:
     """The state of the stopping criterion after `length` drafted tokens. kept: the chance that all of them are kept."""
 
     stopping: Stopping

@@ -11,7 +11,7 @@ from typing import cast
 import numpy as np
 import torch
 
-from hsd.draft.stopping import Chain, Stopping
+from hsd.draft.stopping import Stopping, StoppingState
 from hsd.models.reading import Reader
 from hsd.models.small.model import Text
 from hsd.models.small.sums import library
@@ -91,7 +91,7 @@ class QuickRounds:
 
     def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
         """Return at most a token for each number, as `ModelProposer` draws them."""
-        rows, chain, tokens = self._q, Chain(self._stopping) if self._stopping else None, list[int]()
+        rows, chain, tokens = self._q, StoppingState(self._stopping) if self._stopping else None, list[int]()
         unread = text[self.readers[0].length :]
         for row, number in enumerate(draws):
             if chain and not chain.may_pay:

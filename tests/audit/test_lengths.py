@@ -12,7 +12,7 @@ from torch import Tensor
 
 from hsd import RULES
 from hsd.audit import TableModels, output_law, random_models, step_law, target_law, total_variation
-from hsd.draft.stopping import Chain, Stopping
+from hsd.draft.stopping import Stopping, StoppingState
 from hsd.rules import Law
 
 BY_RATIOS = ("tokenwise", "blockwise", "hsd")
@@ -48,7 +48,7 @@ def by_the_target(models: TableModels, draft: Draft) -> int:
 
 def as_decoding_does(models: TableModels, draft: Draft, least: float = 0.3) -> int:
     """By `Stopping`."""
-    chain = Chain(Stopping(least, temperature=1.0))
+    chain = StoppingState(Stopping(least, temperature=1.0))
     for n, token in enumerate(draft):
         row = models.draft[draft[:n]]
         if not (chain.may_pay and chain.pays(float(row.max()))):

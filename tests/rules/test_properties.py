@@ -19,7 +19,7 @@ from torch import Tensor
 from tree_reference import Given, Outcome, law_of, random_rows
 
 from hsd import RULES
-from hsd.decoding.judge import ByLaw
+from hsd.decoding.judge import ChainDecision
 from hsd.draft import Draft
 from hsd.rules import TREE_RULES, Change, DraftTree, Ending, TreeRule, decide, endings
 from hsd.rules import Test as Asked
@@ -386,7 +386,7 @@ def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: 
     law = RULES[rule].law(p, q, tokens)
     coins = [data.draw(COINS | st.sampled_from(near(t))) for t in law.threshold.tolist()]
     numbers = torch.tensor(coins, dtype=torch.float64)
-    kept, made = int(law.kept(numbers)), ByLaw(law, Draft.chain(tokens, q, numbers, numbers)).tests
+    kept, made = int(law.kept(numbers)), ChainDecision(law, Draft.chain(tokens, q, numbers, numbers)).tests
     assert [d.node for d in made] == list(law.order())[: len(made)]
     assert all(d.accepted == (d.coin < d.test.threshold) and d.coin == coins[d.node - 1] for d in made)
     passed = [d.node for d in made if d.accepted]

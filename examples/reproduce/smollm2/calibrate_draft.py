@@ -35,7 +35,7 @@ import hsd
 from hsd.bench.prompts import prompt_set
 from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of, make_rounds
-from hsd.draft.stopping import DEEPEST, FURTHEST, Chain, Stopping
+from hsd.draft.stopping import DEEPEST, FURTHEST, Stopping, StoppingState
 from hsd.models.threads import settle_threads, use_threads
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
@@ -255,7 +255,7 @@ def auto(found: Stopping, least: float) -> Callable[[Drawn], tuple[int, int]]:
     """How long a draft becomes, and how many rows are read for it."""
 
     def plan(chain: Drawn) -> tuple[int, int]:
-        going = Chain(Stopping(least, chain.heat, found.weights, found.usual))
+        going = StoppingState(Stopping(least, chain.heat, found.weights, found.usual))
         for steps, (share, largest) in enumerate(zip(chain.shares, chain.largest, strict=True)):
             if not going.may_pay:
                 return going.length, steps
