@@ -196,7 +196,7 @@ def servers_allowed(space: Space) -> bool:
 
 
 def _served(space: Space, plain: Case, url: object, model: object) -> Served:
-    """Check an address; contacts nobody. Raises HsdError if it is not a URL, or if servers are not allowed here."""
+    """Return a lane timed at a server, not contacted yet. Raises HsdError for no URL, or where none is allowed."""
     if not servers_allowed(space):
         raise HsdError(NOT_HERE)
     base, name = (str(value or "").strip() for value in (url, model))

@@ -189,7 +189,7 @@ def _claim(cases: list[Case]) -> list[str]:
 
 
 def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
-    """Return a sentence on the pairs (V, γ) that were judged, and that other sizes were not."""
+    """Return a sentence that lists the judged sizes, V with γ, and says that faults at others escape."""
     of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
     words = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
     return f"sizes judged, V with γ: {words}; what is wrong at other sizes alone escapes"

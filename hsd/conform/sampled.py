@@ -73,7 +73,7 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
 def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
     """Return a random pair whose rows depend on the last token alone (0 at first), for texts of γ+2 tokens.
 
-    That is a token of the target's own, with which some begin, and a whole step.
+    These are one token by the target alone, with which some implementations begin, and a whole step.
     """
     pair = random_models(vocab, 1, seed)
     paths = prefixes(vocab, gamma + 1)

@@ -82,7 +82,7 @@ class Describer:
     def outcomes(
         self, row: Tensor, p: Tensor, q: Tensor | None, first: Sequence[int], most: int = TOP
     ) -> tuple[list[Outcome], float]:
-        """Return the `most` likeliest tokens of `row` (V,), those in `first` before all, and the mass of the rest."""
+        """Return the `most` likeliest tokens of `row` (V,), those in `first` first, and the mass of the rest."""
         top = _top(_lift(row.clone(), first), min(max(most, len(first)), row.shape[-1]))
         ids, chances = top.tolist(), row.gather(0, top)
         q_top = [None] * len(ids) if q is None else q.gather(0, top).tolist()

@@ -163,7 +163,6 @@ def _for_tree(options: RunOptions, name: str) -> str:
 
 
 def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
-    """Return notes on the rule: whether the text follows the target."""
     rule = top_rule(options, models)
     if rule.lossless or (rule.greedy and options.sampling.greedy):  # certain rows: rules agree
         return []

@@ -39,11 +39,11 @@ class LowerBounds:
             self.tables[lower, model] = self._table(lower, model)
 
     def of(self, lower: Offers, model: int, costs: Array) -> Array:
-        """Return bounds (S,) for the ways in `lower` with `model` on top. costs: (S,) exact cost of its tokens."""
+        """Return bounds (S,) for the alternatives in `lower` with `model` on top, whose tokens cost `costs` (S,)."""
         return self._read((lower.model, model), lower.rounds, costs)
 
     def of_requests(self, requests: Requests, uppers: Sequence[int]) -> Array:
-        """Return bounds (S, longest) for each way and threshold of `requests` with one of `uppers` on top."""
+        """Return bounds (S, longest) for each alternative and threshold of `requests` with one of `uppers` on top."""
         rounds = requests.lower.rounds[:, None] * np.arange(1, self.longest + 1)
         ways = [(upper, requests.per_token(self.models, upper)) for upper in uppers]
         least: Array = np.minimum.reduce([self._read((requests.model, upper), rounds, costs) for upper, costs in ways])

@@ -73,7 +73,7 @@ NEEDS = {
 
 
 def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None:
-    """Raise HsdError unless a rule is lossless on a layout. tree: its name; siblings: of its nodes; drafts: its size."""
+    """Raise HsdError unless a rule is lossless on a layout. tree: its name; siblings: of its nodes; drafts: K."""
     if siblings not in rule.siblings:
         fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
         given, name = f"drafts {drafts}, tree {tree!r}", rule.name.removeprefix("recursive-")
