@@ -231,7 +231,7 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
         raise HsdError(f"{url} answers with HTTP {error.code}: {message}{why}") from None
     except (TimeoutError, URLError) as error:
         reason = getattr(error, "reason", error)
-        why = f"cannot reach {url} ({' '.join(str(reason).split())[:120]}): see that it runs there"
+        why = f"cannot reach {url} ({' '.join(str(reason).split())[:120]}): check the address, and that a server runs"
         raise (late if isinstance(reason, TimeoutError) else HsdError(why)) from None
     except (OSError, HTTPException):
         whole = False

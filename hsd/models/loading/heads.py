@@ -164,7 +164,7 @@ def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
 
 
 def _other_target(why: str) -> HsdError:
-    return HsdError(f"the head is for another target: {why}")
+    return HsdError(f"the head is for another target: {why}; choose the target that it was trained for")
 
 
 def _files(source: Source) -> list[Path]:
