@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -59,17 +59,18 @@ def find(name: str, revision: str | None = None) -> Source:
         return Source(str(path), revision, path, local_only=True)
     if name.startswith((".", "/", "~")):
         raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
-    cached = _cached(name, revision)
-    if constants.is_offline_mode():
-        return Source(name, revision, cached, local_only=True)
+    source = Source(name, revision, local_only=constants.is_offline_mode())
     try:
-        HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
+        config = try_to_load_from_cache(name, "config.json", revision=revision)
+        source = replace(source, folder=Path(config).parent if isinstance(config, str) else None)
+        if not source.local_only:
+            HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
     except REFUSALS as error:
-        raise HsdError(explain(error, Source(name, revision))) from None
+        raise HsdError(explain(error, source)) from None
     except (errors.HTTPError, OSError) as error:
         # The client library is httpx or httpx2, as the version of huggingface_hub wants: its errors are known by name.
-        return Source(name, revision, cached, local_only=type(error).__name__ in NO_CONNECTION)
-    return Source(name, revision, cached)
+        return replace(source, local_only=type(error).__name__ in NO_CONNECTION)
+    return source
 
 
 def bring(name: str) -> None:
@@ -99,15 +100,6 @@ def file_of(source: Source, name: str) -> Path | None:
         return None
     except (errors.HTTPError, OSError, ValueError) as error:
         raise cannot_load(f"the file {name}", error, source) from None
-
-
-def _cached(name: str, revision: str | None) -> Path | None:
-    """Return the folder of a model in the local cache, None if its configuration is not there."""
-    try:
-        file = try_to_load_from_cache(name, "config.json", revision=revision)
-    except errors.HFValidationError:
-        return None
-    return Path(file).parent if isinstance(file, str) else None
 
 
 def cannot_load(what: str, error: Exception, source: Source) -> HsdError:

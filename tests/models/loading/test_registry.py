@@ -11,7 +11,7 @@ from hsd.app import pairs as page
 from hsd.app.pairs import PairChoice
 from hsd.cli import main
 from hsd.models.loading.memory import HEADS, SIZES, Sizes
-from hsd.models.loading.registry import EMBEDDED, PAIRS, names, tuned_for_chat
+from hsd.models.loading.registry import EMBEDDED, NAMES, PAIRS, tuned_for_chat
 
 FEED_FORWARD_AND_HEADS = {
     "Qwen/Qwen2.5-0.5B-Instruct": (4_864, 14),
@@ -120,7 +120,7 @@ def test_the_command_line_lists_the_names(capsys: pytest.CaptureFixture[str]):
     with pytest.raises(SystemExit):
         main(["run", "--help"])
     text = " ".join(capsys.readouterr().out.split())
-    assert all(name in text for name in names())
+    assert all(name in text for name in NAMES)
     heads = text.split("with an EAGLE-3 head as draft: ")[1].split(" (default")[0].split(", ")
     assert heads == [name for name, pair in PAIRS.items() if pair.licence]
     assert main(["run", "Hello", "--pair", "qwen2.5-8b"]) == 2
