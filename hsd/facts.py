@@ -7,7 +7,7 @@ here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
@@ -143,7 +143,7 @@ def forms() -> dict[str, Form]:
 # ---- all of it
 
 
-def facts(most: Mapping[str, int] | None = None) -> Facts:
+def facts() -> Facts:
     """Return all names, rules and options as plain data. Lists are in the order of menus and tables.
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
@@ -157,7 +157,7 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
     which, vanilla: the one that others are compared with, compared: for trees, the others.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
-    options: of a run, as `hsd.options.schema` has them; most: a Space's lower limits of them.
+    options: of a run, as `hsd.options.schema` has them.
     """
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
@@ -182,13 +182,13 @@ def facts(most: Mapping[str, int] | None = None) -> Facts:
         "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
         "sentences": SENTENCES,
-        "options": schema(RunOptions, menus(), most),
+        "options": schema(RunOptions, menus()),
     }
 
 
-def facts_json(most: Mapping[str, int] | None = None) -> str:
+def facts_json() -> str:
     """Return `facts` as JSON, as the page fetches it."""
-    return json.dumps(facts(most), ensure_ascii=False, separators=(",", ":"))
+    return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"))
 
 
 @cache

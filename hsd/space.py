@@ -205,9 +205,7 @@ def static_address(repo_id: str) -> str:
     return f"https://{re.sub(r'[^a-z0-9]+', '-', repo_id.lower())}.static.hf.space/" if repo_id else ""
 
 
-def publish(
-    repo_id: str, token: str | None = None, private: bool = False, root: Path = ROOT, sdk: str = "gradio"
-) -> str:
+def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str = "gradio") -> str:
     """Create or update the Space `repo_id` ("owner/name"). Returns its address.
 
     It gets exactly `space_files`, or as sdk "static" all files of `root`, which `space export` has written.
@@ -224,7 +222,7 @@ def publish(
         raise HsdError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN to a token that may write")
     api = HfApi(token=token)
     try:
-        address = api.create_repo(repo_id, repo_type="space", space_sdk=sdk, private=private, exist_ok=True)
+        address = api.create_repo(repo_id, repo_type="space", space_sdk=sdk, exist_ok=True)
         message, readme = f"Publish {load().title}", (root / "README.md").read_text(encoding="utf-8")
         card = next(name for name in files if name.endswith("card.png"))
         shown = f"thumbnail: https://huggingface.co/spaces/{repo_id}/resolve/main/{card}\n---\n"

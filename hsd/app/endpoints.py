@@ -219,15 +219,14 @@ MAX_STEP = 100_000  # numbers in p that one request may send
 
 def rows(values: list[list[float]], name: str) -> torch.Tensor:
     """Return rows of probabilities (n, V) as float64. Raises HsdError that names a row which is not a distribution."""
-    width = len(values[0]) if values and isinstance(values[0], list) else 0
-    if not width or any(not isinstance(row, list) or len(row) != width for row in values):
-        raise HsdError(f"{name} must be a list of rows of equal length")
-    if (size := len(values) * width) > MAX_STEP:
-        raise HsdError(f"{name} has {size:,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step")
     try:
         table = torch.tensor(values, dtype=torch.float64)
-    except (TypeError, ValueError, RuntimeError):
-        raise HsdError(f"{name} has an entry that is not a number") from None
+    except (ArithmeticError, TypeError, ValueError, RuntimeError):
+        table = torch.zeros(0)
+    if table.ndim != 2 or not table.numel():
+        raise HsdError(f"{name} must be a list of rows of equal length, all of numbers")
+    if table.numel() > MAX_STEP:
+        raise HsdError(f"{name} has {table.numel():,} numbers, at most {MAX_STEP:,} are allowed: send a smaller step")
     for number, row in enumerate(table):
         if not bool(torch.isfinite(row).all()) or float(row.min()) < 0 or abs(float(row.sum()) - 1) > 1e-6:
             raise HsdError(f"row {number} of {name} is no distribution: its entries must be 0 or more and sum to 1")

@@ -55,21 +55,20 @@ def fitting(pair: Pair, prompts: Sequence[str], new_tokens: int) -> list[tuple[i
 
 
 def measure(
-    pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int, warm: bool = False
+    pair: Pair, cases: Sequence[Case], prompts: Sequence[tuple[int, str]], repetitions: int
 ) -> Iterator[Record]:
     """Run every case on every prompt `repetitions` times, seeds equal across cases, and yield a record of each run.
 
     prompts: number and text; the number makes the seed, so that a part of the prompts, on another process, is measured
     as it would be with all of them. A record has case, prompt, repetition, seed, the sums that statistics are made of,
-    and the times of both models' calls. A first run on the first `WARM` prompts is dropped; warm: it is yielded too, as
-    repetition 0.
+    and the times of both models' calls. A first run on the first `WARM` prompts is dropped.
     """
     for repetition in range(repetitions + 1):
         for number, prompt in prompts if repetition else prompts[:WARM]:
             for case in cases:
                 seed = 1_000 * repetition + number
                 record = (case.runner or partial(_own, case.options))(pair, prompt, seed)
-                if repetition or warm:
+                if repetition:
                     yield {"case": case.name, "prompt": number, "repetition": repetition, "seed": seed, **record}
 
 

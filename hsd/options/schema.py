@@ -11,11 +11,10 @@ Menus = Mapping[str, Sequence[tuple[str, str]]]
 JSON_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean"}
 
 
-def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = None) -> dict[str, Any]:
+def schema(model: type[Model], menus: Menus) -> dict[str, Any]:
     """Return the JSON Schema of `model`, with all that a form needs in each property.
 
     menus: key of `Model.menus` → (label, name) of each choice; a menu that is not in it shows the names.
-    most: upper limits, as for `Model.read`.
 
     Of a property: title; description, one line of help; type, default, minimum, maximum; oneOf, choices as {const,
     title}, of the items where it is a list; and the extra keys
@@ -28,7 +27,7 @@ def schema(model: type[Model], menus: Menus, most: Mapping[str, int] | None = No
     Of the schema: groups, [{name, title}] in the order of a form; old, former names in links.
     """
     whole = model.model_json_schema()
-    properties = {n: _property(model, one.below(most or {}), menus) for n, one in model.options().items()}
+    properties = {n: _property(model, one, menus) for n, one in model.options().items()}
     groups = [{"name": name, "title": title} for name, title in model.groups.items()]
     about = {"title": model.__name__, "description": whole["description"].partition("\n")[0]}
     return {**whole, **about, "properties": properties, "groups": groups, "old": dict(model.old)}

@@ -81,7 +81,7 @@ def test_a_step_of_ones_own_is_judged_as_the_rule_judges_it(client):
         ([[0.2, 0.7], [1, 0]], [[0.5, 0.5]], [0], "row 0 of p is no distribution"),
         ([[0.2, 0.8], [1, 0]], [[1.5, -0.5]], [0], "row 0 of q is no distribution"),
         ([[0.2, 0.8], [1]], [[0.5, 0.5]], [0], "p must be a list of rows of equal length"),
-        ([[0.2, 0.8], [1, "x"]], [[0.5, 0.5]], [0], "p has an entry that is not a number"),
+        ([[0.2, 0.8], [1, "x"]], [[0.5, 0.5]], [0], "p must be a list of rows of equal length, all of numbers"),
         ([[0.2, 0.8], [1, 0]], [[0.5, 0.5]], [2], "tokens must be ids from 0 to 1"),
         ([[0.2, 0.8], [1, 0]], [[0.5, 0.5]], [0, 1], "do not fit"),
         ([], [], [], "p must be a list of rows"),

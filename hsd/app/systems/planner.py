@@ -106,12 +106,12 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
 
 
 @lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
-def alternatives(models: Models, longest: int = LONGEST) -> tuple[Stack, ...]:
+def alternatives(models: Models) -> tuple[Stack, ...]:
     """Return plain decoding, every single draft, and the best stack of each larger number of drafts."""
     target = models.target
-    singles = [best_of(models, (model, target), longest) for model in range(target)]
+    singles = [best_of(models, (model, target), LONGEST) for model in range(target)]
     sizes = [[(*below, target) for below in combinations(range(target), drafts)] for drafts in range(2, target + 1)]
-    stacks = [min((best_of(models, one, longest) for one in of), key=lambda way: way.latency) for of in sizes]
+    stacks = [min((best_of(models, one, LONGEST) for one in of), key=lambda way: way.latency) for of in sizes]
     return (Stack((target,), (), float(models.costs[-1])), *singles, *stacks)
 
 
