@@ -10,7 +10,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from html import escape
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from hsd.app.modules import imported_later, modules, read, script
 from hsd.app.presets import SYSTEM_WORDS, Preset, telling_step
@@ -31,14 +34,8 @@ POLICY = (
 SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
 """The names of the tabs, in their order. The first is there from the start."""
 
-FOOT = {
-    "files": "These are recorded runs: the page is made of files and runs no model. <b>To run it live</b>",
-    "browser": (
-        "What you run here is decoded in this browser, one draft at a time; all else is recorded. "
-        "<b>For trees, stacks and larger models</b>"
-    ),
-}
-"""What a page without a server says about itself; how to run the app follows."""
+FOOT: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+"""What a page without a server says about itself, by who answers it; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
 ON_DEMAND = ("step/export.js", "step/folds.js")  # of the first screen, when they are wanted; the single file has them

@@ -91,12 +91,8 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
         for key, answer in question.answers().items():
             files[f"data/{name}/{key}.json"] = _json(answer)
     kept = ["./", *(path for path in files if not path.startswith(browser.FOLDER))]  # the model's pieces by themselves
-    return files | ({"offline.js": partial(_offline, {"folder": folder, "first": kept})} if alone else {})
-
-
-def _offline(files: Values) -> bytes:
-    """Return the service worker. files: the folder of the modules, and what is kept at once."""
-    return f"self.FILES = {json.dumps(files)};\n{modules.read('offline.js')}".encode()
+    worker = f"self.FILES = {json.dumps({'folder': folder, 'first': kept})};\n"  # the modules, and what is kept at once
+    return files | ({"offline.js": lambda: (worker + modules.read("offline.js")).encode()} if alone else {})
 
 
 def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:

@@ -25,6 +25,10 @@ Values = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
 WARM = 4  # prompts that are run once before anything counts
 NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not report its forward passes
+NOTE = (  # on the numbers of a server
+    "counts and seconds only, as the server tells them, with the network and its own hardware in the seconds; no "
+    "decision is checked, another model may run there, and it may apply a top-k, top-p or min-p that nobody asked for"
+)
 SYSTEMS = ("speculative", *COPIERS, *LEVELLED)  # those that draft
 RECORDING = (*RunOptions.scoped("record"), "seed")  # options that no case has: each repetition has a seed of its own
 SHARED = tuple(name for name in RunOptions.scoped("shared") if name not in RECORDING)

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hsd.bench import Case, machine
-from hsd.bench.measure import sums
+from hsd.bench.measure import NOTE, sums
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of
@@ -29,10 +29,6 @@ NEWS_SECONDS = 0.05  # between two pieces of news while lanes warm up
 SELDOM_SECONDS = 0.5  # … and while runs that count are under way
 PAUSE_SECONDS = 0.1  # for the page to read its news while nothing is timed
 TWO_LEVELS = "A stack of two models is ordinary speculative decoding."
-COUNTS_ONLY = (
-    "counts and seconds only, as the server tells them: no trace, no p and no q, so nothing exact can be shown; the "
-    "seconds have the network and its own hardware in them, and another model may run there"
-)
 
 
 def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
@@ -53,7 +49,7 @@ def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
 
 def _notes(pair: Pair, case: Case, number: int) -> list[str]:
     if case.runner:
-        return [f"Model {case.options['model'][:60]}; {COUNTS_ONLY}."]
+        return [f"Model {case.options['model'][:60]}; {NOTE}."]
     try:
         levels = levels_of(pair, RunOptions(**case.options))
     except HsdError as error:

@@ -18,16 +18,12 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from hsd.bench.measure import NO_CALLS, Case, Record
+from hsd.bench.measure import NO_CALLS, NOTE, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading.addresses import PUBLIC
 from hsd.sampling import Sampling
 
-NOTE = (
-    "its own counts, if it reports them, and seconds with the network in them; another model may run there, no "
-    "decision is checked, and where no top-k, top-p or min-p is asked for it may apply its own"
-)
 TIMEOUT = 120.0  # seconds for an answer
 SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000

@@ -111,9 +111,9 @@ def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
         return "∞" if x > 0 else "−∞"
     value = rounded(x, digits, tiny)
     if not value or 1e-3 <= abs(x) < 1e4:
-        return _short(value).replace("-", "−")
+        return f"{value.normalize():f}".replace("-", "−")
     power = value.adjusted()
-    return f"{_short(value.scaleb(-power))}·10{str(power).translate(_RAISED)}".replace("-", "−")
+    return f"{value.scaleb(-power).normalize():f}·10{str(power).translate(_RAISED)}".replace("-", "−")
 
 
 def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
@@ -121,11 +121,6 @@ def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
     count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
     value = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
     return rounded(x, count + 1) if abs(value) == 1 != abs(x) and count < 9 else value
-
-
-def _short(value: Decimal) -> str:
-    words = f"{value:f}"
-    return words.rstrip("0").rstrip(".") if "." in words else words
 
 
 def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import yaml
 from pydantic import Field, create_model
 
 from hsd.options import MAX_LEVELS, Option, Options
 from hsd.trace.values import Name, Real, Record
 
-ABOUT = {
-    "draft": "Who proposes, how many tokens, and how several drafts are arranged. Where nothing is drafted, proposer "
-    "is none and gamma 0; gamma is 0 too where levels with thresholds of their own draft.",
-    "sampling": "How logits became probabilities.",
-    "levels": "The levels of a system that has more than draft and target, smallest first, as they came out.",
-    "fuzzy": "The settings of rule fuzzy; they matter where it takes part.",
-    "typical": "The settings of rule typical, without its number; they matter where it takes part.",
-}
+ABOUT: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
 
 
 def _places() -> dict[str, dict[str, str]]:

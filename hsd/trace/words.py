@@ -33,7 +33,7 @@ def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
         raise HsdError(f"this trace has no step {index + 1}: {there}")
     facts = facts_of(trace, index, known)
     lines = [say(name.rpartition(".")[2], facts | (facts.get(name.rpartition(".")[0]) or {})) for name in LINES]
-    return "\n".join([*filter(None, lines), *(f"Note: {_one_line(note)}" for note in trace.setup.notes)])
+    return "\n".join([*filter(None, lines), *(f"Note: {' '.join(note.split())}" for note in trace.setup.notes)])
 
 
 def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
@@ -95,7 +95,7 @@ class _Reading:
 
     def verdict(self, judged: Verdict) -> dict[str, Any]:
         step, decisions, rule = self.step, judged.decisions, self.rules.get(judged.rule, {})
-        name, lossless = _one_line(rule.get("short", judged.rule)), rule.get("lossless", True)
+        name, lossless = " ".join(rule.get("short", judged.rule).split()), rule.get("lossless", True)
         forward = all(decision.test == "token" for decision in decisions)
         passed = [decision for decision in decisions if decision.accepted]
         last = passed[-1].node if passed else 0
@@ -238,11 +238,8 @@ class _Reading:
         *before, r = [self.ratio(node) for node in [0, *self.step.path(decision.node)]]
         peak = before.index(max(before)) if decision.grounds.form == "capped" else 0
         h, digits = decision.threshold, apart(decision.coin, decision.threshold)
-
-        def share(rounded: Facts) -> str:
-            return number(min(1.0, rounded["times"] / rounded["best"]), *digits)
-
-        texts, _ = agreeing({"times": r, "best": before[peak]}, lambda rounded: share(rounded) == number(h, *digits), 2)
+        parts, share = {"times": r, "best": before[peak]}, number(h, *digits)
+        texts, _ = agreeing(parts, lambda n: number(min(1.0, n["times"] / n["best"]), *digits) == share, 2)
         return {**texts, "capped": decision.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
@@ -303,10 +300,6 @@ class _Reading:
 
 
 # ---- words
-
-
-def _one_line(words: str) -> str:
-    return " ".join(words.split())
 
 
 def _listed(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
