@@ -192,12 +192,9 @@ def listing(sdk: str, root: Path = ROOT) -> list[str]:
 
 
 def _files(path: Path) -> Iterator[Path]:
-    if path.is_file():
-        yield path
-        return
-    for inner in path.rglob("*"):
-        if inner.is_file() and not any(inner.name.endswith(s) or s in inner.parts for s in SKIPPED):
-            yield inner
+    for file in [path] if path.is_file() else path.rglob("*"):
+        if file.is_file() and not any(file.name.endswith(s) or s in file.parts for s in SKIPPED):
+            yield file
 
 
 def static_address(repo_id: str) -> str:

@@ -31,10 +31,7 @@ from hsd.trace import Trace
 
 
 def build(space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None) -> Server:
-    """Return the server.
-
-    opened: a trace to show first instead of a preset. decode, offers: see `hsd.app.launch`.
-    """
+    """Return the server. opened: a trace to show first, not a preset. decode, offers: see `hsd.app.launch`."""
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
     before = [Middleware(guarded), packed]

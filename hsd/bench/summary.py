@@ -43,10 +43,8 @@ class Measurement:
 
     @cached_property
     def by_repetition(self) -> dict[int, list[Record]]:
-        groups: dict[int, list[Record]] = defaultdict(list)
-        for record in self.records:
-            groups[record["repetition"]].append(record)
-        return dict(sorted(groups.items()))
+        numbers = sorted({record["repetition"] for record in self.records})
+        return {number: [record for record in self.records if record["repetition"] == number] for number in numbers}
 
     def tokens_per_second(self) -> list[float]:
         """Return one value per repetition: new tokens over seconds, prefill included."""
@@ -237,10 +235,8 @@ def drafts(record: Record) -> int:
 
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
     """Return the records of the runs that every case has finished, which an interrupted benchmark can compare."""
-    cases_of: dict[tuple[int, int], set[str]] = defaultdict(set)
-    for record in records:
-        cases_of[record["prompt"], record["repetition"]].add(record["case"])
-    return [r for r in records if cases_of[r["prompt"], r["repetition"]] >= set(cases)]
+    made = {(r["case"], r["prompt"], r["repetition"]) for r in records}
+    return [r for r in records if all((case, r["prompt"], r["repetition"]) in made for case in cases)]
 
 
 def measurements(cases: Sequence[Case], records: Sequence[Record]) -> list[Measurement]:

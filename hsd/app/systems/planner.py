@@ -116,10 +116,7 @@ def alternatives(models: Models) -> tuple[Stack, ...]:
 
 
 def described(models: Models, way: Stack) -> Values:
-    """Return a way to decode with all numbers behind it.
-
-    levels: smallest model first, see `_levels`.
-    """
+    """Return a way to decode with all numbers behind it; its levels, smallest model first, as of `_levels`."""
     return {
         "models": list(way.models),
         "thresholds": list(way.thresholds),
