@@ -24,7 +24,8 @@ Record = dict[str, Any]
 Values = dict[str, Any]
 Runner = Callable[[Pair, str, int], Record]
 WARM = 4  # prompts that are run once before anything counts
-NO_CALLS = {"first": 0.0, "widths": {}}  # of a case that does not report its forward passes
+NO_CALLS: dict[str, Any] = {"first": 0.0, "widths": {}}
+UNTIMED = {"target": NO_CALLS, "draft": NO_CALLS}  # of a case that does not report its forward passes
 NOTE = (  # on the numbers of a server
     "counts and seconds only, as the server tells them, with the network and its own hardware in the seconds; no "
     "decision is checked, another model may run there, and it may apply a top-k, top-p or min-p that nobody asked for"

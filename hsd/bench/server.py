@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 import time
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http.client import HTTPException
@@ -18,7 +19,7 @@ from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import HTTPRedirectHandler, Request, build_opener
 
-from hsd.bench.measure import NO_CALLS, NOTE, Case, Record
+from hsd.bench.measure import NOTE, UNTIMED, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading.addresses import PUBLIC
@@ -32,7 +33,7 @@ COUNTER = re.compile(
     r"(?:\{(.*)\})?\s+([0-9.eE+]+)\s*$",
     re.MULTILINE,
 )
-Counters = dict[str, int]
+Counters = Counter[str]
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -76,7 +77,7 @@ class Server:
         drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
         body = {"model": self.model, **question, "max_tokens": options["max_new_tokens"], "seed": seed}
         body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
-        before = read_counters(self.url, self.key) if self.counters else {}
+        before = read_counters(self.url, self.key) if self.counters else Counters()
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = json_of(self.url + place, self.timeout, body, self.key)
@@ -90,12 +91,7 @@ class Server:
         new_tokens = _count(_object_in(answer, "timings"), "predicted_n") if new_tokens is None else new_tokens
         if new_tokens is None:
             raise HsdError(f"server {self.url} does not report how many tokens it made: leave it out")
-        return {
-            "new_tokens": new_tokens,
-            "seconds": seconds,
-            "calls": {"target": NO_CALLS, "draft": NO_CALLS},
-            **counts,
-        }
+        return {"new_tokens": new_tokens, "seconds": seconds, "calls": UNTIMED, **counts}
 
 
 def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: str = "") -> Server:
@@ -160,23 +156,21 @@ def _timing_counts(answer: Record) -> Record:
 
 def _counter_growth(before: Counters, after: Counters) -> Record:
     """Return the growth of vLLM's counters between two readings, other clients' requests included."""
-    grown = {name: max(count - before.get(name, 0), 0) for name, count in after.items()}
-    drafts = grown.get("drafts", 0)
-    places = sorted(int(name) for name in grown if name.isdecimal())
-    positions = [[grown[str(place)], drafts] for place in places] if drafts else []
-    kept = grown.get("accepted_tokens", 0)
-    return {"drafts": drafts, "drafted": grown.get("draft_tokens", 0), "kept": kept, "positions": positions}
+    grown, places = after - before, sorted(int(name) for name in after if name.isdecimal())
+    counts = {"drafts": grown["drafts"], "drafted": grown["draft_tokens"], "kept": grown["accepted_tokens"]}
+    positions = [[grown[str(place)], grown["drafts"]] for place in places] if grown["drafts"] else []
+    return {**counts, "positions": positions}
 
 
 def read_counters(url: str, key: str) -> Counters:
-    """Return a server's counters over all requests so far, those per position by number; {} where it does not draft."""
-    counts: Counters = {}
+    """Return a server's counters over all requests so far, those per position by number; none if it does not draft."""
+    counts = Counters()
     for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)
         if name == "accepted_tokens_per_pos" and not place:
             continue
         key = place[1] if place else name
-        counts[key] = counts.get(key, 0) + int(float(value))
+        counts[key] += int(float(value))
     return counts
 
 
