@@ -31,7 +31,9 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
             raise HsdError(f"{address!r} is no address of a page: give one like https://example.org/page/")
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        contents = files(space, f"{address.rstrip('/')}/" if address else "", weights)
+        place = f"{address.rstrip('/')}/" if address else ""
+        parts = site(space, "browser" if browser.spec(space) else "files", address=place, weights=weights).items()
+        contents = {"README.md": readme(space).encode(), **{path: content() for path, content in parts}}
         for own in OWN:
             shutil.rmtree(folder / own, ignore_errors=True)
         for name, content in contents.items():
@@ -41,13 +43,6 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
     except OSError as error:
         raise HsdError(f"cannot write {folder}: {error.strerror}") from None
     return sorted(folder / name for name in contents)
-
-
-def files(space: Space, address: str = "", weights: bool = False) -> dict[str, bytes]:
-    """Return the contents of the folder by path: the site and a README."""
-    answers = "browser" if browser.spec(space) else "files"
-    contents = {path: produce() for path, produce in site(space, answers, address=address, weights=weights).items()}
-    return {"README.md": readme(space).encode(), **contents}
 
 
 def _check(folder: Path) -> None:
