@@ -167,7 +167,6 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "web/kit/form.js": {"hsd"},
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
     "options/run.py": {"hsd", "fuzzy", "typical"},  # the default that every other place asks for, and groups of options
-    "trace/options.py": {"fuzzy", "typical"},
     "trace/words.py": {"coupled"},  # a property of recipes
     "web/step/sentences.js": {"coupled"},
 }
