@@ -49,17 +49,16 @@ MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling
 MAKE = """async (told, [module, weights, head], real) => {
   const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
     return new Uint8Array(b.buffer, b.byteOffset, b.length); };
-  const parts = (path) => { const all = bytes(path); // as they may come
-    return [all.subarray(0, 999), all.subarray(999, 9001), all.subarray(9001)]; };
-  const files = { module: new WebAssembly.Module(bytes(module)), weights: parts(weights), head: parts(head) };
+  const [large, small] = [weights, head].map((path) => new Blob([bytes(path)]));
+  const files = { module: new WebAssembly.Module(bytes(module)), weights: large, head: small };
   if (real) { globalThis.it = await pair.makePair(told, files); return; }
   const made = new engine.Engine(files.module);
-  const small = await gguf.readSafetensors(files.head);
-  const places = await made.tensors(small);
+  const draft = await gguf.readSafetensors(files.head);
+  const places = await made.tensors(draft);
   const target = await engine.Model.load(made, await gguf.readGguf(files.weights), told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), described: (id) => ({ token: id, piece: `<${id}>` }) };
-  const drafter = new engine.Head(made, told.config, small, places, target);
+  const drafter = new engine.Head(made, told.config, draft, places, target);
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {

@@ -235,7 +235,7 @@ ROWS = """async ([folder, threads, ids]) => {
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
   const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
   const engine = new Engine(module, sharing(threads));
-  const model = await Model.load(engine, await readGguf([await read("small.gguf")]), []);
+  const model = await Model.load(engine, await readGguf(new Blob([await read("small.gguf")])), []);
   const text = new TargetText(model);
   const copied = (row) => row.slice();
   const rows = text.read(ids, ids.length, copied);

@@ -18,10 +18,8 @@ READ = """async (module, paths) => {
   globalThis.compiled ??= new WebAssembly.Module(readFileSync(module));
   const found = [];
   for (const path of paths) {
-    const bytes = new Uint8Array(readFileSync(path));
-    const parts = [bytes.subarray(0, 999), bytes.subarray(999, 2222), bytes.subarray(2222)];
     try {
-      const file = await gguf.readGguf(parts);
+      const file = await gguf.readGguf(new Blob([readFileSync(path)]));
       const model = await engine.Model.load(new engine.Engine(compiled), file, []);
       found.push([null, new engine.TargetText(model).read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
     } catch (error) {

@@ -1,6 +1,6 @@
 // A worker beside the page's own: passes and rows of the pair that the page decodes with. See browser.py.
 import { sharing, TargetText } from "./engine.js";
-import { piecesOf } from "./files.js";
+import { whole } from "./files.js";
 import { makePair } from "./pair.js";
 
 const CHUNK = 8; // tokens of a pass where a text is read for its rows
@@ -41,7 +41,7 @@ async function rows(target, ids) {
 }
 
 self.onmessage = async ({ data: { told, files, job } }) => {
-  const [head, weights] = [files.head, files.weights].map((file) => piecesOf(file, null, () => {}));
+  const [head, weights] = await Promise.all([files.head, files.weights].map((file) => whole(file, null, () => {})));
   const shared = sharing();
   const engine = await fetch(shared.memory ? files.threaded : files.engine);
   const module = await WebAssembly.compile(await engine.arrayBuffer());

@@ -22,7 +22,7 @@ function started() {
     return refusal ? one?.reject(new Refusal(refusal)) : one?.resolve(value);
   };
   thread.onerror = () => stop(LOST);
-  return { thread, waiting, there, loaded: false, count: 0 };
+  return { thread, waiting, there, threads: 0, count: 0 }; // threads that compute, once the model is loaded
 }
 
 /** End the worker; every request that waits for it fails with this line. @param {string} line */
@@ -58,7 +58,7 @@ const megabytes = (/** @type {number} */ bytes) => Math.round(bytes / 1e6);
 
 /** Resolves when the model is loaded; asks the visitor first. @type {(browser: Values, ways: StreamOptions) => Promise<void>} */
 async function ready({ files: known, title, licence, pair }, { signal, status }) {
-  if (worker?.loaded) return;
+  if (worker?.threads) return;
   const files = filesOf(known);
   const missing = await call("missing", { files: [files.weights, files.head] });
   let picked = null;
@@ -77,8 +77,8 @@ async function ready({ files: known, title, licence, pair }, { signal, status })
   const leave = () => stop("");
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    await call("load", { told: pair, files, picked: picked || null }, say);
-    if (worker) worker.loaded = true;
+    const threads = await call("load", { told: pair, files, picked: picked || null }, say);
+    if (worker) worker.threads = threads;
   } finally {
     signal?.removeEventListener("abort", leave);
   }
@@ -101,7 +101,7 @@ async function* inTurn(browser, { signal, status }, work) {
 /** A race as messages, as hsd/app has them. page: what it is made with. @type {(page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
 function race(page, given, ways) {
   const wanted = plan(given, page);
-  return inTurn(page.browser, ways, () => raced(wanted, page, call, ways.signal));
+  return inTurn(page.browser, ways, () => raced(wanted, page, worker?.threads ?? 1, call, ways.signal));
 }
 
 /** A run, likewise. @type {(page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */

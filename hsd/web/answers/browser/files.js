@@ -4,7 +4,6 @@
 import { Refusal } from "../refusal.js";
 
 const STORE = "hsd-models";
-const HANDED = 1 << 18; // bytes at once
 /** @param {ArrayBuffer} buffer */
 const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
 /** Where the browser keeps a piece. @param {Piece} piece */
@@ -42,50 +41,41 @@ async function fetched(url, name) {
   return response;
 }
 
-/** Bytes as a Response that streams them in pieces; one made of all at once would keep a copy of them for long. @param {Bytes} bytes */
-function streamed(bytes) {
-  let at = 0;
-  const pull = (/** @type {ReadableStreamDefaultController} */ controller) => {
-    controller.enqueue(bytes.slice(at, at + HANDED));
-    at += HANDED;
-    if (at >= bytes.length) controller.close();
-  };
-  return new Response(new ReadableStream({ pull }));
-}
-
-/** One piece into its bytes. part: a Blob to take it from, or null. @type {(piece: Piece, name: string, into: Bytes, part: Blob | null, heard: (bytes: number) => void) => Promise<void>} */
-async function bring(piece, name, into, part, heard) {
+/** One piece, checked. part: a Blob to take it from, or null. @type {(piece: Piece, name: string, part: Blob | null, heard: (bytes: number) => void) => Promise<Blob>} */
+async function bring(piece, name, part, heard) {
   const kept = await store();
   const known = await kept?.match(place(piece));
-  await fill(into, known ?? (part ? new Response(part) : await fetched(piece.url, name)), name, heard);
-  const hash = await crypto.subtle?.digest("SHA-256", into); // over http there is none: then the file's own structure is checked
+  const bytes = new Uint8Array(piece.bytes);
+  await fill(bytes, part ? new Response(part) : (known ?? (await fetched(piece.url, name))), name, heard);
+  const hash = await crypto.subtle?.digest("SHA-256", bytes); // over http there is none: then the file's own structure is checked
   if (hash && hex(hash) !== piece.sha256) {
     await kept?.delete(place(piece));
     throw new Refusal(`${name} is damaged, or another file than this page was made for: press Run to begin again`);
   }
-  if (!known) await kept?.put(place(piece), streamed(into)).catch(() => {}); // a full store: loaded again next time
+  const blob = part ?? new Blob([bytes]);
+  if (!known) await kept?.put(place(piece), new Response(blob)).catch(() => {}); // a full store: loaded again next time
+  return blob;
 }
 
 /**
- * A file's pieces, one after another, each checked: {name, bytes, pieces}. A piece is written over by the next one. picked:
- * a File to take it from, or null; heard(bytes): how many there are. Throws Refusal for one that is cut short, or another one.
- * @param {PiecedFile} file @param {File | null} picked @param {(bytes: number) => void} heard
+ * A whole file from its pieces, each checked: {name, bytes, pieces}. picked: a File to take it from, or null; heard(bytes):
+ * how many there are. Rejects with a Refusal where a piece is cut short, or another one.
+ * @type {(file: PiecedFile, picked: File | null, heard: (bytes: number) => void) => Promise<Blob>}
  */
-async function* piecesOf(file, picked, heard) {
+async function whole(file, picked, heard) {
   if (picked && picked.size !== file.bytes)
     throw new Refusal(
       `${picked.name} is not ${file.name}: it has ${picked.size} bytes, and ${file.bytes} were expected`,
     );
-  const room = new Uint8Array(Math.max(...file.pieces.map(({ bytes }) => bytes)));
+  const pieces = [];
   let begin = 0;
   for (const piece of file.pieces) {
     const part = picked && picked.slice(begin, begin + piece.bytes);
-    const into = room.subarray(0, piece.bytes);
-    const work = () => bring(piece, file.name, into, part, (bytes) => heard(begin + bytes));
-    await (navigator.locks?.request(place(piece), work) ?? work()); // another tab may be at it: then it is kept, once this begins
-    yield into;
+    const work = () => bring(piece, file.name, part, (bytes) => heard(begin + bytes));
+    pieces.push(await (navigator.locks?.request(place(piece), work) ?? work())); // another tab may be at it: then it is kept, once this begins
     begin += piece.bytes;
   }
+  return new Blob(pieces);
 }
 
-export { lacking, piecesOf };
+export { lacking, whole };

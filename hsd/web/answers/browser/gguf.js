@@ -1,5 +1,4 @@
-// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs. They
-// are read part by part as they come, and never held as a whole.
+// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs.
 import { Refusal } from "../refusal.js";
 
 const KINDS = /** @type {Record<any, number[]>} */ ({ 0: [1, 4, 2], 1: [1, 2, 0], 3: [32, 20, 0, 2], 8: [32, 34, 0] }); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
@@ -9,11 +8,14 @@ const NUMBERS = /** @type {const} */ ([
   ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
 ]);
+const BEGINNING = 1 << 22; // bytes that are read for the beginning of a file, at first
 const product = (/** @type {number[]} */ numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** What a visitor reads where something in a file is not as it must be. @param {string} wrong */
 const damaged = (wrong) => new Refusal(`this model file is damaged (${wrong}): choose another`);
+
+const cutShort = () => new Refusal("this GGUF file ends before its tensors do: choose another");
 
 /** Throws it where something does not fit. @type {(fits: unknown, wrong: string) => asserts fits} */
 function need(fits, wrong) {
@@ -58,47 +60,6 @@ function reader(bytes) {
   return { number, text, value, place: () => at };
 }
 
-/** Bytes that come in parts, taken in their order. A part is not looked at once the next is asked for. @param {Parts} given */
-function sourceOf(given) {
-  const parts = (async function* () {
-    yield* given;
-  })();
-  let left = new Uint8Array(0);
-  const more = async () => {
-    const before = left.slice(); // a copy: its part is over with the next one
-    const { value } = await parts.next();
-    if (!value) throw new Refusal("this GGUF file ends before its tensors do: choose another");
-    left = before.length ? new Uint8Array(await new Blob([before, value]).arrayBuffer()) : value;
-  };
-  return {
-    /** Reads the rest, which is not used here, so that whoever gives the parts has checked all of them. */
-    async drain() {
-      while (!(await parts.next()).done);
-    },
-    /** What `read` returns for the beginning, as soon as enough of it is there. @param {(bytes: Bytes) => FileHeader} read */
-    async begin(read) {
-      for (;;) {
-        await more();
-        try {
-          const found = read(left);
-          left = left.subarray(found.end);
-          return found;
-        } catch (error) {
-          need(!(error instanceof TypeError), "a text in it cannot be read");
-          if (!(error instanceof RangeError)) throw error; // it goes on in the next part
-        }
-      }
-    },
-    /** The next so many bytes. @type {Take} */
-    async take(count) {
-      while (left.length < count) await more();
-      const found = left.subarray(0, count);
-      left = left.subarray(count);
-      return found;
-    },
-  };
-}
-
 /** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. @type {(bytes: Bytes) => FileHeader} */
 function header(bytes) {
   need(String.fromCharCode(...bytes.subarray(0, 4)) === "GGUF", "no GGUF file");
@@ -123,7 +84,7 @@ function header(bytes) {
   const power = Math.log2(alignment);
   need(power >= 3 && power < 19 && Number.isInteger(power), `its alignment is ${alignment}`);
   let at = 0;
-  for (const { name, offset, bytes: size } of tensors.toSorted((a, b) => a.offset - b.offset)) {
+  for (const { name, offset, bytes: size } of tensors.sort((a, b) => a.offset - b.offset)) {
     need(offset >= at && offset % alignment === 0, `${name} begins at ${offset}`);
     at = offset + size;
   }
@@ -142,32 +103,48 @@ function safeHeader(bytes) {
     const [rows, columns] = [product(shape) / last, blocks ? (last / 34) * 32 : last];
     return { name, kind: TYPES[dtype], rows, columns, offset: place[0], bytes: place[1] - place[0] };
   });
-  return { fields: {}, tensors, end };
+  return { fields: {}, tensors: tensors.sort((a, b) => a.offset - b.offset), end };
 }
+
+/** The bytes of a file from one place to another, of which it may lack the last. @type {(file: Blob, from: number, to: number) => Promise<Bytes>} */
+const bytesOf = async (file, from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer());
 
 /**
  * A file, of which nothing but its beginning is read yet. each(use): awaits use(name, tensor, take) for one tensor after
  * another; take(count) gives its next bytes.
- * @type {(parts: Parts, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
+ * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
  */
-async function opened(parts, beginning) {
-  const source = sourceOf(parts);
-  const { fields, tensors } = await source.begin(beginning);
+async function opened(file, beginning) {
+  const { fields, tensors, end } = await begun(file, beginning);
   const each = async (/** @type {TensorUse} */ use) => {
-    let at = 0;
-    for (const { name, offset, ...tensor } of tensors.toSorted((a, b) => a.offset - b.offset)) {
-      await source.take(offset - at);
-      await use(name, tensor, source.take);
-      at = offset + tensor.bytes;
+    for (const { name, offset, ...tensor } of tensors) {
+      let at = end + offset;
+      const take = async (/** @type {number} */ count) => {
+        at += count;
+        if (at > file.size) throw cutShort();
+        return bytesOf(file, at - count, at);
+      };
+      await use(name, tensor, take);
     }
-    await source.drain();
   };
   const byName = tensors.map(({ name, ...tensor }) => /** @type {[string, Tensor]} */ ([name, tensor]));
   return { fields, tensors: named(byName), each };
 }
 
-const readGguf = (/** @type {Parts} */ parts) => opened(parts, header);
-const readSafetensors = (/** @type {Parts} */ parts) => opened(parts, safeHeader);
+/** The beginning of a file, which may be longer than what is read of it at first. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>} */
+async function begun(file, beginning) {
+  for (let size = BEGINNING; ; size *= 4)
+    try {
+      return beginning(await bytesOf(file, 0, size));
+    } catch (error) {
+      need(!(error instanceof TypeError), "a text in it cannot be read");
+      if (!(error instanceof RangeError)) throw error;
+      if (size >= file.size) throw cutShort();
+    }
+}
+
+const readGguf = (/** @type {Blob} */ file) => opened(file, header);
+const readSafetensors = (/** @type {Blob} */ file) => opened(file, safeHeader);
 
 /** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. @type {(tensor: Tensor, data: Bytes) => number[] | Float32Array<ArrayBuffer>} */
 function numbers({ kind }, data) {

@@ -103,18 +103,14 @@ function recorded(options) {
 }
 
 /** What a reader of a run must know of its rule. @type {(options: Values) => string[]} */
-function notes({ forced, ...options }) {
-  const words = `Forced tokens at the start of the text: ${forced.length}. The rest follows from them.`;
-  return [...notesOnRule(options), ...(forced.length ? [words] : [])];
-}
-
-/** @type {(options: Values) => string[]} */
-function notesOnRule({ system, rule, temperature, ...options }) {
+function notes({ system, rule, temperature, forced, ...options }) {
   const { lossless, greedy, knob } = chain(rule);
-  if (system === "plain" || lossless || (greedy && temperature === 0)) return [];
-  if (knob && exactWith(rule, { ...SETTINGS, ...options }))
-    return [`At ${knob.title.toLowerCase()} ${knob.exact} rule ${rule} is exact.`];
-  return [`Rule ${rule} is not lossless: the text does not follow the target exactly.`];
+  const told = system !== "plain" && !lossless && !(greedy && temperature === 0);
+  const words = exactWith(rule, { ...SETTINGS, ...options })
+    ? `At ${knob?.title.toLowerCase()} ${knob?.exact} rule ${rule} is exact.`
+    : `Rule ${rule} is not lossless: the text does not follow the target exactly.`;
+  const start = `Forced tokens at the start of the text: ${forced.length}. The rest follows from them.`;
+  return [...(told ? [words] : []), ...(forced.length ? [start] : [])];
 }
 
 /** The parameters of a link that asks for the run again. @type {(prompt: string, options: Values, pair: Values) => Record<string, string>} */

@@ -115,9 +115,8 @@ function ranOn({ version, chip, pair }, threads) {
   return { created, version, pair: title, target, draft, machine: { ...machine, dtype: pair.target.dtype } };
 }
 
-/** The messages of a race, as hsd/app has them. call: of the worker. @param {RacePlan} plan @param {Values} page @param {Call} call @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
-async function* raced({ header, lanes }, page, call, signal) {
-  const { threads } = await call("about");
+/** The messages of a race, as hsd/app has them. call: of the worker. @param {RacePlan} plan @param {Values} page @param {number} threads @param {Call} call @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
+async function* raced({ header, lanes }, page, threads, call, signal) {
   yield { header: { ...header, ...ranOn(page.browser, threads), notes: lanes.map(() => []) } };
   const records = /** @type {LaneRecord[]} */ ([]);
   let longest = Infinity; // new tokens: all that count are as long as the shortest text of the warm-up

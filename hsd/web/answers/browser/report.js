@@ -195,9 +195,8 @@ function calls([, ...others]) {
 
 /** What the numbers rest on. @param {TableRow[]} rows */
 function basis(rows) {
-  const tokens = sorted([...new Set(rows.map((row) => row.tokens))]);
-  const ends = tokens.length > 1 ? [tokens[0], tokens.at(-1)] : tokens;
-  return tell("race basis", { prompts: 1, runs: rows[0].runs, tokens: ends.join(" to ") });
+  const tokens = sorted(rows.map((row) => row.tokens)).reverse();
+  return tell("race basis", { prompts: 1, runs: rows[0].runs, tokens: span(tokens, 0) });
 }
 
 /** What a lane's calls cost, what a step cost and brought, and what the calls alone would allow.

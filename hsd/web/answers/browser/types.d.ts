@@ -19,7 +19,7 @@ type Sharing = { threads: number; memory: WebAssembly.Memory | null };
 /** A tensor of a file, without its data; kind: as GGUF numbers it, or the "I64" of safetensors. */
 type Tensor = { kind: number | string; rows: number; columns: number; bytes: number };
 type PlacedTensor = Tensor & { name: string; offset: number };
-/** The beginning of a file; end: where it ends. */
+/** The beginning of a file, its tensors in the order of their places; end: where it ends, from which offsets count. */
 type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
 /** Gives the next so many bytes. */
 type Take = (count: number) => Promise<Bytes>;
@@ -32,8 +32,6 @@ type ModelFile = {
 };
 /** Where the tensors of a file lie in the engine, and of tables their numbers. */
 type Places = Record<string, any>;
-/** The parts of a file, one after another. */
-type Parts = AsyncIterable<Bytes> | Iterable<Bytes>;
 
 /** Makes something of a row that stands in the engine's memory for the moment. */
 type UseRow<T> = (row: Float32Array) => T;
@@ -116,6 +114,6 @@ type TableRow = Record<string, any>;
 type RacePlan = { header: Values & { rounds: number; lanes: Lane[] }; lanes: RunRequest[] };
 /** What a head brings along for γ "auto". */
 type Stopping = { weights: number[]; usual: number; least: { browser?: number } };
-type LoadedFiles = { module: WebAssembly.Module; shared?: Sharing; weights: Parts; head: Parts };
+type LoadedFiles = { module: WebAssembly.Module; shared?: Sharing; weights: Blob; head: Blob };
 /** A lane of a race, as its header has it. */
 type Lane = { name: string; options: Values; own: Values; lossless: boolean };

@@ -1,7 +1,7 @@
 // The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
-import { lacking, piecesOf } from "./files.js";
+import { lacking, whole } from "./files.js";
 import { makePair, Run } from "./pair.js";
 import { Timed } from "./timed.js";
 
@@ -15,21 +15,18 @@ const DOES = /** @type {Record<string, (argument: any, progress: (news: Values) 
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({ ...file, bytes: await lacking(file) }));
     return (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
   },
-  /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. */
+  /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. By how many threads it then decodes. */
   async load({ told, files, picked }, progress) {
     const { weights, head } = /** @type {PairFiles} */ (files);
     const total = weights.bytes + head.bytes;
-    const small = piecesOf(head, null, (bytes) => progress({ loaded: bytes, total }));
-    const large = piecesOf(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
+    const small = await whole(head, null, (bytes) => progress({ loaded: bytes, total }));
+    const large = await whole(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     const shared = sharing();
     const engine = await fetch(shared.memory ? files.threaded : files.engine);
     const module = await WebAssembly.compile(await engine.arrayBuffer());
     pair = await makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
-  },
-  /** How it decodes. */
-  about() {
-    return { threads: pair.target.engine.threads };
+    return pair.target.engine.threads;
   },
   /** Begin a run, of which times alone are kept where it is timed; its first message. */
   begin({ request, timed }) {
