@@ -1,7 +1,6 @@
 // The levels of a run: who drafted for whom, and what each was handed, tested, kept and handed up. A lane per level, the
 // target on top; tokens stand in the column of their place in the text, so that one which is kept rises straight up.
-import * as dom from "../kit/dom.js";
-import { afterLayout, find, h, prose, SIGNS } from "../kit/dom.js";
+import { afterLayout, find, h, prose, SIGNS, token as tokenOf } from "../kit/dom.js";
 import { count, number, percent, size, visible } from "../kit/format.js";
 import { card, roving, scroller } from "../kit/parts.js";
 import { follow } from "./cells.js";
@@ -148,7 +147,7 @@ function lane({ trace, index, step }, { lanes, level: now }, level, { css, from,
   const steps = trace.steps.slice(Math.max(0, index - BEFORE), index);
   const written = steps.flatMap(({ committed }) => committed.map(({ piece }) => piece));
   const before = [...prompt, ...written].slice(from - step.context_length);
-  const past = before.map((piece) => h("span.hp-tier-past", dom.token(piece, { cells: CELLS })));
+  const past = before.map((piece) => h("span.hp-tier-past", tokenOf(piece, { cells: CELLS })));
   const chips = lanes[level].chips.map((one) => chip(one, level, { from, called, ...choosing }));
   const inside = [h("div.hp-tier-head", head), h("div.hp-tier-slots", top ? past : null, chips)];
   return h(`div.hp-tier.${css}${now === level ? ".is-now" : ""}`, { "data-level": level }, inside);
@@ -179,7 +178,7 @@ function chip({ token, verdict, fresh }, level, { from, chosen, called, onToken 
     "aria-pressed": String(token.id === chosen),
     "onclick": () => onToken(token.id),
   };
-  const words = [dom.token(token.piece, { cells: CELLS }), h("span.hp-tier-marks", { "aria-hidden": "true" }, marks)];
+  const words = [tokenOf(token.piece, { cells: CELLS }), h("span.hp-tier-marks", { "aria-hidden": "true" }, marks)];
   return h("button", { type: "button", title, "aria-label": title, ...attributes }, words);
 }
 

@@ -15,7 +15,6 @@ import { story } from "./sentences.js";
 import * as text from "./text.js";
 import * as transport from "./transport.js";
 import * as tree from "./tree.js";
-import { describe } from "./tree.js";
 
 const FOLDS = {
   decisions: "The tests, one by one",
@@ -294,7 +293,7 @@ class Stage {
     if (!this.shown) return;
     const { view, state } = this.shown;
     const shown = box ?? this.activeBox();
-    const words = shown ? describe(view, shown).join(" · ") : "";
+    const words = shown ? tree.describe(view, shown).join(" · ") : "";
     const pin = state.pinned ? [h("span.hp-pin", "pinned"), " "] : [];
     this.card.readline.replaceChildren(...pin, h("bdi", words.length > 240 ? `${words.slice(0, 240)}…` : words));
   }

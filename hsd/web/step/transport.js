@@ -106,31 +106,25 @@ function playing(player, speed) {
   let timer = 0;
   const element = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
 
-  function wait() {
-    timer = window.setTimeout(() => (player.playOn() ? wait() : pause()), player.pace() / speed());
+  /** Wait for the next beat, or for none. @param {boolean} on */
+  function run(on) {
+    clearTimeout(timer);
+    timer = on ? window.setTimeout(() => run(player.playOn()), player.pace() / speed()) : 0;
+    if (element.ariaPressed === String(on)) return;
+    const name = on ? "pause" : "play";
+    const title = `${name} (Space)`;
+    element.replaceChildren(icon(name), h("span.hp-words", on ? "Pause" : "Play"));
+    Object.assign(element, { title, ariaLabel: title, ariaPressed: String(on) });
   }
 
   function start() {
     if (timer) return;
     player.starts();
-    wait();
-    sign();
+    run(true);
   }
 
-  function pause() {
-    clearTimeout(timer);
-    timer = 0;
-    sign();
-  }
-
+  const pause = () => run(false);
   const toggle = () => (timer ? pause() : start());
-
-  function sign() {
-    element.replaceChildren(icon(timer ? "pause" : "play"), h("span.hp-words", timer ? "Pause" : "Play"));
-    element.title = timer ? "pause (Space)" : "play (Space)";
-    element.setAttribute("aria-label", element.title);
-    element.setAttribute("aria-pressed", String(timer !== 0));
-  }
 
   return { element, start, pause, toggle, playing: () => timer !== 0 };
 }
