@@ -30,8 +30,9 @@ MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a diffe
 def lossless(case: Case) -> bool:
     """Return whether a lane's text follows the target's distribution exactly."""
     options = RunOptions(**case.options)
-    exact = options.rule in RunOptions.menus()["rules with tolerance"] and options.tolerance < 0
-    return bool(options.system == "plain" or exact or options.find(options.rule).lossless)
+    knob = (rule := options.find(options.rule)).knob
+    exact = knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact
+    return bool(options.system == "plain" or rule.lossless or exact)
 
 
 def report(cases: Sequence[Case], records: Sequence[Record], coins: Sequence[Record] = ()) -> dict[str, Any] | None:
@@ -189,9 +190,8 @@ def calls(table: Sequence[Row]) -> str:
 
 def basis(table: Sequence[Row]) -> str:
     """Say what the numbers are based on, and how reliable that is."""
-    tokens = sorted({row["tokens"] for row in table})
-    known = {"tokens": " to ".join(map(str, tokens[:1] + tokens[1:][-1:]))}
-    return say("race basis", {**known, "runs": table[0]["runs"], "prompts": table[0]["prompts"]})
+    tokens = _span(sorted((row["tokens"] for row in table), reverse=True), 0)
+    return say("race basis", {"tokens": tokens, "runs": table[0]["runs"], "prompts": table[0]["prompts"]})
 
 
 def _lane_sentence(row: Row, plain: Row) -> str:

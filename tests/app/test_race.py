@@ -13,6 +13,7 @@ import hsd
 from hsd import facts, space
 from hsd.app import downloads, race
 from hsd.app.replies import compact
+from hsd.bench.race_report import lossless
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
@@ -58,6 +59,7 @@ def test_lanes_are_named_by_what_they_do():
     assert [lane.get("lossless") for lane in plan(SYSTEMS).described()["lanes"]] == [True, True, True, False, True]
     exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).described()["lanes"][1]
     assert exact["lossless"]  # below 0 nothing passes
+    assert lossless(race.Case("mixture", {"rule": "ensemble", "draft_weight": 0}))  # the target alone
     two = [case.name for case in plan([LANES[1], LANES[1]]).cases]
     assert two == ["Plain decoding", "HSD, γ = 4", "HSD, γ = 4 (2)"]
 

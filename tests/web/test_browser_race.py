@@ -20,6 +20,7 @@ LANES: list[dict[str, Any]] = [
     {"rule": "fuzzy", "gamma": 1, "tolerance": 0.2, "divergence": "tv"},
     {"rule": "fuzzy", "gamma": 4, "tolerance": -1},
     {"rule": "typical", "gamma": 3, "epsilon": 0.2},
+    {"rule": "ensemble", "gamma": 3, "draft_weight": 0},
     {"rule": "blockwise", "gamma": 3},
     {"rule": "hsd", "gamma": "auto"},
 ]

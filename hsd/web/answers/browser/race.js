@@ -1,6 +1,6 @@
 // A race in the visitor's browser: what is asked for, checked and named as hsd/app/race.py does, and its lanes in turn.
 import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
-import { CHAINS, chain } from "../../rules/law.js";
+import { CHAINS, chain, exactWith, SETTINGS } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
 import { link, readRequest } from "./options.js";
 import { report } from "./report.js";
@@ -37,7 +37,7 @@ function titleOf(options) {
 
 /** Whether a lane's text follows the target. @param {Values} options */
 const lossless = (options) =>
-  options.system === "plain" || chain(options.rule).lossless || (withTolerance(options) && options.tolerance < 0);
+  options.system === "plain" || chain(options.rule).lossless || exactWith(options.rule, { ...SETTINGS, ...options });
 
 /** A lane as a race's header has it. count: of the lanes so far with this title. @type {(options: Values, count: number) => Lane} */
 function described(options, count) {
