@@ -17,10 +17,9 @@ import yaml
 
 from hsd.decoding.options import AUTO, LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
-from hsd.errors import HsdError
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
-from hsd.rules import COMPARED, RULES, TREE_RULES, USUAL, VANILLA, TreeRule, find_tree_rule
+from hsd.rules import COMPARED, RULES, TREE_RULES, USUAL, VANILLA, TreeRule
 from hsd.rules.forms import LETTERS, Form
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 from hsd.rules.relaxed import AFTER
@@ -84,11 +83,9 @@ def find(name: str) -> Rule | TreeRule:
 
 def trees_of(name: str) -> list[str]:
     """Return the layouts of several drafts that a rule fits."""
-    try:
-        fitting = find_tree_rule(name).siblings
-    except HsdError:
-        return []
-    return [*(tree for tree, layout in LAYOUTS.items() if layout.siblings in fitting), AUTO]
+    rule = TREE_RULES.get(f"recursive-{name}") or TREE_RULES.get(name)
+    fitting = [tree for tree, layout in LAYOUTS.items() if rule and layout.siblings in rule.siblings]
+    return [*fitting, AUTO] if rule else []
 
 
 def rule_look(name: str) -> Look:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.paths import ROOT, SPACEFILE
 
 PARTS = ("app.py", "hsd", "assets", "examples", "requirements.txt", "Spacefile", "README.md")
@@ -223,22 +223,12 @@ def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str 
         message, readme = f"Publish {load().title}", (root / "README.md").read_text(encoding="utf-8")
         card = next(name for name in files if name.endswith("card.png"))
         shown = f"thumbnail: https://huggingface.co/spaces/{repo_id}/resolve/main/{card}\n---\n"
-        api.upload_folder(
-            repo_id=repo_id,
-            repo_type="space",
-            folder_path=root,
-            allow_patterns=files,
-            delete_patterns="*",  # files of an earlier version that this one no longer has
-            commit_message=message,
-        )
-        api.upload_file(  # the manifest cannot know where its Space will be
-            path_or_fileobj=readme.replace("\n---\n", f"\n{shown}", 1).encode(),
-            path_in_repo="README.md",
-            repo_id=repo_id,
-            repo_type="space",
-            commit_message="Show its card where a link to it is shared",
-        )
+        where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "space"}
+        stale: dict[str, Any] = {"delete_patterns": "*"}  # files of an earlier version that this one no longer has
+        api.upload_folder(folder_path=root, allow_patterns=files, commit_message=message, **where, **stale)
+        linked = readme.replace("\n---\n", f"\n{shown}", 1).encode()  # the manifest cannot know where its Space will be
+        message = "Show its card where a link to it is shared"
+        api.upload_file(path_or_fileobj=linked, path_in_repo="README.md", commit_message=message, **where)
     except (HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled, OSError) as error:
-        reason = (str(error).strip().splitlines() or [type(error).__name__])[0][:200]
-        raise HsdError(f"cannot publish to {repo_id!r}: {reason}") from None
+        raise HsdError(f"cannot publish to {repo_id!r}: {first_line(error)}") from None
     return str(address)

@@ -85,10 +85,8 @@ def _as_function(name: str, names: list[str]) -> str:
         kind, bindings, path = match.groups()
         of = _variable(_resolved(name, path)) if path else ""
         if kind == "export":
-            exported.extend(
-                f"{new or old}: {of + '.' if of else ''}{old}"
-                for old, new in re.findall(r"(\w+)(?: as (\w+))?", bindings)
-            )
+            names = re.findall(r"(\w+)(?: as (\w+))?", bindings)
+            exported.extend(f"{new or old}: {of + '.' if of else ''}{old}" for old, new in names)
             return ""
         return f"const {bindings.replace(' as ', ': ').removeprefix('*:').strip()} = {of};\n" if bindings else ""
 

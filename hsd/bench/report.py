@@ -173,9 +173,8 @@ def _percents(shares: Iterable[float], cells: int = 0) -> list[str]:
 
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     """Describe a benchmark's setting in short phrases. header: of a file that may come from anywhere."""
-    prompts, m, server = (
-        value if isinstance(value := header.get(name), dict) else {} for name in ("prompts", "machine", "server")
-    )
+    parts = map(header.get, ("prompts", "machine", "server"))
+    prompts, m, server = (part if isinstance(part, dict) else {} for part in parts)
     several = prompts.get("kinds") and "," in str(prompts.get("name"))  # sets, which the source names too
     source = ", ".join(words(prompts.get(name), 200) for name in (("source",) if several else ("name", "source")))
     counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"

@@ -213,9 +213,8 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
             whole = not response.length
     except HTTPError as error:
         if 300 <= error.code < 400:
-            raise HsdError(
-                f"{url} sends elsewhere (HTTP {error.code}), which is not followed: give its own URL"
-            ) from None
+            elsewhere = f"sends elsewhere (HTTP {error.code}), which is not followed"
+            raise HsdError(f"{url} {elsewhere}: give its own URL") from None
         message = _words(error).replace(key or "\0", "(the key)")
         why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
         raise HsdError(f"{url} answers with HTTP {error.code}: {message}{why}") from None

@@ -61,9 +61,8 @@ class Measurement:
             speeds = [_resampled(rows, "new_tokens", "seconds") for rows in (own, other)]
             values.append(speeds[0] / speeds[1])
         most = max(map(len, values))  # a benchmark that was stopped has rounds of fewer prompts
-        return _interval(
-            statistics.median(self.speedups(plain)), np.median([one for one in values if len(one) == most], 0)
-        )
+        typical = np.median([one for one in values if len(one) == most], 0)
+        return _interval(statistics.median(self.speedups(plain)), typical)
 
     def block_efficiency(self) -> Interval:
         """Return committed tokens per target call, and its 95 % interval over prompts."""

@@ -57,10 +57,8 @@ def _read_rows(file: str) -> TableModels:
         rows = json.loads(Path(file).read_bytes())
         p, q = ([[float(x) for x in one] for one in rows[name]] for name in "pq")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-        words = " ".join(str(error).split())[:100]
-        raise HsdError(
-            f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({type(error).__name__}: {words})'
-        ) from None
+        words = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
+        raise HsdError(f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({words})') from None
     return rows_models(p, q)
 
 
