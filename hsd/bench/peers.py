@@ -45,13 +45,9 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
     torch.manual_seed(seed)
     with _quiet(), torch.inference_mode(), computing(pair):
+        mask, end = torch.ones_like(ids), next(iter(sorted(pair.codec.end_ids)), 0)  # else it warns
         begin = time.perf_counter()
-        output = target.generate(
-            ids,
-            attention_mask=torch.ones_like(ids),  # else it is worked out anew, and warned about
-            pad_token_id=next(iter(sorted(pair.codec.end_ids)), 0),
-            **how,
-        )
+        output = target.generate(ids, attention_mask=mask, pad_token_id=end, **how)
         seconds = time.perf_counter() - begin
     summary = {name: times.summary() for name, times in calls.items()}
     passes = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())

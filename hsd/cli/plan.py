@@ -7,7 +7,7 @@ import json
 import sys
 from typing import Any
 
-from hsd.bench.prompts import PromptSet, prompt_set
+from hsd.bench.prompts import prompt_set
 from hsd.cli.arguments import load, refuse
 from hsd.errors import HsdError
 from hsd.models.timing import machine
@@ -27,6 +27,9 @@ def main(arguments: argparse.Namespace) -> int:
     measured = any(getattr(arguments, n) is not None for n in MEASURED)
     if measured and given:
         raise HsdError(f"give either a pair to measure or {' and '.join(given)}, not both")
+    for name in ("limit", "new_tokens"):
+        if getattr(arguments, name) < 1:
+            raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least 1")
     if arguments.tree:
         refuse(arguments, "--longest", "a stack")
         return _plan_tree(arguments, measured)
@@ -53,7 +56,7 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     """Measure a pair and print the grown tree that is best for it. Returns the exit status."""
     if not measured:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
-    prompts = _prompts(arguments)
+    prompts = prompt_set(arguments.prompts, limit=arguments.limit)
     pair = load(arguments, arguments.pair)
     trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
     ranking = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
@@ -80,16 +83,9 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
     return 0
 
 
-def _prompts(arguments: argparse.Namespace) -> PromptSet:
-    for name in ("limit", "new_tokens"):
-        if getattr(arguments, name) < 1:
-            raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least 1")
-    return prompt_set(arguments.prompts, limit=arguments.limit)
-
-
 def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
     """Measure the pair; return its models, and the measurement as plain data."""
-    prompts = _prompts(arguments)
+    prompts = prompt_set(arguments.prompts, limit=arguments.limit)
     pair = load(arguments, arguments.pair)
     how = arguments.new_tokens, Sampling(arguments.temperature)
     measurement = measure_stack(pair, pair.models, prompts.prompts, *how)
