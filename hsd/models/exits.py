@@ -6,7 +6,9 @@ hidden state: no layer reads a token twice unless the token was forgotten. (HiSp
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Protocol
 
 import torch
@@ -16,28 +18,51 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, View, Work
 
 
-class SharedText(Protocol):
+class SharedText(ABC):
     """A text that the exits of one model read together; a deeper exit has never read further than a shallower one.
 
-    exact: whether probabilities are computed alike on every machine, see `hsd.models.reading`.
+    exact: whether probabilities are computed alike on every machine, see `hsd.models.reading`. groups: the first layer
+    of each group and the one after its last. lengths: how many tokens each group has read of `tokens`.
     """
 
-    exact: bool
+    exact = False
 
-    def reached(self, level: int) -> int:
-        """Return how many tokens have been through the layers up to this exit."""
+    def __init__(self, depths: Sequence[int], device: torch.device) -> None:
+        self.groups, self.lengths = list(pairwise([0, *depths])), [0] * len(depths)
+        self.tokens = torch.empty(0, dtype=torch.int64, device=device)
+
+    @abstractmethod
+    def advance(self, group: int, end: int, keep: int) -> Tensor:
+        """Run a group of layers on what the one below gave and it has not read, as far as position `end`.
+
+        Returns the logits of the exit above it after the last `keep` tokens, (keep, vocab).
+        """
 
     def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
         """Run `tokens` (n,) through every layer up to an exit, those already through some layers from there on.
 
         Returns what was computed, without the head, and the exit's logits after the last `keep`, (keep, vocab).
         """
+        begin, end = self.lengths[level], self.lengths[level] + len(tokens)
+        known, work, logits = self.tokens[begin:end], Work(), torch.empty(0)
+        assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
+        self.tokens = torch.cat([self.tokens, tokens[len(known) :]])
+        for group, (first, last) in enumerate(self.groups[: level + 1]):
+            if (new := end - self.lengths[group]) > 0:
+                logits = self.advance(group, end, keep if group == level else 0)
+                self.lengths[group] = end
+                work += Work(last - first, (last - first) * new)
+        return work, logits
 
     def forget(self, level: int, length: int) -> None:
         """Forget tokens from position `length` on, at this exit and all that are deeper."""
+        self.lengths[level:] = [min(length, reached) for reached in self.lengths[level:]]
+        if level == 0:
+            self.tokens = self.tokens[:length]
 
     def close(self) -> None:
         """Forget the text and free all that was computed."""
+        self.forget(0, 0)
 
 
 class Layers(Protocol):
@@ -122,7 +147,7 @@ class ExitSession:
 
     @property
     def length(self) -> int:
-        return self._text.reached(self._level)
+        return self._text.lengths[self._level]
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:

@@ -10,17 +10,17 @@ import copy
 import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import pairwise
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor, nn
 from transformers.cache_utils import Cache, DynamicLayer
+from transformers.modeling_outputs import BaseModelOutput
 
 from hsd.errors import HsdError
 from hsd.models.base import Work
-from hsd.models.exits import EarlyExits
+from hsd.models.exits import EarlyExits, SharedText
 from hsd.models.probe import attempted
 
 _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary()
@@ -80,64 +80,47 @@ class ModuleLayers:
         return HsdError(f"early exits cannot be taken from {name}, {why}: choose a Llama, Qwen, Mistral or Gemma model")
 
 
-class ModuleText:
-    """A text that groups of layers read, one up to each of `depths`; see `hsd.models.exits.SharedText`.
+class ModuleText(SharedText):
+    """A text that groups of layers read. Like `CausalSession`'s, the caches keep all keys of a sliding window.
 
-    Like `CausalSession`'s, the caches keep all keys of a sliding window. `_rows` are the tokens, then the states after
-    each group.
+    states: what came out of each group, (n, hidden).
     """
 
-    exact = False
-
     def __init__(self, model: Any, depths: Sequence[int]) -> None:
+        super().__init__(depths, model.input_device)
         decoder = model.model.get_decoder()
-        self._model, self._bounds = model, list(pairwise([0, *depths]))
-        self._groups = [_part(decoder, first, end) for first, end in self._bounds]
+        self._model = model
+        self._parts = [_part(decoder, first, end) for first, end in self.groups]
         self._logits = _without_layers(model.model, decoder)
         self.close()
 
-    def reached(self, level: int) -> int:
-        return len(self._rows[level + 1])
-
     def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
-        tokens, begin = tokens.to(self._model.input_device), self.reached(level)
-        end, known = begin + len(tokens), self._rows[0][begin : begin + len(tokens)]
-        assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
-        self._rows[0] = extended(self._rows[0], tokens[len(known) :])
-        work = Work()
-        for group in range(level + 1):
-            work += self._advance(group, end)
-        if not keep:
-            return work, torch.empty(0, self._model.vocab_size, device=self._model.device)
-        logits: Tensor = self._logits(inputs_embeds=self._rows[level + 1][-keep:].unsqueeze(0)).logits[0]
+        work, logits = super().read(tokens.to(self._model.input_device), level, keep)
         return work, logits.to(self._model.device)
 
-    def _advance(self, group: int, end: int) -> Work:
-        """Run one group of layers on what the one below gave and it has not read, as far as position `end`."""
-        (first, last), (below, states) = self._bounds[group], self._rows[group : group + 2]
-        rows = below[len(states) : end]
-        if not len(rows):
-            return Work()
+    def advance(self, group: int, end: int, keep: int) -> Tensor:
+        (first, last), begin = self.groups[group], self.lengths[group]
+        rows = (self.states[group - 1] if group else self.tokens)[begin:end]
         if first < last:
-            known = {"input_ids" if first == 0 else "inputs_embeds": rows.unsqueeze(0)}
-            output = self._groups[group](**known, past_key_values=self._caches[group], use_cache=True)
+            known = {"inputs_embeds" if group else "input_ids": rows[None]}
+            output = self._parts[group](**known, past_key_values=self.caches[group], use_cache=True)
             rows = output.last_hidden_state[0]
-        self._rows[group + 1] = extended(states, rows)
-        return Work(last - first, (last - first) * len(rows))
+        self.states[group] = extended(self.states[group], rows)
+        if not keep:
+            return rows.new_empty(0, self._model.vocab_size)
+        logits: Tensor = self._logits(inputs_embeds=rows[None, -keep:]).logits[0]
+        return logits
 
     def forget(self, level: int, length: int) -> None:
-        for group, (first, _) in enumerate(self._bounds[level:], start=level):
-            if (more := self.reached(group) - length) > 0:
-                for layer in self._caches[group].layers[first:]:
-                    layer.crop(-more)
-                self._rows[group + 1] = self._rows[group + 1][:length]
-        if level == 0:
-            self._rows[0] = self._rows[0][:length]
+        for group, (first, _) in enumerate(self.groups[level:], start=level):
+            for layer in self.caches[group].layers[first:]:
+                layer.crop(min(0, length - self.lengths[group]))
+            self.states[group] = self.states[group][:length]
+        super().forget(level, length)
 
     def close(self) -> None:
-        self._caches = [_cache(first, end) for first, end in self._bounds]
-        nothing = torch.empty(0, dtype=torch.int64, device=self._model.input_device)
-        self._rows = [nothing] * (len(self._bounds) + 1)
+        self.caches, self.states = [_cache(*group) for group in self.groups], [torch.empty(0)] * len(self.groups)
+        super().close()
 
 
 def numbers(module: nn.Module) -> int:
@@ -182,7 +165,7 @@ def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
     """Return the model with nothing before its final norm: states in, as embeddings, and its own logits of them out."""
 
     def only_norm(inputs_embeds: Tensor, **_: Any) -> _Output:
-        return _Output(decoder.norm(inputs_embeds))
+        return _Output(last_hidden_state=decoder.norm(inputs_embeds))
 
     return _forward(model, **{model.base_model_prefix: only_norm})
 
@@ -199,15 +182,7 @@ def _forward(module: Any, **instead: Any) -> Callable[..., Any]:
     return partial(inspect.unwrap(type(module).forward), twin)
 
 
-class _Output:
+class _Output(BaseModelOutput):
     """A decoder's output in which all but the last states is None."""
 
-    def __init__(self, states: Tensor) -> None:
-        self.last_hidden_state = states
-
-    def __getattr__(self, name: str) -> None:
-        if name.startswith("__"):
-            raise AttributeError(name)
-
-    def __getitem__(self, index: int) -> Tensor:
-        return (self.last_hidden_state,)[index]
+    def __getattr__(self, name: str) -> None: ...

@@ -335,8 +335,8 @@ def test_closing_frees_what_all_of_them_hold(model_of: ModelOf):
     sessions = EarlyExits(model_of("llama"), (2, 4)).open()
     sessions[-1].forward(some_text(30), 1)
     text = sessions[0]._text
-    held = [weakref.ref(layer.keys) for layer in {layer for cache in text._caches for layer in cache.layers}]
-    held += [weakref.ref(rows) for rows in text._rows]
+    held = [weakref.ref(layer.keys) for layer in {layer for cache in text.caches for layer in cache.layers}]
+    held += [weakref.ref(rows) for rows in (text.tokens, *text.states)]
     assert len(held) == 6 + 4
     assert all(each() is not None for each in held)
     sessions[0].close()

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.base import Work
+from hsd.models.exits import SharedText
 from hsd.models.head import spread
 from hsd.models.small.model import MOST_TAPS, SmallModel, Text
 
@@ -49,35 +48,22 @@ class SmallLayers:
         return SmallText(self._model, depths, [self.exits.get(depth) for depth in depths])
 
 
-class SmallText(Text):
-    """A text of the engine, read at each level up to a length of its own. See `hsd.models.exits.SharedText`."""
+class SmallText(Text, SharedText):
+    """A text of the engine, read at each level up to a length of its own."""
 
     def __init__(self, model: SmallModel, depths: Sequence[int], exits: Sequence[SmallExit | None]) -> None:
         super().__init__(model.engine, model.engine.made("text", model.place), model.vocab_size)
-        self._groups, self._exits = list(pairwise([0, *depths])), exits
-        self._lengths, self._tokens, self._group = [0] * len(depths), list[int](), 0
+        SharedText.__init__(self, depths, model.device)
+        self._exits, self._group = exits, 0
         more = sorted({*depths[:-1]} - {*model.tapped})
         if len(model.tapped) + len(more) > MOST_TAPS:
             raise HsdError(f"{model.name} keeps states after {MOST_TAPS} layers: choose fewer exits")
         for depth in more:
             self.engine.call("mark", self.place, depth)
 
-    def reached(self, level: int) -> int:
-        return self._lengths[level]
-
-    def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
-        ids, begin, work = tokens.tolist(), self._lengths[level], Work()
-        known, end = self._tokens[begin : begin + len(ids)], begin + len(ids)
-        assert known == ids[: len(known)], "the exits below have read other tokens: crop them first"
-        self._tokens += ids[len(known) :]
-        logits = torch.empty(0, self.vocab)
-        for group, (first, last) in enumerate(self._groups[: level + 1]):
-            self.length, self._group = self._lengths[group], group
-            if unread := self._tokens[self.length : end]:
-                logits = self._logits(unread, keep if group == level else 0)
-                self._lengths[group] = end
-                work += Work(last - first, (last - first) * len(unread))
-        return work, logits
+    def advance(self, group: int, end: int, keep: int) -> Tensor:
+        self.length, self._group = self.lengths[group], group
+        return self._logits(self.tokens[self.length : end].tolist(), keep)
 
     def _logits(self, tokens: list[int], keep: int) -> Tensor:
         own = self._exits[self._group]
@@ -87,13 +73,8 @@ class SmallText(Text):
         return spread(rows, own.drafted, self.vocab) if own else rows
 
     def _reader(self) -> tuple[str, Sequence[int]]:
-        (first, last), own = self._groups[self._group], self._exits[self._group]
+        (first, last), own = self.groups[self._group], self._exits[self._group]
         return "climb", (self.place, own.place if own else 0, self.length, first, last)
-
-    def forget(self, level: int, length: int) -> None:
-        self._lengths[level:] = [min(length, reached) for reached in self._lengths[level:]]
-        if level == 0:
-            del self._tokens[length:]
 
     def close(self) -> None:
         self.forget(0, 0)
