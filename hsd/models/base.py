@@ -73,44 +73,33 @@ class Session(Protocol):
 
 
 class LanguageModel(Protocol):
-    """A model that can read several texts at once, each in a session of its own."""
+    """A model that can read several texts at once, each in a session of its own.
 
-    @property
-    def name(self) -> str: ...
-    @property
-    def revision(self) -> str | None: ...
-    @property
-    def parameters(self) -> int:
-        """How many numbers it has, shared ones counted once."""
+    parameters: how many numbers it has, shared ones counted once. device: where its logits are delivered. vocab_size:
+    the width of its logits, padding included. context: how many tokens it can read.
+    """
 
-    @property
-    def dtype(self) -> str: ...
-    @property
-    def device(self) -> torch.device:
-        """Where its logits are delivered."""
-
-    @property
-    def vocab_size(self) -> int:
-        """The width of its logits, padding included."""
-
-    @property
-    def context(self) -> int:
-        """How many tokens it can read."""
+    name: str
+    revision: str | None
+    parameters: int
+    dtype: str
+    device: torch.device
+    vocab_size: int
+    context: int
 
     def start(self) -> Session: ...
 
 
 class Codec(Protocol):
-    """Text to tokens and back."""
+    """Text to tokens and back.
+
+    end_ids: tokens that end a text. vocab_size: how many ids stand for a token; models may have more rows, as padding.
+    """
 
     @property
-    def end_ids(self) -> frozenset[int]:
-        """Tokens that end a text."""
-
+    def end_ids(self) -> frozenset[int]: ...
     @property
-    def vocab_size(self) -> int:
-        """How many ids stand for a token; models may have more rows, as padding."""
-
+    def vocab_size(self) -> int: ...
     def encode(self, text: str) -> list[int]: ...
     def decode(self, ids: list[int]) -> str: ...
     def piece(self, token: int) -> str: ...

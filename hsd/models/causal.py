@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
@@ -64,6 +64,15 @@ class CausalModel:
     def start(self) -> Session:
         return CausalSession(self)
 
+    def read(self, tokens: Tensor, cache: Cache | None, keep: int, **further: Any) -> tuple[Tensor, Any]:
+        """Read `tokens` (n,) by one forward pass; logits after the last `keep`, (keep, vocab), and all that it gives.
+
+        cache: of what comes before. further: other arguments of the pass.
+        """
+        lengths = dict.fromkeys(self.keeps, keep)
+        output = self.model(input_ids=tokens[None], past_key_values=cache, use_cache=True, **lengths, **further)
+        return output.logits[0, -keep:], output
+
     def mask(self, visible: Tensor, back: Callable[[], Tensor]) -> Any:
         """Return the attention mask (1, 1, n, length): 0, or the lowest score for what is hidden or outside the window.
 
@@ -103,18 +112,11 @@ class CausalSession:
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). One forward pass."""
         self._positions += view.positions.tolist() if view else range(self.length, self.length + len(tokens))
-        output = self._model.model(
-            input_ids=tokens.to(self._model.input_device).unsqueeze(0),
-            past_key_values=self._cache,
-            use_cache=True,
-            **dict.fromkeys(self._model.keeps, keep),
-            **(self._masked(view) if view else {}),
-            **({"output_hidden_states": True} if self._taps else {}),
-        )
+        further = {**(self._masked(view) if view else {}), **({"output_hidden_states": True} if self._taps else {})}
+        logits, output = self._model.read(tokens.to(self._model.input_device), self._cache, keep, **further)
         if self._taps:
             self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
         self.length += tokens.shape[0]
-        logits: Tensor = output.logits[0, -keep:]
         return logits.to(self._model.device)
 
     def crop(self, length: int) -> None:
@@ -156,7 +158,8 @@ def attention_windows(model: Any) -> dict[str, int | None]:
     """
     config = model.config.get_text_config()
     window: int | None = getattr(config, "sliding_window", None)
-    kinds = getattr(config, "layer_types", None) or [_only_kind(config)]
+    whole = FULL if getattr(config, "attention_chunk_size", None) is None else "chunked_attention"
+    kinds = getattr(config, "layer_types", None) or [whole if window is None else SLIDING]
     others = sorted(set(kinds) - {FULL, SLIDING})
     if others or getattr(model, "_is_stateful", False):
         what = others[0].replace("_", " ") if others else "a running state"
@@ -165,13 +168,6 @@ def attention_windows(model: Any) -> dict[str, int | None]:
             "choose a model with full or sliding-window attention"
         )
     return {kind: window if kind == SLIDING else None for kind in dict.fromkeys(kinds)}
-
-
-def _only_kind(config: Any) -> str:
-    """Return the kind of all layers of a configuration that does not list them."""
-    if getattr(config, "sliding_window", None) is not None:
-        return SLIDING
-    return FULL if getattr(config, "attention_chunk_size", None) is None else "chunked_attention"
 
 
 def context_of(config: Any) -> tuple[int, str]:

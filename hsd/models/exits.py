@@ -111,7 +111,7 @@ class EarlyExits:
     def open(self) -> list[ExitSession]:
         """Open one session at each depth, shallowest first, all reading the same new text."""
         text = self.parts.text(self.depths)
-        return [ExitSession(self, text, level) for level in range(len(self.depths))]
+        return [ExitSession(text, level) for level in range(len(self.depths))]
 
 
 class ExitModel:
@@ -130,7 +130,7 @@ class ExitModel:
 
     def start(self) -> ExitSession:
         """Return a session of this exit alone; sessions by `EarlyExits.open` share the layers below."""
-        return ExitSession(self._exits, self._exits.parts.text(self._exits.depths), self._level, alone=True)
+        return ExitSession(self._exits.parts.text(self._exits.depths), self._level, alone=True)
 
 
 class ExitSession:
@@ -140,8 +140,8 @@ class ExitSession:
     work: all that this session's calls have had to compute, in the layers below it too; never what was there already.
     """
 
-    def __init__(self, exits: EarlyExits, text: SharedText, level: int, alone: bool = False) -> None:
-        self._model, self._text, self._level = exits.model, text, level
+    def __init__(self, text: SharedText, level: int, alone: bool = False) -> None:
+        self._text, self._level = text, level
         self._lowest = 0 if alone else level  # the first group that forgets when this session does
         self.work, self.exact = Work(), text.exact
 

@@ -42,8 +42,7 @@ class FixedSession:
     def __init__(self, model: CausalModel, capacity: int) -> None:
         self._model, self.capacity = model, capacity
         self.length = torch.zeros((), dtype=torch.int64, device=model.input_device)
-        count = model.model.config.get_text_config().num_hidden_layers
-        layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(count)]
+        layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(model.layers)]
         self._cache: Cache | None = Cache(layers=layers)
         self._columns = torch.arange(capacity, device=model.input_device)
 
@@ -51,16 +50,10 @@ class FixedSession:
         """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
         positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
         back = positions[:, None] - self._columns
-        output = self._model.model(
-            input_ids=tokens.clamp_max(self._model.vocab_size - 1).unsqueeze(0),
-            past_key_values=self._cache,
-            use_cache=True,
-            **dict.fromkeys(self._model.keeps, keep),
-            position_ids=positions.unsqueeze(0),
-            attention_mask=self._model.mask(back >= 0, lambda: back),
-        )
+        places = {"position_ids": positions[None], "attention_mask": self._model.mask(back >= 0, lambda: back)}
+        known = tokens.clamp_max(self._model.vocab_size - 1)
+        logits, _ = self._model.read(known, self._cache, keep, **places)
         self.length += tokens.shape[0]
-        logits: Tensor = output.logits[0, -keep:]
         return logits
 
     def close(self) -> None:

@@ -12,13 +12,16 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 
 from __future__ import annotations
 
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformers import DynamicCache, LlamaConfig
+from transformers import DynamicCache
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
 from hsd.errors import HsdError
@@ -39,7 +42,7 @@ class Shape:
     knows. stopping: how often its tokens are kept, see `hsd.draft.stopping`; None where nobody has counted.
     """
 
-    llama: LlamaConfig
+    llama: Any
     taps: tuple[int, ...]
     first: bool
     norm_output: bool = False
@@ -68,7 +71,8 @@ class HeadModel:
 
         def linear(name: str) -> nn.Linear:
             made = nn.Linear(1, 1, device="meta")
-            made.weight, made.bias = held[f"{name}.weight"], held.get(f"{name}.bias")
+            made.weight = held[f"{name}.weight"]
+            made.register_parameter("bias", held.get(f"{name}.bias"))
             return made
 
         self.join, self.head = linear("fc"), linear("lm_head")
@@ -104,7 +108,8 @@ class HeadModel:
         """Join the target's hidden states (n, taps, hidden) to one row for each token, (n, hidden)."""
         if self.taps_norm is not None:
             states = self.normed(states, None) * self.taps_norm
-        return self.join(states.flatten(1))
+        rows: Tensor = self.join(states.flatten(1))
+        return rows
 
     def fed_back(self, rows: Tensor) -> Tensor:
         """Return the layer's output (n, hidden) as its next input where the target's states are missing."""
@@ -115,14 +120,61 @@ class HeadModel:
         return spread(self.head(self.normed(rows, self.last)), self.vocab, self.vocab_size)
 
 
-class HeadSession:
-    """A text read by a head, one step behind a session of its target. See `hsd.models.base.Session`.
+class Following(ABC):
+    """A text read one step behind a session of the target, whose states each token rests on with the one before it.
 
-    Columns read with what the target knew come first; those after them stand on the head's own output.
+    Columns read with what the target knew come first, `sure` of them; those after them stand on the head's own output.
+    guessing: whether all that is read from now on does. alone: whether the first token is, as nobody may see it.
     """
 
+    sure, guessing, alone = 0, False, False
+
+    @abstractmethod
+    def keep(self, length: int) -> None:
+        """Forget what was read from column `length` on."""
+
+    def cut(
+        self, n: int, begin: int, known: int, view: View | None, most: int = sys.maxsize
+    ) -> Iterator[tuple[list[int], slice, bool]]:
+        """Cut n new tokens from column `begin` into passes of at most `most`: none rests on another of its pass.
+
+        known: how many tokens the target has read. Gives for each pass the columns of the tokens before, -1 before the
+        first; where the pass lies in the n; and whether the target knows what it rests on.
+        """
+        done, before = 0, before_of(n, begin, view)
+        known = 0 if self.guessing or self.sure < begin else known  # after a guess, everything is one
+        while done < n:
+            rest = before[done : done + (1 if self.alone and begin + done == 0 else most)]
+            sure = rest[0] < known
+            end = known if sure else begin + done
+            many = next((i for i, column in enumerate(rest) if column >= end), len(rest))
+            yield rest[:many], slice(done, done + many), sure
+            done += many
+            self.sure = begin + done if sure else self.sure
+
+    def crop(self, length: int) -> None:
+        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
+        self.sure, self.guessing = min(length, self.sure), False
+        self.keep(self.sure)
+
+    def rewind(self, length: int) -> None:
+        """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
+
+        What a rule that resamples needs: q as this draft would have had it after the other token.
+        """
+        self.sure, self.guessing = min(length, self.sure), True
+        self.keep(length)
+
+    def select(self, columns: list[int]) -> None:
+        """Keep these columns as far as the target knew them; those of a tree are read again."""
+        self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
+
+
+class HeadSession(Following):
+    """A text read by a head, see `hsd.models.base.Session`."""
+
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target, self._sure, self._guessing = model, cast("CausalSession", None), 0, False
+        self._model, self._target, self.alone = model, cast("CausalSession", None), not model.shape.first
         self._cache = DynamicCache()
         self._rows = model.embedding.new_empty(0, model.shape.llama.hidden_size)  # what came out at each column
 
@@ -142,25 +194,10 @@ class HeadSession:
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
-        states, n, begin = self._target.states, len(tokens), self.length
-        guess = self._guessing or self._sure < begin  # after a guess, everything is one
-        known = 0 if guess else len(states)
-        before = before_of(n, begin, view)
-        done = 0
-        while done < n:  # in one pass: all that rests on nothing from the same pass
-            sure = [column < known for column in before[done:]]
-            many = next((i for i, is_sure in enumerate(sure) if not is_sure), len(sure))
-            if begin + done == 0 and not self._model.shape.first:
-                many = 1  # alone, as nothing that follows may see it
-            if not many:
-                many = next((i for i, column in enumerate(before[done:]) if column >= begin + done), n - done)
-                hidden = self._model.fed_back(self._rows[torch.tensor(before[done : done + many])])
-            else:
-                hidden = self._joined(states, before[done : done + many])
-                self._sure = begin + done + many
-            part = slice(done, done + many)
+        states = self._target.states
+        for before, part, sure in self.cut(len(tokens), self.length, len(states), view):
+            hidden = self._joined(states, before) if sure else self._model.fed_back(self._rows[torch.tensor(before)])
             self._read(tokens[part], hidden, view and view.part(part, self.length))
-            done += many
         return self._model.logits(self._rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
@@ -176,7 +213,7 @@ class HeadSession:
         begin, end = self.length, self.length + len(tokens)
         positions = view.positions.to(place) if view else torch.arange(begin, end, device=place)
         sees = view.visible.to(place) if view else hidden.new_ones(end - begin, end, dtype=torch.bool).tril(begin)
-        if begin and not model.shape.first:
+        if begin and self.alone:
             sees = F.pad(sees[:, 1:], (1, 0))  # nobody sees the first token
         embedded = model.normed(model.embedding[tokens.to(place)], model.of_token)
         if model.token is not None:
@@ -187,27 +224,9 @@ class HeadSession:
         wide = model.normed(x, model.after)
         self._rows = torch.cat([self._rows, x + model.down(F.silu(model.gate(wide)) * model.up(wide))])
 
-    def crop(self, length: int) -> None:
-        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self._sure, self._guessing = min(length, self._sure), False
-        self._keep(self._sure)
-
-    def _keep(self, length: int) -> None:
+    def keep(self, length: int) -> None:
         self._cache.crop(min(0, length - self.length))  # a negative count removes that many tokens from the end
         self._rows = self._rows[:length]
-
-    def rewind(self, length: int) -> None:
-        """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
-
-        What a rule that resamples needs: q as this draft would have had it after the other token.
-        """
-        self._sure, self._guessing = min(length, self._sure), True
-        self._keep(length)
-
-    def select(self, columns: list[int]) -> None:
-        """Keep these columns as far as the target knew them; those of a tree are read again."""
-        same = next((i for i, column in enumerate(columns) if i != column), len(columns))
-        self.crop(same)
 
     def close(self) -> None:
         self.crop(0)

@@ -115,7 +115,8 @@ def _llama(config: dict[str, Any]) -> Any:
             raise Unfit(f"its config.json does not give {name}")
         if type(known[name]) is not int or known[name] < 1:
             raise Unfit(f"its config.json gives {known[name]!r} as {name}")
-    return LlamaConfig(attn_implementation="sdpa", **{name: known[name] for name in OF_LLAMA if name in known})
+    sizes = {name: known[name] for name in OF_LLAMA if name in known}
+    return LlamaConfig(**sizes | {"attn_implementation": "sdpa"})
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
-from hsd.models.head import LAYER, before_of, spread
+from hsd.models.head import LAYER, Following, spread
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import Shape, SmallModel, Text
 
@@ -80,14 +80,13 @@ class SmallHead:
         return SmallHeadSession(self)
 
 
-class SmallHeadSession(Text):
-    """A text read by a draft head from the hidden states of a target's session, see `hsd.models.head.HeadSession`."""
+class SmallHeadSession(Following, Text):
+    """A text read by a draft head from the hidden states of a target's session, in the target's engine."""
 
     def __init__(self, model: SmallHead) -> None:
         engine = model.target.engine
         super().__init__(engine, engine.made("follow", model.place), model.vocab_size, model.vocab)
-        self._model, self._sure, self._guessing = model, 0, False
-        self._target: Text | None = None
+        self._model, self._target = model, cast(Text, None)
 
     def follow(self, target: Session) -> None:
         """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
@@ -101,38 +100,15 @@ class SmallHeadSession(Text):
 
     def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
         assert self._target is not None, "follow a session of the target first"
-        begin, many = self.length, len(tokens)
-        guess = self._guessing or self._sure < begin  # after a guess, everything is one
-        known = 0 if guess else self._target.length
-        before, done = before_of(many, begin, view), 0
-        while done < many:  # in one pass: all that rests on nothing from the same pass
-            rest = before[done : done + ROWS]
-            n = next((i for i, column in enumerate(rest) if column >= known), len(rest))
-            sure = n > 0
-            if not sure:
-                n = next((i for i, column in enumerate(rest) if column >= begin + done), len(rest))
+        for before, part, sure in self.cut(len(tokens), self.length, self._target.length, view, ROWS):
             places = self._model.place, self.place, self._target.place if sure else 0
             with self.engine.lock:
-                self.engine.tell("before", before[done : done + n])
-                found = self._pass("guess", places, tokens, slice(done, done + n), keep, view)
-                self._sure = self.length if sure else self._sure
-                done += n
-                yield found
+                self.engine.tell("before", before)
+                yield self._pass("guess", places, tokens, part, keep, view)
 
-    def crop(self, length: int) -> None:
-        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self._sure, self._guessing = min(length, self._sure), False
-        super().crop(self._sure)
-
-    def rewind(self, length: int) -> None:
-        """Forget tokens from `length` on, and guess from there: see `hsd.models.head.HeadSession`."""
-        self._sure, self._guessing = min(length, self._sure), True
-        super().crop(length)
-
-    def select(self, columns: list[int]) -> None:
-        """Keep these columns as far as the target knew them; those of a tree are read again."""
-        self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
+    def keep(self, length: int) -> None:
+        Text.crop(self, length)
 
     def close(self) -> None:
-        self._sure = 0
+        self.sure = 0
         super().close()
