@@ -115,8 +115,7 @@ def _llama(config: dict[str, Any]) -> Any:
             raise Unfit(f"its config.json does not give {name}")
         if type(known[name]) is not int or known[name] < 1:
             raise Unfit(f"its config.json gives {known[name]!r} as {name}")
-    sizes = {name: known[name] for name in OF_LLAMA if name in known}
-    return LlamaConfig(**sizes | {"attn_implementation": "sdpa"})
+    return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known} | {"attn_implementation": "sdpa"})
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:
