@@ -82,9 +82,7 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
         config = _config(source) or {}
         shape = _shape(config, target)
         files = _files(source)
-        weights: dict[str, Tensor] = {}
-        for file in files:
-            weights |= {_named(key): tensor for key, tensor in _tensors(file).items()}
+        weights = {_named(key): tensor for file in files for key, tensor in _tensors(file).items()}
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
     except HsdError:  # for another target
@@ -254,8 +252,9 @@ def _shapes(
     shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int
 ) -> tuple[dict[str, tuple[int, ...]], set[str]]:
     """Return the shapes of all tensors that a head can have, by name, and the names of those that it may lack."""
-    llama, gate = shape.llama, LAYER + "mlp.gate_proj.weight"
+    gate = LAYER + "mlp.gate_proj.weight"
     inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
+    llama = shape.llama
     hidden, heads, groups = llama.hidden_size, llama.num_attention_heads, llama.num_key_value_heads
     parts = shapes_of(hidden, inner, heads, groups, llama.head_dim, len(shape.taps), drafted)
     shapes = {f"{name}.weight": sizes for name, sizes in parts.items()} | {"d2t": (drafted,)}
