@@ -317,6 +317,25 @@ def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stag
     assert stage.page.locator(".is-joined").count() == 0
 
 
+@pytest.mark.recorded
+def test_what_a_number_is_made_of_is_marked_in_tests_table_and_ledger_too(stage: Stage, trace: dict) -> None:
+    index = step_where(trace, lambda s: any(d["test"] == "prefix" for d in s["verdict"]["decisions"]))
+    node = str(next(d for d in trace["steps"][index]["verdict"]["decisions"] if d["test"] == "prefix")["node"])
+    stage.load(trace, index, node=int(node))
+    stage.page.wait_for_selector(".hp-ledger")
+    place = """[(e.closest("[data-node], [data-branch]").dataset.node ?? e.closest("[data-branch]").dataset.branch),
+      e.dataset.column ?? e.title.split(" ")[0] ?? "", e.closest(".hp-board, .hp-table, .hp-ledger").classList[1]]"""
+    masses = [[node, kind, card] for card in ("hp-board", "hp-ledger", "hp-table") for kind in ("excess", "deficient")]
+    stage.page.locator(f".hp-panel.is-own .hp-test[data-node='{node}'] .hp-sides").hover()
+    assert sorted(stage.each(".is-joined:not(.hp-test)", place)) == sorted(masses)
+    stage.page.locator(f"tr[data-node='{node}'] [data-column='ρ']").hover()
+    own = [[node, name, card] for card in ("hp-board", "hp-table") for name in ("p", "q")]
+    assert sorted(stage.each(".is-joined:not([data-from])", place)) == sorted(own)
+    stage.page.locator(f"tr[data-node='{node}'] [data-column='r']").hover()
+    ratios = stage.each(".hp-table .is-joined[data-column='ρ']", "e.closest('tr').dataset.node")
+    assert ratios == [str(i + 1) for i in range(int(node))]
+
+
 OF_A_LESSON = """async (content) => {
   const { scene } = await import("./learn/scene.js");
   const lesson = content.lessons.find(({ show }) => show.includes("masses") && show.includes("hsd"));

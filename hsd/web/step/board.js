@@ -25,8 +25,8 @@ function create(actions) {
   const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
   let deciding = /** @type {Element | null} */ (null); // the cell of the own lane's last test, which is in sight at the end
   dragging(grid, actions);
-  for (const event of ["pointerover", "focusin"]) grid.addEventListener(event, (event) => join(grid, targetOf(event)));
-  for (const event of ["pointerleave", "focusout"]) grid.addEventListener(event, () => join(grid, grid));
+  for (const kind of ["pointerover", "focusin", "focusout"])
+    window.addEventListener(kind, (event) => join(element, kind === "focusout" ? element : targetOf(event)));
   map.addEventListener("click", (event) => {
     const node = targetOf(event).closest("[data-node]")?.getAttribute("data-node");
     follow(scroller, grid.querySelector(`.hp-guess[data-node="${node}"]`));
@@ -75,22 +75,22 @@ function focusIn(grid) {
 
 const BEHIND = /** @type {Record<string, number>} */ ({ before: 1, ratio: 0, capped: 0, starred: 0 }); // tokens
 
-/** Where a number of a threshold at a node stands: in the token's own column, or as p/q of all up to it. name: in its expression. @type {(name: string, node: number) => string[]} */
+/** Where a number of a threshold at a node stands, on the board, in the table and in the ledger: with the token itself, or as p/q of all up to it. name: in its expression. @type {(name: string, node: number) => string[]} */
 function placesOf(name, node) {
-  const ratio = (/** @type {number} */ id) => `.is-ratios[data-node="${id}"] .hp-rho`;
+  const ratio = (/** @type {number} */ id) => `[data-node="${id}"] :is(.hp-rho, [data-column="ρ"])`;
   if (name in BEHIND) return Array.from({ length: node - BEHIND[name] }, (_, i) => ratio(i + 1));
-  const row = ["p", "q"].includes(name) ? "ratios" : "masses";
-  return [name === "own" ? ratio(node) : `.is-${row}[data-node="${node}"] .hp-level:has(.is-${name})`];
+  const number = `:is(.hp-level:has(.is-${name}), [data-column="${name}"])`;
+  return [name === "own" ? ratio(node) : `:is([data-node="${node}"], [data-branch="${node}"]) ${number}`];
 }
 
-/** Mark the numbers that give the threshold of the test that is pointed at or has the focus. @type {(grid: HTMLElement, target: HTMLElement) => void} */
-function join(grid, target) {
-  const test = target.closest(".is-lane");
-  const names = test?.querySelector(".hp-origin")?.getAttribute("data-from")?.split(" ") ?? [];
-  const node = Number(test?.getAttribute("data-node"));
-  const places = names.flatMap((name) => placesOf(name, node));
-  for (const one of grid.querySelectorAll(".is-joined")) one.classList.remove("is-joined");
-  const sources = places.flatMap((css) => [...grid.querySelectorAll(css)]);
+/** Mark the numbers of which that is made which is pointed at or has the focus: a test's threshold, or a number of the table. @type {(board: HTMLElement, target: HTMLElement) => void} */
+function join(board, target) {
+  const player = board.closest(".hsd-player") ?? board;
+  const test = player.contains(target) ? target.closest("[data-from], .is-lane") : null;
+  const names = (test?.querySelector(".hp-origin") ?? test)?.getAttribute("data-from")?.split(" ") ?? [];
+  const node = Number(test?.closest("[data-node]")?.getAttribute("data-node"));
+  for (const one of player.querySelectorAll(".is-joined")) one.classList.remove("is-joined");
+  const sources = names.flatMap((name) => placesOf(name, node).flatMap((css) => [...player.querySelectorAll(css)]));
   for (const one of sources.length ? [...sources, test] : []) one?.classList.add("is-joined");
 }
 

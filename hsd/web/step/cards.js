@@ -3,8 +3,8 @@
 import { h, prose, token } from "../kit/dom.js";
 import { number, pair } from "../kit/format.js";
 import { card, setSlider, slider } from "../kit/parts.js";
-import { numbersOf } from "./again.js";
-import { gauge, level } from "./cells.js";
+import { numbersOf, origin } from "./again.js";
+import { gauge, leaves, level } from "./cells.js";
 import { note } from "./changes.js";
 import { plain, say } from "./fill.js";
 import { formula } from "./formula.js";
@@ -65,18 +65,18 @@ function entries(view, judged, actions) {
 /** @type {(view: View, judged: Judged, decision: ReadTest, how: {i: number, kind: SentenceFacts} & TestActions) => HTMLElement} */
 function test(view, judged, decision, { i, kind, select, coin }) {
   const facts = { ...kind, ...testFacts(view, judged, decision) };
-  const named = view.isTrie || decision.test === "token";
   const { node, accepted } = decision;
+  const from = view.isTrie ? null : leaves(origin(view, judged, node)?.tree ?? "").join(" ");
   const head = [
     h("i.hp-marker", i + 1),
     h("span.hp-what", plain(say("title", facts))),
-    named && token(view.nodes.get(node).piece, { cells: 14 }),
+    (view.isTrie || decision.test === "token") && token(view.nodes.get(node).piece, { cells: 14 }),
     h("span.hp-grow"),
     h("span.hp-says", plain(say("says", facts))),
   ];
   return h(
     `li.hp-test.is-${accepted ? "pass" : "fail"}`,
-    { "style": `--hp-turn:${Math.min(i, 12)}`, "data-node": node, "onclick": () => select(node) },
+    { "style": `--hp-turn:${Math.min(i, 12)}`, "data-node": node, "data-from": from, "onclick": () => select(node) },
     h("div.hp-test-head", head),
     coinLine(decision),
     formula(facts.place, numbersOf(view, decision), decision.threshold),

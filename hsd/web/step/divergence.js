@@ -81,7 +81,7 @@ function needle({ nodes, own, isTrie: tree }, id, { D, T, mode, ...settings }, m
   const line = gauge((D(id) ?? 0) / most, T < 0 ? null : T / most, { "aria-hidden": "true" });
   return h(
     `li.is-${state}`,
-    { "data-node": id, "data-at": at },
+    { "data-node": id, "data-at": at, "data-from": "D" },
     name,
     line,
     h("span.hp-needle-said", prose(say("divergence test", facts))),

@@ -17,8 +17,8 @@ function ledger(view, node, highlighted, force) {
   const after = path.length
     ? ["After ", ...path.slice(-4).flatMap((part) => [part, " "])]
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-  const none = view.decided === node ? null : h("p.hp-note", plain(say("ledger end", {})));
-  const body = branch ? h("div", branchBody(view, branch, highlighted)) : none;
+  const end = view.decided !== node && h("p.hp-note", plain(say("ledger end", {})));
+  const body = branch ? h("div", branchBody(view, branch, highlighted)) : end;
   const whole = h(`div.hp-ledger-body${branch ? "" : ".is-single"}`, body, residualPart(view, node));
   const question = prose([...after, ": what could come next?", force ? ` ${FORCE}` : ""]);
   for (const row of force ? whole.querySelectorAll("[data-token]") : []) {
@@ -47,7 +47,7 @@ function branchBody(view, branch, highlighted) {
     stack(c < 1 ? "target c·p" : "target p", "p", [overlap, ["deficient", deficient], ["remainder", 1 - c]]),
   ];
   return [
-    h("div.hp-stacks", stacks),
+    h("div.hp-stacks", { "data-branch": branch.node }, stacks),
     h("p.hp-hint", plain(say("ledger masses", facts))),
     candidates(view, branch, highlighted),
     h("p.hp-hint", plain(say("ledger shown", facts))),
@@ -66,7 +66,8 @@ function stack(name, of, parts) {
   });
   const words = { "role": "img", "aria-label": `${name}: ${total.join(" + ")}, together 1` };
   const sum = parts.map(([kind], i) => {
-    return [i ? " + " : "", h("span.hp-sumpart", swatch(kind === "overlap" ? of : kind), ` ${total[i]}`)];
+    const inside = [swatch(kind === "overlap" ? of : kind), ` ${total[i]}`];
+    return [i ? " + " : "", h("span.hp-sumpart", { "data-column": kind }, inside)];
   });
   return h(
     "div.hp-stack",
@@ -122,8 +123,7 @@ function twin(q, cp) {
 function residualPart(view, node) {
   const { residual } = view.own;
   if (!residual || residual.node !== node) return h("div.hp-residual", h("p.hp-note", elsewhere(view, residual)));
-  const bonus = residual.origin === "bonus";
-  const whole = bonus || real(residual.weight) === Infinity; // a rule may take the whole target: its factor of q is 0
+  const whole = residual.origin === "bonus" || real(residual.weight) === Infinity; // by such a rule q counts nothing
   const all = [...residual.top].sort((a, b) => b.probability - a.probability);
   const largest = Math.max(all[0]?.probability ?? 0, 1e-9);
   const facts = residualFacts(view, residual);

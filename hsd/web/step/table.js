@@ -15,9 +15,9 @@ function columns(view) {
   const all = [
     ["p", "what the target gives this token", ({ p }) => p],
     ["q", "what the draft gives this token", ({ q }) => q],
-    ["ρ", "p/q of this token", rho],
-    ["r", "joint ratio: product of ρ up to here", ({ id }) => ratio(view, id)],
-    ["c", "capped ratio: the same product, never above 1", ({ id }) => capped(view, id)],
+    ["ρ", "p/q of this token", rho, "p q"],
+    ["r", "joint ratio: product of ρ up to here", ({ id }) => ratio(view, id), "ratio"],
+    ["c", "capped ratio: the same product, never above 1", ({ id }) => capped(view, id), "ratio"],
     ["D", `${divergence}; it passes up to ${number(rule?.T)}`, ({ id }) => rule?.D(id)],
     ["deficient", "Σ max(c·p − q, 0) over what may follow it", (_, branch) => branch?.deficient],
     ["excess", "Σ max(q − c·p, 0) over what may follow it", (_, branch) => branch?.excess],
@@ -38,9 +38,9 @@ function table(view, { select, node: selected }) {
   const row = (/** @type {TreeNode} */ node) => {
     const { id, piece } = node;
     const name = h("th.hp-sticky.is-second", { scope: "row" }, token(piece, { cells: 14 }));
-    const cells = shown.map(([name, , measure]) => {
+    const cells = shown.map(([name, , measure, from = null]) => {
       const value = measure(node, view.branches.get(id));
-      return h("td", { "title": value, "data-column": name }, number(value));
+      return h("td", { "title": value, "data-column": name, "data-from": view.isTrie ? null : from }, number(value));
     });
     const attributes = { "class": id === selected && "is-active", "data-node": id, "onclick": () => select(id) };
     return h("tr", attributes, h("td.hp-sticky", view.depth.get(id)), name, cells);

@@ -190,8 +190,8 @@ type BoardActions = {
 };
 /** A cell of a row of the board, for a drafted token; at: the beat at which it appears; rule: of a lane. */
 type BoardCell = { at: number; content: Child; rule?: string };
-/** A column of the table of numbers. */
-type NumberColumn = [heading: string, meaning: string, value: (node: TreeNode, branch?: Branch) => Maybe];
+/** A column of the table of numbers; from: the numbers of which its own are made. */
+type NumberColumn = [heading: string, meaning: string, value: (node: TreeNode, branch?: Branch) => Maybe, from?: string];
 /** A part of a bar of a branch's masses. */
 type MassKind = "overlap" | "excess" | "deficient" | "remainder";
 /** What a rule came to over the steps of a run. mean: kept over all coins, where the steps tell; more: steps in which it keeps more than the other one. */
