@@ -3,6 +3,7 @@ import { runs, shorten, visible } from "./format.js";
 
 const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
 const SVG = "http://www.w3.org/2000/svg";
+const AS_IT_IS = new Set(["bdi", "code", "kbd", "pre", "textarea"]); // a page in another language leaves their text alone
 
 /** @param {Attributes | Child} given @returns {given is Attributes} */
 const named = (given) => Boolean(given) && Object.getPrototypeOf(given) === Object.prototype;
@@ -19,6 +20,7 @@ function fill(create, tag, rest) {
   const [name, ...classes] = tag.split(".");
   const { class: more, ...attributes } = named(rest[0]) ? rest[0] : {};
   const element = create(name);
+  if (AS_IT_IS.has(name)) element.setAttribute("translate", "no");
   if (more) classes.push(String(more));
   if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(attributes)) {
@@ -64,7 +66,7 @@ function token(piece, { cells = 24, origin = null } = {}) {
       ? runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
       : short;
   const sign = origin ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]) : null;
-  return h("bdi", { class: "hp-token", dir: "auto", translate: "no", title: full }, sign, body);
+  return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
 }
 
 /** Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry. @type {(key: string, words: Child) => HTMLButtonElement} */

@@ -62,7 +62,7 @@ function bar(css, share, words) {
 /** The line of the text that the draft goes on, and the draft. @param {LessonScene} at */
 function draft(at) {
   const tokens = cells(at, (node) => h("span.hp-ellipsis.hf-token", token(node.piece, { cells: 10 })));
-  return [h("p.hf-text", { dir: "auto" }, "… ", at.text), tokens];
+  return [h("p.hf-text", { dir: "auto", translate: "no" }, "… ", at.text), tokens];
 }
 
 function pass(/** @type {LessonScene} */ at) {

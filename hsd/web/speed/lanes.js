@@ -31,7 +31,7 @@ class Lane {
   constructor(index, { name, lossless, served }, notes = /** @type {string[]} */ ([])) {
     this.name = name;
     this.lossless = lossless;
-    const names = { "role": "group", "dir": "auto", "aria-label": `text of ${name}` };
+    const names = { "role": "group", "dir": "auto", "translate": "no", "aria-label": `text of ${name}` };
     this.text = h("p.hf-text", { ...names, tabindex: 0, hidden: served });
     const mark = served ? null : lossy({ lossless });
     const head = [h("h3.hf-name", name, mark, this.state), h("div.hf-bar", this.fill, this.number)];
