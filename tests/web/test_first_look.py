@@ -26,6 +26,10 @@ SEEN = """(height) => {
     inside(one.getBoundingClientRect()));
   return [words, controls.map((one) => one.outerHTML.slice(0, 90))];
 }"""
+SMALL = """(all) => all.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && /\\w/.test(n.data)))
+  .filter((e) => e.checkVisibility() && !e.closest(".hp-unseen, option"))
+  .map((e) => [parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().d ?? e.currentCSSZoom), e.outerHTML])
+  .filter(([size]) => size < 20)"""
 STILL = {"reduced_motion": "reduce"}
 
 
@@ -159,14 +163,23 @@ def test_that_texts_keep_the_law_is_said_of_lossless_rules_alone(visitors, prese
 
 
 @pytest.mark.recorded
+def test_a_race_fills_a_screen_before_a_room(visitors):
+    page = visitors(width=1920, height=1080, **STILL).open("?tab=speed").page
+    page.get_by_role("button", name="Full screen").last.click()
+    page.wait_for_function("document.fullscreenElement?.matches('#hsd-tab-speed *')")
+    assert page.locator("#hsd-tab-speed :fullscreen *").evaluate_all(SMALL) == []
+    page.evaluate("document.exitFullscreen()")
+
+
+@pytest.mark.recorded
 def test_a_full_screen_before_a_room_is_large_and_a_clicker_moves_it(visitors):
-    visitor = visitors(brief=True, width=1920, height=1080, **STILL).open(options=False)
-    visitor.page.evaluate("document.querySelector('.hf-player').classList.add('is-maximised')")
-    small = """(all) => all.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && /\\w/.test(n.data)))
-      .filter((e) => e.checkVisibility() && !e.closest(".hp-unseen"))
-      .map((e) => [parseFloat(getComputedStyle(e).fontSize) * e.currentCSSZoom, e.className])
-      .filter(([size]) => size < 20)"""
-    assert visitor.page.locator(".hf-player *").evaluate_all(small) == []
+    visitor = visitors(brief=True, width=1920, height=1080, **STILL)
+    for preset in ("stack-three", "hispec-trained", "fsd-sum", "eagle-chosen", "drafts-traversal", ""):
+        visitor.open(f"?preset={preset}" if preset else "", options=False)
+        visitor.page.evaluate("document.querySelector('.hf-player').classList.add('is-maximised')")
+        assert visitor.page.locator(".hf-player *").evaluate_all(SMALL) == [], preset
+        bar = visitor.page.locator(".hp-transport").bounding_box()
+        assert bar["y"] + bar["height"] <= 1080, "what plays it is in sight"
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("PageUp")
     visitor.until("document.querySelector('.hf-player').dataset.phase === 'own'")

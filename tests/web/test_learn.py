@@ -118,6 +118,16 @@ def test_no_lesson_is_wider_than_a_phone(visitors) -> None:
 
 
 @pytest.mark.recorded
+def test_all_lessons_stand_in_one_line_on_a_phone(visitors) -> None:
+    visitor = opened(visitors, "?lesson=10", 10, width=390, height=844)
+    places = visitor.page.locator(".hf-list-of-lessons button").evaluate_all(
+        "(all) => all.map((one) => [one.getBoundingClientRect().top, one.scrollWidth <= one.clientWidth])"
+    )
+    assert len({top for top, _ in places}) == 1
+    assert all(fits for _, fits in places)
+
+
+@pytest.mark.recorded
 def test_a_lesson_that_there_is_not_is_told(visitors) -> None:
     visitor = opened(visitors, "?lesson=12", 1)
     assert visitor.alert() == "There is no lesson “12”: choose 1 to 10"

@@ -15,7 +15,6 @@ const LEGEND = { draft: "● kept from the draft", correction: "▲ correction",
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 const RUN = "run all lanes on this machine, one after another";
-const END = "end the race; what there is of it stays";
 
 class Race {
   lanes = /** @type {Lane[]} */ ([]);
@@ -36,7 +35,7 @@ class Race {
   heats = segments("Temperature", (/** @type {string} */ heat) => this.choose(this.shown.domain, heat));
   rules = h("p.hf-rules");
   go = button("Race here", RUN, () => this.follow(this.setup.values()), { class: "is-main hf-go" });
-  cancel = button("Cancel", END, () => this.stop?.abort(), { hidden: true });
+  cancel = button("Cancel", "end the race; what there is of it stays", () => this.stop?.abort(), { hidden: true });
 
   /** about: what ask("page") gives. @param {RecordedRaces} recorded @param {Values} about */
   constructor(recorded, about) {
@@ -56,10 +55,11 @@ class Race {
       : h("details.hf-other", h("summary", "Another prompt, other lanes"), this.setup.element);
     here.addEventListener("toggle", () => this.setup.ask(), { once: true });
     this.go.hidden = Boolean(why("race"));
+    const large = button("Full screen", "the race alone, large enough for a room", () => race.requestFullscreen());
     const race = h(
       "section.hp-card",
       { "aria-label": "The race" },
-      h("div.hp-row", this.choice.element, this.heats.element, h("span.hp-grow"), this.cancel, this.go),
+      h("div.hp-row", this.choice.element, this.heats.element, h("span.hp-grow"), large, this.cancel, this.go),
       this.verdict,
       this.rules,
       this.same,
