@@ -163,6 +163,29 @@ def test_that_texts_keep_the_law_is_said_of_lossless_rules_alone(visitors, prese
 
 
 @pytest.mark.recorded
+def test_on_a_phone_a_prompt_of_several_lines_is_legible_beside_what_is_changed(visitors):
+    visitor = visitors(width=390, height=844).open(options=False)
+    box = visitor.page.locator("#hsd-prompt textarea")
+    box.fill("One line,\nand a second one that is longer than the box")
+    visitor.page.locator("#hsd-strip[data-changed]").wait_for()
+    for _ in ("typed", "left"):
+        assert box.bounding_box()["width"] > 150
+        assert box.evaluate("(e) => e.scrollHeight <= e.clientHeight + 1"), "no piece of a line"
+        box.blur()
+    assert visitor.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+@pytest.mark.recorded
+def test_the_line_over_a_run_moves_nothing_when_it_wraps(visitors):
+    visitor = visitors().open("?preset=story", options=False)
+    top = visitor.page.locator(".hf-player").bounding_box()["y"]
+    visitor.page.locator(".hf-outcome").evaluate("(line) => line.append(...line.cloneNode(true).children)")
+    ends = visitor.page.locator(".hf-outcome-part").evaluate_all("(all) => all.map((e) => e.offsetTop)")
+    assert len(set(ends)) == 2, "two lines"
+    assert visitor.page.locator(".hf-player").bounding_box()["y"] == top
+
+
+@pytest.mark.recorded
 def test_a_race_fills_a_screen_before_a_room(visitors):
     page = visitors(width=1920, height=1080, **STILL).open("?tab=speed").page
     page.get_by_role("button", name="Full screen").last.click()
