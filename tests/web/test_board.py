@@ -311,7 +311,9 @@ def test_what_a_threshold_is_made_of_is_marked_while_its_test_is_pointed_at(stag
     made = next(d for d in trace["steps"][index]["verdict"]["decisions"] if d["test"] == "prefix")
     stage.load(trace, index)
     stage.page.locator(f".is-own.is-lane[data-node='{made['node']}'] .hp-trial").focus()
-    marked = stage.each(".is-joined:not(.is-lane)", "[e.closest('[data-node]').dataset.node, e.title.split(' ')[0]]")
+    marked = stage.each(
+        ".hp-board .is-joined:not(.is-lane)", "[e.closest('[data-node]').dataset.node, e.title.split(' ')[0]]"
+    )
     assert marked == [[str(made["node"]), "excess"], [str(made["node"]), "deficient"]], "in its own column"
     stage.page.locator(".is-lane.is-joined .hp-trial").evaluate("e => e.blur()")
     assert stage.page.locator(".is-joined").count() == 0
@@ -362,9 +364,9 @@ def test_a_whole_draft_is_made_of_every_ratio_and_a_token_of_its_own_p_and_q(sta
     stage.load(trace, index)
     place = "[e.closest('[data-node]').dataset.node, e.className.split(' ')[0]]"
     stage.page.locator(".is-own.is-lane[data-node='5'] .hp-trial").hover()
-    assert stage.each(".is-joined:not(.is-lane)", place) == [[str(i + 1), "hp-rho"] for i in range(5)]
+    assert stage.each(".hp-board .is-joined:not(.is-lane)", place) == [[str(i + 1), "hp-rho"] for i in range(5)]
     stage.page.locator(".is-shadow.is-lane[data-node='1'] .hp-trial").hover()
-    assert stage.each(".is-joined:not(.is-lane)", place) == [["1", "hp-level"]] * 2
+    assert stage.each(".hp-board .is-joined:not(.is-lane)", place) == [["1", "hp-level"]] * 2
 
 
 @pytest.mark.core
