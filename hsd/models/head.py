@@ -50,7 +50,10 @@ class Shape:
 
 
 class HeadModel:
-    """A head and the target that it belongs to. vocab: the target's ids of the tokens that it can draft, in order."""
+    """A head and the target that it belongs to.
+
+    vocab: the target's ids of the tokens that it can draft, in order. drafted: how many they are; None for all.
+    """
 
     def __init__(
         self, shape: Shape, weights: dict[str, Tensor], target: CausalModel, name: str, revision: str | None = None
@@ -64,6 +67,7 @@ class HeadModel:
         self.dtype, self.stopping = target.dtype, shape.stopping
         draft_ids = torch.arange(len(weights["d2t"]), device=place)
         self.vocab = draft_ids + weights["d2t"].to(place)
+        self.taps, self.drafted = shape.taps, len(self.vocab) if len(self.vocab) < self.vocab_size else None
         if "lm_head.weight" not in weights:
             weights = {**weights, "lm_head.weight": target.embedding[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
@@ -87,16 +91,6 @@ class HeadModel:
         self.taps_norm, self.last = held.get("taps_norm.weight"), held["norm.weight"]
         norms = ("hidden_norm", "input_layernorm", "post_attention_layernorm")
         self.of_hidden, self.of_token, self.after = (held[f"{LAYER}{norm}.weight"] for norm in norms)
-
-    @property
-    def taps(self) -> tuple[int, ...]:
-        """After how many of the target's layers it reads the hidden states."""
-        return self.shape.taps
-
-    @property
-    def drafted(self) -> int | None:
-        """How many tokens it can draft; None for all."""
-        return len(self.vocab) if len(self.vocab) < self.vocab_size else None
 
     def start(self) -> HeadSession:
         return HeadSession(self)
