@@ -366,15 +366,15 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_pa
 
 def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypatch, tmp_path: Path):
     index = f'{export.MARK}0.1.0">'.encode()
-    monkeypatch.setattr(export, "files", lambda *_: {"index.html": index, "data/old.json": b"{}"})
+    monkeypatch.setattr(export, "site", lambda *_, **__: {"index.html": lambda: index, "data/old.json": lambda: b"{}"})
     export.write(tmp_path / "page", space.load())
     (tmp_path / "page" / ".git").mkdir()
     (tmp_path / "page" / "notes.txt").write_text("mine")
-    monkeypatch.setattr(export, "files", lambda *_: {"index.html": index, "data/new.json": b"{}"})
+    monkeypatch.setattr(export, "site", lambda *_, **__: {"index.html": lambda: index, "data/new.json": lambda: b"{}"})
     written = export.write(tmp_path / "page", space.load())
-    assert [path.name for path in written] == ["new.json", "index.html"]
+    assert [path.name for path in written] == ["README.md", "new.json", "index.html"]
     kept = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
-    assert kept == {".git", "notes.txt", "index.html", "data", "data/new.json"}
+    assert kept == {".git", "notes.txt", "README.md", "index.html", "data", "data/new.json"}
 
 
 def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):
