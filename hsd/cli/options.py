@@ -53,7 +53,7 @@ def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
             raise argparse.ArgumentTypeError(str(error)) from None
 
     def several(text: str) -> tuple[Any, ...]:
-        return tuple(map(one, names(text)))
+        return tuple(map(one, names(text) or [""]))
 
     if option.several and lists:
         return lambda text: tuple(several(part) for part in text.split(";"))

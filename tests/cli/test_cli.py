@@ -319,6 +319,11 @@ def test_a_bad_command_is_one_line(console: Console, words: list[str]):
     console.refused(*words)
 
 
+@pytest.mark.parametrize("values", ["", ","])
+def test_an_empty_list_is_named_as_empty(console: Console, values: str):
+    assert "--gamma: value is empty" in console.refused("bench", "--gamma", values)
+
+
 @pytest.mark.parametrize("content", ["", "no JSON", "{}", '{"trace_version": 3}', "[" * 100_000], ids=lambda c: c[:20])
 def test_a_trace_that_cannot_be_shown_is_one_line(
     console: Console, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
