@@ -26,7 +26,7 @@ from hsd.paths import RESULTS
 from hsd.trace import Trace
 
 Values = dict[str, Any]
-DRAFT, TARGET, BETWEEN = PARTS["draft"].colour, PARTS["target"].colour, PARTS["rest"].colour
+DRAFT, TARGET, BETWEEN = (PARTS[part]["colour"] for part in ("draft", "target", "rest"))
 NONE = Values(title="", type="category", showgrid=False, autorange="reversed")
 METRICS = {  # name in the measurement: (title, axis, whether it is a share)
     "right": ("right answers", "right answers", True),

@@ -268,6 +268,29 @@ def test_a_recorded_run_opens_on_watch_at_its_most_telling_step_and_back_leads_h
 
 
 @pytest.mark.recorded
+def test_a_run_that_is_chosen_before_the_first_one_has_come_is_the_one_that_opens(visitors):
+    """The answer for the page's first run comes when the chosen one has been asked for and is still on its way."""
+    visitor, held = visitors(), []
+    page = visitor.page
+    page.route("**/data/preset/*.json", lambda route: held.append(route))
+    page.goto(visitor.app.url + "?tab=systems")
+    wait_for(page, held, 1)
+    page.click("[data-run='hispec-trained']")
+    wait_for(page, held, 2)
+    with page.expect_response("**/data/preset/*.json"):
+        held[0].continue_()
+    for route in held[1:]:
+        route.continue_()
+    visitor.until("window.__hsd && window.__hsd.steps === 11")
+    assert page.input_value("#hsd-preset") == "hispec-trained"
+
+
+def wait_for(page, requests: list, count: int):
+    while len(requests) < count:
+        page.wait_for_timeout(20)
+
+
+@pytest.mark.recorded
 @pytest.mark.parametrize("name", of_systems())
 def test_every_recorded_run_of_a_system_opens_on_the_stage(visitors, name: str):
     visitor = visitors()

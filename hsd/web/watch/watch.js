@@ -93,8 +93,7 @@ class Watch {
 
   /** Show what the address asks for. shown: of what was shown at this place of the browser's history its key, and the jump that led there. @param {string} [shown] */
   async read(shown = "") {
-    const query = asked("watch");
-    const [key, jump] = shown.split(" ");
+    const [query, [key, jump]] = [asked("watch"), shown.split(" ")];
     const source = this.sources.get(key);
     this.jump = Number(jump) || 0;
     if (source && source === this.source) return this.go(links.read(query).where);
@@ -104,29 +103,31 @@ class Watch {
     this.beside.want({ ...beside, step: where.step });
     if (source) return this.display(source, where);
     window.history.replaceState(null, "");
+    const { turn } = this;
     const carried = await unpacked();
-    if (carried !== null && (await this.openTrace(carried, where))) return;
+    if (turn !== this.turn || (carried !== null && (await this.openTrace(carried, where)) !== null)) return;
     if (options && !why("run")) {
       this.setup.set(options);
       return this.begin(options, where);
     }
     const opened = preset || this.contents.opened === false ? null : await this.answer("opened");
     if (opened) await this.showFile(opened, where);
-    else await this.openPreset(preset ?? this.contents.first, where);
-    if (!this.source) await this.openPreset(this.contents.first);
+    else if (opened === null && (await this.openPreset(preset ?? this.contents.first, where)) === null && !this.source)
+      await this.openPreset(this.contents.first);
     if (options) page.alert(why("run"));
     if (file) page.alert(`${file} was opened from a file, which a page cannot open by itself: open it again`);
   }
 
-  /** An answer; null if it is refused (the page says so) or if something else was asked for meanwhile. @type {(name: string, argument?: Values) => Promise<any>} */
+  /** An answer; null if it is refused (the page says so), undefined if something else was asked for meanwhile. @type {(name: string, argument?: Values) => Promise<any>} */
   async answer(name, argument) {
     this.turn += 1;
     const { turn } = this;
     this.awaiting = true;
     try {
       const reply = await ask(name, argument);
-      return turn === this.turn ? reply : null;
+      return turn === this.turn ? reply : undefined;
     } catch (refusal) {
+      if (turn !== this.turn) return undefined;
       page.alert(/** @type {Error} */ (refusal).message);
       return null;
     } finally {
@@ -136,11 +137,12 @@ class Watch {
 
   // ---- whole traces
 
-  /** Show a recorded run. wished: options that a link asks for and that could not be run; the form keeps them. @type {(name: string, where?: Place, wished?: Values | null) => Promise<void>} */
+  /** Show a recorded run. wished: options that a link asks for and that could not be run; the form keeps them. Returns as `answer`. @type {(name: string, where?: Place, wished?: Values | null) => Promise<any>} */
   async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
-    if (!reply) this.setup.preset.value = this.source?.link?.preset ?? "";
-    else this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
+    if (reply) this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
+    else if (reply === null) this.setup.preset.value = this.source?.link?.preset ?? "";
+    return reply;
   }
 
   async openFile(/** @type {File} */ file) {
@@ -151,11 +153,11 @@ class Watch {
     return page.alert(`the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`);
   }
 
-  /** Show the trace in a text and return whether it is one. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<boolean>} */
+  /** Show the trace in a text. Returns as `answer`. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<any>} */
   async openTrace(text, where, file) {
     const reply = await this.answer("check", { text });
     if (reply) await this.showFile(reply, where, file);
-    return Boolean(reply);
+    return reply;
   }
 
   /** A trace from outside: its link carries it where it is short. @type {(reply: ShownTrace, where: Place, file?: string) => Promise<void>} */
@@ -173,8 +175,7 @@ class Watch {
   /** @type {(source: Source, opening: Opening) => void} */
   display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
     const { trace, kind } = source;
-    this.source = source;
-    this.step = step;
+    [this.source, this.step] = [source, step];
     source.key ??= String(Math.random());
     this.sources.set(source.key, source);
     this.place.hidden = false;
@@ -205,8 +206,7 @@ class Watch {
     this.fold();
     const run = new Run(options, (own, steps) => this.grew(own, steps, set));
     this.run = run;
-    this.wanted = where;
-    this.placed = false;
+    [this.wanted, this.placed] = [where, false];
     this.setup.running(true);
     this.sourceChip(false);
     setTimeout(() => this.run === run && this.progress(), PATIENCE);
