@@ -199,6 +199,8 @@ def test_a_full_screen_before_a_room_is_large_and_a_clicker_moves_it(visitors):
         assert visitor.page.locator(".hf-player *").evaluate_all(SMALL) == [], preset
         bar = visitor.page.locator(".hp-transport").bounding_box()
         assert bar["y"] + bar["height"] <= 1080, "what plays it is in sight"
+    board = visitor.page.locator(".hp-board").bounding_box()
+    assert board["y"] + board["height"] <= bar["y"], "nothing of the first look is covered"
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("PageUp")
     visitor.until("document.querySelector('.hf-player').dataset.phase === 'own'")
