@@ -2,7 +2,7 @@
 // a test has its coin, its threshold and what decides it, and a lane says its rule in one line. board.js has the rest.
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { apart } from "../kit/format.js";
+import { agreeing, apart } from "../kit/format.js";
 import { origin } from "./again.js";
 import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
 import { named } from "./phases.js";
@@ -24,29 +24,32 @@ function cell(view, judged, id) {
   const box = (/** @type {Child[]} */ ...inside) => h(`div.hp-trial.is-${state}`, place, inside);
   if (!test) return box(h("span.hp-trial-words", verdict));
   const digits = apart(...test.sides, 2, 1);
-  const [low, high] = test.sides.map((x) => (x > 0 && x < 0.001 ? "≈0" : tight(x, digits)));
+  const text = (/** @type {number} */ x) => (x > 0 && x < 0.001 ? "≈0" : tight(x, digits));
+  const [low, high] = test.sides.map(text);
   const coin = test.coinless ? null : h("span.hp-wide", "coin ");
   const compared = h("span", coin, `${low} ${test.accepted ? "<" : "≥"} ${high} `);
-  return box(decided(view, judged, id), gauge(...test.sides), h("span.hp-trial-words", compared, verdict));
+  const made = decided(view, judged, id, (share) => text(share) === high);
+  return box(made, gauge(...test.sides), h("span.hp-trial-words", compared, verdict));
 }
 
-/** What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it; null for anything else. @type {(view: View, judged: Judged, id: number) => Child} */
-function decided(view, judged, id) {
+/** What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it; nothing for anything else. fits: whether a number is printed as the threshold is. @type {(view: View, judged: Judged, id: number, fits: (share: number) => boolean) => Child} */
+function decided(view, judged, id, fits) {
   const names = leaves(origin(view, judged, id)?.tree ?? "");
   const branch = names.includes("excess") && view.branches.get(id);
   if (!branch) {
     const own = String(names) === "p,q" || view.depth.get(id) === 1;
     const words = own ? "p/q" : view.children.has(id) ? "p/q up to here" : "p/q of the whole draft";
-    return names.some((name) => ["q", "own", "before", "starred", "capped", "ratio"].includes(name))
-      ? h("span.hp-origin", words)
-      : null;
+    const ratio = names.some((name) => ["q", "own", "before", "starred", "capped", "ratio"].includes(name));
+    return ratio && h("span.hp-origin", words);
   }
+  const { texts } = agreeing({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
+  const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });
   const [lack, surplus] = ["deficient", "excess"].map((name) => h(`span.hp-swatch.is-${name}`));
   const [little, much] = [" too little", " too much"].map((words) => h("span.hp-wide", words));
   return [
     h("span.hp-origin", lack, little, " ÷ ", surplus, much),
-    level("is-deficient", branch.deficient),
-    level("is-excess", branch.excess),
+    level("is-deficient", branch.deficient, words("deficient")),
+    level("is-excess", branch.excess, words("excess")),
   ];
 }
 
