@@ -51,7 +51,7 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
     return checked
 
 
-def listed(method: str, path: str) -> bool:
+def answers_at(method: str, path: str) -> bool:
     """Return whether a route is in `ROUTES`. By OPTIONS a browser asks whether it may send something there."""
     method = "GET" if method == "HEAD" else method
     return any(re.fullmatch(pattern, path) and method in (*methods, "OPTIONS") for pattern, methods in ROUTES)
@@ -63,7 +63,7 @@ def _refusal(scope: Scope, root: str) -> tuple[int, str]:
     words = trust.current.refusal(headers, method not in READING)
     if words:
         return 403, words
-    if not listed(method, scope["path"].removeprefix(root)):
+    if not answers_at(method, scope["path"].removeprefix(root)):
         return 404, NOTHING
     kinds = headers.getlist("Content-Type") or [""]
     json = all(re.match(r"application/json\s*(;|$)", kind, re.IGNORECASE) for kind in kinds)

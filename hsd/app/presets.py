@@ -158,7 +158,7 @@ class Starter:
 
 
 @lru_cache(maxsize=4)
-def listed(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
+def prompts_by_pair(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
     """Return the starter prompts in a YAML file, by pair. Raises HsdError, one line, for an invalid file."""
 
     def read(data: Any) -> dict[str, Any]:
@@ -173,4 +173,4 @@ def listed(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
 def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:
     """Return the prompts for a pair: what the file lists, else those of its recorded runs. May be none."""
     own = dict.fromkeys(preset.prompt for preset in presets if recorded(preset).setup.pair == pair)
-    return listed().get(pair) or tuple(map(Starter, own))
+    return prompts_by_pair().get(pair) or tuple(map(Starter, own))

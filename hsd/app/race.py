@@ -47,7 +47,7 @@ NOT_HERE = "servers cannot be used from here: start the app on your own machine 
 
 
 @dataclass(frozen=True)
-class Served(Case):
+class ServerLane(Case):
     """A lane of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
 
     url: str = ""
@@ -65,14 +65,14 @@ class Plan:
     def link(self) -> dict[str, str]:
         """Return the parameters of a link to this race, as text; servers are left out."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
-        lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, Served)]
+        lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, ServerLane)]
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
     def described(self) -> dict[str, Any]:
         """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
-        kinds = [{"served": True} if isinstance(c, Served) else {"lossless": lossless(c)} for c in self.cases]
+        kinds = [{"served": True} if isinstance(c, ServerLane) else {"lossless": lossless(c)} for c in self.cases]
         cases = zip(self.cases, kinds, strict=True)
         lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **kind} for c, kind in cases]
         shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
@@ -129,7 +129,7 @@ def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) 
     """Check one lane and return its case, without a seed, which is the same for all. number: named by an error."""
     try:
         if "url" in lane:
-            return _served(space, plain, lane["url"], lane.get("model"))
+            return _server_lane(space, plain, lane["url"], lane.get("model"))
         unknown = [name for name in lane if name not in LANE]
         if unknown:
             raise HsdError(f"unknown option {str(unknown[0])[:40]!r}: choose from {', '.join(LANE)}")
@@ -195,7 +195,7 @@ def servers_allowed(space: Space) -> bool:
     return trusted and space.own_pair != "never" and not device.on_a_space()
 
 
-def _served(space: Space, plain: Case, url: object, model: object) -> Served:
+def _server_lane(space: Space, plain: Case, url: object, model: object) -> ServerLane:
     """Return a lane timed at a server, not contacted yet. Raises HsdError for no URL, or where none is allowed."""
     if not servers_allowed(space):
         raise HsdError(NOT_HERE)
@@ -205,7 +205,7 @@ def _served(space: Space, plain: Case, url: object, model: object) -> Served:
     if len(base) > MOST or len(name) > MOST:
         raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
     options = {key: value for key, value in plain.options.items() if key != "system"}  # nobody knows what decodes there
-    return Served(f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name)
+    return ServerLane(f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name)
 
 
 # ---- runs
@@ -226,7 +226,7 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
 
 def _reach(case: Case, number: int) -> Case:
     """Return the lane as it is run; a server is contacted. Raises HsdError, naming the lane, where there is none."""
-    if not isinstance(case, Served):
+    if not isinstance(case, ServerLane):
         return case
     try:
         server = connect(case.url, case.model or None, SECONDS)

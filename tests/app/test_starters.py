@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from hsd import HsdError, facts, space
-from hsd.app.presets import LABEL, definitions, listed, starters
+from hsd.app.presets import LABEL, definitions, prompts_by_pair, starters
 from hsd.app.runs import query, read
 from hsd.app.site import contents
 from hsd.models.loading import fetch
@@ -30,7 +30,7 @@ def test_every_prompt_that_is_offered_can_be_run(fetched):
             asked = read(SPACE, {"pair": pair, "prompt": one.prompt, "prompt_as": one.prompt_as})
             assert asked.options.prompt_as == one.prompt_as
             assert len({starter.label for starter in found}) == len(found), "chips can be told apart"
-    assert {one.prompt_as for one in listed()["smollm2"]} == set(facts.NAMES["prompts"])
+    assert {one.prompt_as for one in prompts_by_pair()["smollm2"]} == set(facts.NAMES["prompts"])
     assert all(len(one.label) <= LABEL + 4 for one in starters("tiny", PRESETS.values()))
 
 
@@ -38,7 +38,9 @@ def test_the_page_is_told_the_prompts_of_each_pair_and_which_takes_questions(fet
     told = contents(SPACE, {}, opened=False)
     chats = {pair["name"]: pair["chats"] for pair in told["pairs"]}
     assert chats == {"smollm2": True, "tiny": False}
-    assert [one["prompt"] for one in told["starters"]["smollm2"]] == [one.prompt for one in listed()["smollm2"]]
+    assert [one["prompt"] for one in told["starters"]["smollm2"]] == [
+        one.prompt for one in prompts_by_pair()["smollm2"]
+    ]
     assert PRESETS[TOY].prompt in [one["prompt"] for one in told["starters"]["tiny"]]
 
 
@@ -66,6 +68,6 @@ def test_a_file_that_is_wrong_is_one_line(tmp_path, text):
     file = tmp_path / "starters.yaml"
     file.write_text(text)
     with pytest.raises(HsdError) as caught:
-        listed(file)
+        prompts_by_pair(file)
     assert "\n" not in str(caught.value)
     assert "starters.yaml" in str(caught.value)
