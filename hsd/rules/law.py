@@ -135,9 +135,9 @@ def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[
 
 
 def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a residual (V,) divided by its sum, and that sum (); p (V,) in place of the residual if the sum is 0."""
-    mass = residual.sum()
-    return torch.where(mass > 0, residual / mass.clamp_min(torch.finfo(residual.dtype).tiny), p), mass
+    """Return a residual (V,) divided by its sum, in double precision, and that sum (); p (V,) instead if it is 0."""
+    mass = residual.sum(dtype=torch.float64)  # in single precision a number would now and then pick a neighbour
+    return torch.where(mass > 0, residual.double() / mass.clamp_min(TINY), p), mass
 
 
 @dataclass(frozen=True)

@@ -513,3 +513,11 @@ def test_only_the_rules_that_are_lossless_say_so():
     assert {name for name, rule in RULES.items() if not rule.lossless} == {"hsd-released", *relaxed}
     assert {name for name, rule in RULES.items() if rule.knob} == relaxed
     assert all(rule.citation and rule.title and rule.name == name for name, rule in RULES.items())
+
+
+def test_what_is_left_is_divided_without_moving_the_borders_between_tokens():
+    """Rounded to single precision, the borders moved by 1e-9: recorded and unrecorded runs then picked other tokens."""
+    p, q = torch.rand(2, 1, 5000, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    law = RULES["hsd"].law(torch.cat([p, p]), q, torch.tensor([7]))
+    left = (p[0] * law.a[0].float() - q[0]).clamp_min(0).double().cumsum(0)
+    torch.testing.assert_close(law.next(0).double().cumsum(0), left / left[-1], atol=1e-13, rtol=0)

@@ -187,6 +187,20 @@ def test_a_number_picks_the_token_that_it_picks_in_python():
     assert found == [int(draw(row, torch.tensor([u], dtype=torch.float64))) for u in numbers]
 
 
+def test_what_is_left_after_a_rejection_has_the_borders_that_it_has_in_python():
+    p, q = torch.rand(2, 1, 3000, generator=torch.Generator().manual_seed(0)).softmax(-1)
+    rows = torch.cat([p, p])
+    make = """([p, q], tokens) => {
+      const single = (rows) => rows.map((row) => new Float32Array(row));
+      return [...law.next(law.lawOf("hsd", single(p), single(q), tokens, {}), 0)];
+    }"""
+    law = Engine({"law": "rules/law.js"})
+    found = torch.tensor(law.call(make, [rows.tolist(), q.tolist()], [7]), dtype=torch.float64)
+    law.stop()
+    wanted = RULES["hsd"].law(rows, q, torch.tensor([7])).next(0)
+    torch.testing.assert_close(found.cumsum(0), wanted.cumsum(0), atol=1e-13, rtol=0)
+
+
 # ---- runs
 
 

@@ -156,13 +156,14 @@ function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
   if (recipe.follow) return oneHot(followed, likeliest(followed));
   if (all) return p[t];
   const residual = recipe.coupled ? coupledLeft(p[t], q[t], tokens[t]) : p[t].slice();
-  const [factor, taken, row] = [a[t], b[t], q[t]]; // over a vocabulary, a loop takes a third of a map
+  const round = residual instanceof Float32Array ? Math.fround : (/** @type {number} */ x) => x; // as Python rounds
+  const [factor, taken, row] = [round(a[t]), round(b[t]), q[t]]; // over a vocabulary, a loop takes a third of a map
   if (!recipe.coupled)
-    for (let i = 0; i < row.length; i += 1) residual[i] = Math.max(factor * residual[i] - taken * row[i], 0);
+    for (let i = 0; i < row.length; i += 1)
+      residual[i] = Math.max(round(factor * residual[i]) - round(taken * row[i]), 0);
   const mass = sum(residual);
   if (!(mass > 0)) return p[t];
-  for (let i = 0; i < row.length; i += 1) residual[i] /= mass;
-  return residual;
+  return Float64Array.from(residual, (x) => x / mass);
 }
 
 /** The positions in the order in which they are tested. @param {Thresholds} law */
