@@ -7,8 +7,6 @@ For drafts made by hand: a factor of 0 makes 0, whatever the other is, and a div
 a / 0 is large, and 0 where a is 0. No value is ever NaN because of it.
 """
 
-from __future__ import annotations
-
 import ast
 import math
 import operator

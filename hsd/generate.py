@@ -1,7 +1,5 @@
 """`model.generate(…, custom_generate=hsd.custom_generate, assistant_model=draft, rule="hsd")` in `transformers`."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Where the files that come with the package are: beside it in a checkout or a Space, inside it when installed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent

@@ -6,8 +6,6 @@ to a place in the text, and every pick at that place uses them: the draft's, the
 later step.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The app in the browser; the page as files is `hsd.app.export`."""
 
-from __future__ import annotations
-
 import os
 import socket
 import threading

@@ -4,8 +4,6 @@
 lie in pieces, each with its own hash, so that a download which breaks off goes on from the last whole piece.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from functools import cache, partial

@@ -1,7 +1,5 @@
 """The machine that the app runs on: its device, ZeroGPU or not, and which pairs can run here."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 One thread fetches; nothing else waits for it. A model fetched by another program is noticed too.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -1,7 +1,5 @@
 """Endpoints for programs and for the page: named, typed, and with the same checks for both."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """The page as a folder of files, which needs no server: what is recorded, with every screen that can show it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

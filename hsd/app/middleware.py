@@ -1,7 +1,5 @@
 """Middleware of the app: who and what is answered, a limit on the size of requests, and errors in one line."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The modules of `hsd/web`: what each imports, and any of them with all that it needs as one script."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from posixpath import dirname, join, normpath

@@ -1,7 +1,5 @@
 """The page, `index.html`, filled in: for a server, for a folder of files, or with one run as a single file."""
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import inspect

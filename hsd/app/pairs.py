@@ -1,7 +1,5 @@
 """Pairs as the page names them: a name from the manifest, or two models of the visitor's own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

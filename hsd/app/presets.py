@@ -1,7 +1,5 @@
 """Recorded runs that the page shows at once, the step each is opened at, and prompts to start a run from."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field

@@ -16,8 +16,6 @@ the installed Gradio, `tests/app/test_gradio_versions.py` on the oldest and the 
   - `compute_analytics_summary`: Gradio makes a table of the last events after each, for a page that is off.
 """
 
-from __future__ import annotations
-
 import asyncio
 import math
 import time

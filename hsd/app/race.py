@@ -4,8 +4,6 @@ A request is one flat mapping, from a form, a program or a link: prompt, pair an
 rounds; and lanes, each a mapping of its own options, or all of them as the text of a link. See `read_plan`.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections import Counter

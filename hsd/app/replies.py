@@ -1,7 +1,5 @@
 """Replies to visitors: answers as plain data, and one line for any error."""
 
-from __future__ import annotations
-
 import json
 import logging
 import secrets

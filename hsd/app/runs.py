@@ -1,7 +1,5 @@
 """Runs for pages and programs: requests read and checked, decoding as messages, the last runs kept for a while."""
 
-from __future__ import annotations
-
 import secrets
 import threading
 import time

@@ -1,7 +1,5 @@
 """The app, put together and served: the files of its site, questions of its page, and endpoints on Gradio's queue."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial

@@ -4,8 +4,6 @@ The app serves these paths and `python -m hsd space export --static` writes them
 page. A recorded answer lies at data/NAME/KEY.json; `hsd/web/answers/files.js` finds it by the same rule.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

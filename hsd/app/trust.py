@@ -4,8 +4,6 @@ Any web page can send requests to an app on its visitor's own machine, and a nam
 makes them look like the app's own. So the name in a request decides.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

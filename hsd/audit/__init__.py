@@ -1,7 +1,5 @@
 """Exact enumeration: what a rule's output really follows, with no sampling and no tolerance for luck."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hsd.audit.chains import (

@@ -5,8 +5,6 @@ a rule gives the exact law of the first γ+1 output tokens; its total variation 
 zero if and only if the rule is lossless there.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator

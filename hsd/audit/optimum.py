@@ -14,8 +14,6 @@ verification, which is optimal even among rules that may use what is off the pat
 2602.16961).
 """
 
-from __future__ import annotations
-
 import importlib.util
 from collections import defaultdict
 

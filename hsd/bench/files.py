@@ -1,7 +1,5 @@
 """Files of prompts, read by what is in them: plain text, JSON, JSON lines, CSV; in Unicode, packed by gzip or not."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

@@ -4,8 +4,6 @@ A tolerance means little by itself: published ones do not carry over to other mo
 a pair and a text from a goal that has a meaning: "accept 20 % of what would be rejected".
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass

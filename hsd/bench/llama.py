@@ -1,7 +1,5 @@
 """llama.cpp on the same published file, as a case beside ours: plain decoding, by the package `llama-cpp-python`."""
 
-from __future__ import annotations
-
 import time
 from functools import lru_cache, partial
 from itertools import islice

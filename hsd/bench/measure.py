@@ -4,8 +4,6 @@ Machines drift: cases take turns on every prompt, so that a slow minute hits all
 dropped. Every run gives one `Record`, plain data; everything that is reported is computed from records alone.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

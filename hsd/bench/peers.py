@@ -1,7 +1,5 @@
 """The generation loop of `transformers` itself, set up fairly, as a case beside ours."""
 
-from __future__ import annotations
-
 import copy
 import time
 from collections.abc import Callable, Iterator

@@ -4,8 +4,6 @@ A set is a list of texts. Public sets are read from a folder (`--data`, or the e
 them as they are published, or fetched from the Hub where there is a network and the package `datasets`.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os

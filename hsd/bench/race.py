@@ -5,8 +5,6 @@ but it tells how long the lanes' texts are: in the rounds that count every lane 
 them. Those rounds are disturbed as little as can be: no tracing, and news of them is sent seldom and in a pause.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing

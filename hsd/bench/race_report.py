@@ -5,8 +5,6 @@ ended, and a speed-up is a lane's tokens/s over plain decoding's. A lane is said
 interval allows it: of one prompt where it was so in every round, of several where the 95 % interval over prompts does.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import statistics

@@ -4,8 +4,6 @@ The first line says what was measured, on what and how; each further line is the
 a page shows of it, see view.py.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections import defaultdict

@@ -5,8 +5,6 @@ and none of its decisions is checked. Its time includes the network, and it may 
 repetition.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import time

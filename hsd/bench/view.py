@@ -3,8 +3,6 @@
 `python -m hsd bench` writes it into its files, so that a page opens them by itself, with a server or without.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 from collections.abc import Sequence

@@ -6,8 +6,6 @@ status; only the one that is called is imported. `WORDS` of a module fill the te
 error. Exit status 0, or 2 with one line for bad input; `conform` ends with 1 where a verifier is not lossless.
 """
 
-from __future__ import annotations
-
 import argparse
 import io
 import os

@@ -1,7 +1,5 @@
 """`python -m hsd app`: open the app in a browser."""
 
-from __future__ import annotations
-
 import argparse
 
 

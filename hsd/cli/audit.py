@@ -1,7 +1,5 @@
 """`python -m hsd audit`: the exact law of every rule on a random small pair of models."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

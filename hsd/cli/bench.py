@@ -1,7 +1,5 @@
 """`python -m hsd bench`: measure every combination of the options, on one process or split over several."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -1,7 +1,5 @@
 """`python -m hsd conform`: judge a verifier, print the verdict, and write it for continuous integration."""
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import json

@@ -1,7 +1,5 @@
 """`python -m hsd explain`: a step of a saved trace in words."""
 
-from __future__ import annotations
-
 import argparse
 
 from hsd.facts import facts

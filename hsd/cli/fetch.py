@@ -1,7 +1,5 @@
 """`python -m hsd fetch`: list the models that can be fetched, or fetch one and show the progress."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

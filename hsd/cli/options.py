@@ -1,7 +1,5 @@
 """The options of a run as flags of a command, and back."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any

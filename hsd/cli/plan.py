@@ -1,7 +1,5 @@
 """`python -m hsd plan`: the best stack of models, for costs and acceptances that are given or measured; or a tree."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -1,7 +1,5 @@
 """`python -m hsd run`: decode a prompt."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

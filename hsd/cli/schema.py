@@ -1,7 +1,5 @@
 """`python -m hsd schema`: the JSON Schema of a trace."""
 
-from __future__ import annotations
-
 import argparse
 import json
 

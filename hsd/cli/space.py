@@ -1,7 +1,5 @@
 """`python -m hsd space`: check, export or publish the page and the Hugging Face Space."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

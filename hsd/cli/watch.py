@@ -1,7 +1,5 @@
 """`python -m hsd watch`: the steps of a vLLM server that records them, as they come."""
 
-from __future__ import annotations
-
 import argparse
 import os
 import time

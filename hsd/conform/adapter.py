@@ -26,8 +26,6 @@ Where drafts cannot be put in either, the file has in place of verify
 p and q: (V, V), the rows of target and draft after each last token; a text goes on after token 0, for `length` tokens.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence

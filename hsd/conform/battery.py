@@ -1,7 +1,5 @@
 """The pairs of models on which a verifier is judged: what each of them can show that the others cannot."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

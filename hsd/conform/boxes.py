@@ -10,8 +10,6 @@ A search is a generator that yields the point it wants to know about and is sent
 of many drafts can share one call.
 """
 
-from __future__ import annotations
-
 import bisect
 import math
 from collections.abc import Callable, Generator, Sequence

@@ -1,7 +1,5 @@
 """Why equal numbers gave different tokens: experiments whose order does not matter, as each is made several times."""
 
-from __future__ import annotations
-
 import random
 import time
 from collections import Counter

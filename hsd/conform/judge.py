@@ -1,7 +1,5 @@
 """What follows from recovered laws: distance from the target, equal known rules, the smallest counterexample."""
 
-from __future__ import annotations
-
 import itertools
 from collections import defaultdict
 from collections.abc import Iterator

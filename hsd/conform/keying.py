@@ -9,8 +9,6 @@ known about the numbers of positions that are still to come; enumerating every d
 from state to state, with no sampling.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 from collections import defaultdict

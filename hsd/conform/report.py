@@ -1,7 +1,5 @@
 """A verifier judged as a whole: on a battery of pairs of models, and with numbers at the ends of their range."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import time

@@ -6,8 +6,6 @@ a few concentrations c it is a martingale that starts at 1, so with a lossless v
 probability at most α (Ville's inequality). A wrong verifier makes it grow without bound.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

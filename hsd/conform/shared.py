@@ -5,8 +5,6 @@ token from q and the target's from p, and what is committed must be a prefix of 
 random numbers and on either side of every threshold, so no law has to be recovered.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

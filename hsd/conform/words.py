@@ -1,7 +1,5 @@
 """A verdict in words for a terminal, and as a file for continuous integration."""
 
-from __future__ import annotations
-
 import textwrap
 from typing import Any
 from xml.etree import ElementTree

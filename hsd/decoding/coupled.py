@@ -5,8 +5,6 @@ with those numbers. No coin and no residual is needed for it. A trace records su
 that lead to the same tokens: a coin for each drafted token, and for each token a place in its part of its row.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cached_property
 

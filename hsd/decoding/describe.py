@@ -1,7 +1,5 @@
 """Rows of probabilities as parts of a trace: nodes, branches, residuals; each row cut to its largest entries."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

@@ -3,8 +3,6 @@
 One loop serves every combination of a proposer and a rule; plain decoding is the one that proposes nothing.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime

@@ -3,8 +3,6 @@
 Only called when tracing is on. It reads what the round computed anyway and changes nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -6,8 +6,6 @@ bonuses included, so the level above verifies against that model's full distribu
 Decoding with early exits of one model works the same way: its exits are the levels (HiSpec, 2510.01336).
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

@@ -6,8 +6,6 @@ the chance that it is kept if the target agrees with the draft. What follows a t
 whether it is kept in the tree, and which row it was drawn from, depends on no draw but those before it.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Sequence
 

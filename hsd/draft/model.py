@@ -1,7 +1,5 @@
 """Proposing with a draft model, one token after another."""
 
-from __future__ import annotations
-
 import time
 
 import torch

@@ -3,8 +3,6 @@
 A copy is a distribution like any other: all of it on one token. So every rule judges it as it judges a draft model's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Proposing several drafts at once: independent paths, or one path with further ones from each node, in one tree."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field

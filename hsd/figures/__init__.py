@@ -6,8 +6,6 @@ dash and hatch per rule everywhere; a marker or hatch says the same without colo
 there is no title: the page writes the heading and sets the colour of all text.
 """
 
-from __future__ import annotations
-
 import html
 import json
 from collections import defaultdict

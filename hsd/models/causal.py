@@ -1,7 +1,5 @@
 """Models of `transformers`: one forward pass at a time, with a cache that can be rolled back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from inspect import signature
 from typing import Any

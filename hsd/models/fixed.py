@@ -3,8 +3,6 @@
 Nothing here looks at a value on the host, so a forward pass can be captured once and replayed for ever.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """Whether what a model says of a token follows from the text before it alone: what caches, drafts and trees rest on."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary

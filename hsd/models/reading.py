@@ -1,7 +1,5 @@
 """Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

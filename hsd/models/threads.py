@@ -5,8 +5,6 @@ at every product: what took 10 ms takes seconds. A step tells that by its own cl
 a processor. The caller's own number of threads comes back after every step.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager

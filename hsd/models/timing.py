@@ -1,7 +1,5 @@
 """Sessions whose forward passes are timed, and the machine that they ran on."""
 
-from __future__ import annotations
-
 import os
 import platform
 import statistics

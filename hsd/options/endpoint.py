@@ -1,7 +1,5 @@
 """An endpoint that takes options: a typed signature with a line on each of them, as Gradio and its tools read it."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Container, Mapping
 from functools import wraps

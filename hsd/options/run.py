@@ -1,7 +1,5 @@
 """Every option of a run, once. Registries of names, and which options fit together, are in `hsd.decoding`."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Options as a JSON Schema that a form can be made from."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

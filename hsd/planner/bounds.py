@@ -8,8 +8,6 @@ is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of 
 ratios, so that the best c and T give the bound.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 

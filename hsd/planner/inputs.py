@@ -1,7 +1,5 @@
 """The planner's input: costs and acceptance rates, read from text and checked."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ All models read the same text, which the target wrote, once (teacher forcing): a
 j keeps a token of model i is Σ_x min(p_i(x), p_j(x)), so one pass gives all pairs of models, and nothing is drafted.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Measuring what a plan of grown trees needs, on the pair and the text that they are for."""
 
-from __future__ import annotations
-
 import statistics
 from collections.abc import Sequence
 from typing import Any

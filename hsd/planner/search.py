@@ -1,7 +1,5 @@
 """The best stack: by the exact latency, and by the shortest path of the fluid one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -5,8 +5,6 @@ tree that grows, and a level of the draft reads more of them. Both were measured
 read, so that a seeded run has the same tree every time.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping, Sequence, Set
 from functools import cache

@@ -6,8 +6,6 @@ nodes down to a depth. A step then costs a pass of the draft a level, one pass o
 what is around them.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

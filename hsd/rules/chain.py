@@ -5,8 +5,6 @@ Sources: token-wise 2211.17192; block 2403.10444; hierarchical (HSD) 2601.05724,
 Cost of a law: token-wise O(γ), the others O(γ V), all vectorised and without a host synchronisation.
 """
 
-from __future__ import annotations
-
 from functools import partial
 
 import torch

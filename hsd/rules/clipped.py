@@ -7,8 +7,6 @@ them. The output of any lossless rule with L in place of p follows L, so that KL
 token with p = 0 never passes. At temperature 0 p is one token, and so is L: every tolerance is exact.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

@@ -11,8 +11,6 @@ the lead L_x = Σᵢ max(q_x p_i - p_x q_i, 0) of the other tokens. Rows of J su
 double precision: a token that a sum of single ones would round away can still win.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -4,8 +4,6 @@ Python evaluates the records here (`Grounds.threshold`, `hsd.rules.recipe`) and 
 arrive with `facts.json`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any

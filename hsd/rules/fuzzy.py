@@ -12,8 +12,6 @@ token: one with p = 0 can pass, except under KL(q‖p) with a finite tolerance, 
 token. All of this is about the rows that are sampled from: with D of raw rows, nothing of it bounds the output.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace

@@ -5,8 +5,6 @@ q, 0) and Σ max(q - a p, 0) after t tokens; called only where a test needs them
 kept, and the factor a of the residual max(a p - q, 0) that the next token is drawn from.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from functools import partial

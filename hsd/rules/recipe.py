@@ -5,8 +5,6 @@ the law itself from it, slowly and literally: a rule that is new, or seldom run,
 function of their own, on tensors and in logarithms; a test holds both to the same law.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property

@@ -4,8 +4,6 @@ Sources: 2401.06706 and 2305.09781; with HSD inside 2601.05724, algorithm 3, wit
 the rule for chosen trees is recursive rejection for point-mass proposals (2406.16858, 2503.01840).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 

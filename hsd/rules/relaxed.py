@@ -13,8 +13,6 @@ setting: "drawn" from p, so that rules differ in their tests alone, or the targe
 has it.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import partial
 

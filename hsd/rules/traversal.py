@@ -1,7 +1,5 @@
 """Traversal: from the leaves to the root, the form that block and HSD verification take on a tree (2505.12398)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from torch import Tensor

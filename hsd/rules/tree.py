@@ -6,8 +6,6 @@ Sending `coin < threshold` decodes; following both answers with their probabilit
 The same lines of code therefore decode, explain and are proved.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """The registry of rules for several drafts and trees."""
 
-from __future__ import annotations
-
 from hsd.errors import HsdError
 from hsd.rules.chain import RULES, USUAL
 from hsd.rules.clipped import clipped_tree

@@ -3,8 +3,6 @@
 `web/step/fill.js` is the same for the page.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

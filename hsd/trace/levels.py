@@ -1,7 +1,5 @@
 """What happened at the levels below the target, in the words of `sentences.yaml`; `web/step/levels.js` has the same."""
 
-from __future__ import annotations
-
 from itertools import zip_longest
 
 from hsd.trace.fill import say

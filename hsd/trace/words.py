@@ -4,8 +4,6 @@
 all coins is kept apart from what happened this time.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

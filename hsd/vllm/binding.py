@@ -4,8 +4,6 @@ Nothing is replaced in a server whose configuration does not ask for it. Whateve
 log, and the server goes on as without the plugin.
 """
 
-from __future__ import annotations
-
 import inspect
 import logging
 from collections.abc import Callable

@@ -3,8 +3,6 @@
 In vLLM the first token of a text has no column, which it has in this project: drafts differ a little, texts do not.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import torch

@@ -1,7 +1,5 @@
 """HSD's law for the drafts of a whole batch at once: ragged, on the device, without a loop over requests."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import torch

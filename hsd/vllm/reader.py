@@ -1,7 +1,5 @@
 """A client of a server's recorded steps: requests as they come, as traces, and what they say together."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

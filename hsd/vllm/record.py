@@ -1,7 +1,5 @@
 """Steps of a request that vLLM decodes, described as this project describes its own."""
 
-from __future__ import annotations
-
 import time
 from datetime import UTC, datetime
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What was recorded, for readers: numbered entries in bounded memory, and `GET /hsd/steps?after=N` on the server."""
 
-from __future__ import annotations
-
 import json
 import os
 import threading

@@ -1,7 +1,5 @@
 """What a server is asked to do with its requests, checked."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

@@ -3,8 +3,6 @@
 Nothing is computed in the page. Inputs come from its fields as texts, and every error is one line for the reader.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Asking servers that strangers have named: only to addresses that the whole internet has, never to a local one."""
 
-from __future__ import annotations
-
 import socket
 import ssl
 from http.client import HTTPConnection, HTTPSConnection

@@ -7,8 +7,6 @@ it is whole; what is being fetched lies in a folder that every call begins by de
 Nothing large is imported here.
 """
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

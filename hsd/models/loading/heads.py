@@ -18,8 +18,6 @@ What published files leave out is settled as those who train and serve such head
 - `head_dim` is what the configuration says, else the hidden size by the heads; biases are added where there are any.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The Hugging Face Hub: whether it can be reached and has a model, one file of it, and what its errors mean."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -4,8 +4,6 @@ Sizes are those of the configuration; of published models, what the Hub counts. 
 that makers of GPUs print.
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping

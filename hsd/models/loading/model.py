@@ -1,7 +1,5 @@
 """Loading one model of `transformers`: from a folder or the Hub, onto one device or several, quantised or not."""
 
-from __future__ import annotations
-
 import logging
 import re
 from importlib.util import find_spec

@@ -1,7 +1,5 @@
 """Loading a target and its draft model, and checking that they fit: each other's tokens, and the memory."""
 
-from __future__ import annotations
-
 import gc
 import os
 import threading

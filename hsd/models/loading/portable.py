@@ -3,8 +3,6 @@
 `transformers` is not needed, so that they are ready in two seconds, most of which torch takes.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from functools import reduce

@@ -4,8 +4,6 @@ These share a tokenizer, or are a target with a published EAGLE-3 head.
 Nothing is loaded here, and no network is asked. What a pair needs is computed from `hsd.models.loading.memory`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from difflib import get_close_matches
 

@@ -1,7 +1,5 @@
 """Generation settings of `transformers`: those that decoding follows, those that change no token, and all others."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Text and tokens by a `transformers` tokenizer, with the chat template of models that were tuned on chats."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace

@@ -3,8 +3,6 @@
 Nothing here knows what is computed; the browser drives the same code by the same calls.
 """
 
-from __future__ import annotations
-
 import ctypes
 from array import array
 from threading import RLock

@@ -3,8 +3,6 @@
 Only the types that the portable engine packs are known (`hsd.models.small.engine.KINDS`).
 """
 
-from __future__ import annotations
-
 import mmap
 import struct
 from dataclasses import dataclass

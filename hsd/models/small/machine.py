@@ -3,8 +3,6 @@
 Libraries are tried in the order of `LIBRARIES`; where none fits or loads, the module is taken.
 """
 
-from __future__ import annotations
-
 import ctypes
 import mmap
 import platform

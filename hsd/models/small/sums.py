@@ -4,8 +4,6 @@ Each returns None where there is no library, or where its tensors are not long r
 then computes the same with torch, which takes several times as long.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 
