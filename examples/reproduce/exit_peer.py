@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.peers import _fair, generated, module_of, sampling, timed
+from hsd.bench.peers import draft_always, generated, module_of, sampling, timed
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import CallTimes
@@ -36,8 +36,9 @@ def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt
     def whose() -> CallTimes:
         return calls["target" if config.num_hidden_layers == layers else "draft"]
 
+    draft_always(target, gamma)
     try:
-        with timed(target, whose), _fair(target, gamma):
+        with timed(target, whose):
             return generated(pair, prompt, seed, {**sampling(options), "assistant_early_exit": depth}, calls)
     finally:
         config.num_hidden_layers = layers  # the library does not restore it when a call fails

@@ -208,7 +208,7 @@ def calibrated(found: Calibrations, prompts: int) -> dict[str, Any]:
     """The tolerances of all shares, by rows and divergence; how many tests exact decoding made and failed."""
     first = next(iter(found.values()))
     tolerances = {on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in ROWS}
-    return {"prompts": prompts, "tests": len(first.tests), "rejected": len(first.rejected), "tolerances": tolerances}
+    return {"prompts": prompts, "tests": first.tests, "rejected": len(first.rejected), "tolerances": tolerances}
 
 
 def random_point(records: Sequence[Record], share: float) -> Point:

@@ -193,7 +193,7 @@ def record(kind: str, asked: Values, prompts: Sequence[str], seeds: int) -> Valu
             speed = one["new_tokens"] / one["seconds"]
             print(f"{kind}, seed {one['repetition']}, {one['case']}: {speed:.1f} tokens a second", flush=True)
     more = {**timing.facts(pair, plan.cases), "prompts": len(prompts), "rounds": seeds}
-    return {"header": {**plan.described(), **more}, "events": events, "coins": coins(pair, plan, numbered)}
+    return {"header": {**plan.as_data(), **more}, "events": events, "coins": coins(pair, plan, numbered)}
 
 
 def shown(pair: Pair, plan: race.Plan) -> list[Values]:

@@ -91,11 +91,8 @@ def files(folder: str, weights: bool) -> dict[str, Any]:
 
 def _pieces(file: Path, path: str) -> list[dict[str, Any]]:
     """Return path, length and hash of each piece of a file."""
-    pieces = []
-    for name, read in _contents(file, path).items():
-        piece = read()
-        pieces.append({"path": name, "bytes": len(piece), "sha256": sha256(piece).hexdigest()})
-    return pieces
+    pieces = ((name, read()) for name, read in _contents(file, path).items())
+    return [{"path": name, "bytes": len(piece), "sha256": sha256(piece).hexdigest()} for name, piece in pieces]
 
 
 def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:

@@ -6,7 +6,6 @@ rounds; and lanes, each a mapping of its own options, or all of them as the text
 
 import json
 import time
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -16,7 +15,7 @@ from typing import Any
 
 from hsd import facts
 from hsd.app import device, downloads, pairs, trust
-from hsd.app.runs import BESIDE, LOAD_SECONDS, TOKEN_SECONDS, Request, query, read
+from hsd.app.runs import BESIDE, Request, gpu_seconds, query, read
 from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.measure import in_a_name
@@ -66,7 +65,7 @@ class Plan:
         lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, ServerLane)]
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
-    def described(self) -> dict[str, Any]:
+    def as_data(self) -> dict[str, Any]:
         """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
@@ -115,12 +114,10 @@ def read_plan(space: Space, values: Values) -> Plan:
     shared |= {name: options[name] for name in ("gamma",) if name in options}
     plain = Case(lane_name(request.options), _case_options(request.options))
     cases = [plain, *(_lane(space, shared, plain, lane, n) for n, lane in enumerate(lanes, start=2))]
-    names: Counter[str] = Counter()
-    for place, case in enumerate(cases):
-        names[case.name] += 1
-        if names[case.name] > 1:
-            cases[place] = replace(case, name=f"{case.name} ({names[case.name]})")
-    return Plan(request, tuple(cases), int(rounds))
+    names = [case.name for case in cases]
+    counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
+    names = [f"{name} ({count})" if count > 1 else name for name, count in zip(names, counts, strict=True)]
+    return Plan(request, tuple(map(lambda case, name: replace(case, name=name), cases, names)), int(rounds))
 
 
 def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) -> Case:
@@ -233,13 +230,12 @@ def _reach(case: Case, number: int) -> Case:
     return Case(case.name, {"model": server.model}, server.case(case.options).runner)
 
 
-def gpu_seconds(plan: Plan) -> int:
-    """Return how long a GPU is needed, at most: every lane runs once more than it is timed."""
-    tokens = sum(int(case.options["max_new_tokens"]) for case in plan.cases)
-    return LOAD_SECONDS + round(TOKEN_SECONDS * tokens * (plan.rounds + 1))
+def _most_tokens(plan: Plan) -> int:
+    """Return how many tokens a race decodes at most: every lane runs once more than it is timed."""
+    return sum(int(case.options["max_new_tokens"]) for case in plan.cases) * (plan.rounds + 1)
 
 
-race_on_lent_gpu = device.lent_gpu(gpu_seconds)(race)
+race_on_lent_gpu = device.lent_gpu(lambda plan: gpu_seconds(_most_tokens(plan)))(race)
 
 
 def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
@@ -251,7 +247,7 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
     began, records = time.monotonic(), []
     with closing(run(plan)) as running:  # type: ignore[type-var]
         for piece in running:
-            yield {"header": {**plan.described(), **piece["header"]}} if "header" in piece else piece
+            yield {"header": {**plan.as_data(), **piece["header"]}} if "header" in piece else piece
             ended = [event["record"] for event in piece.get("events", ()) if event["repetition"] and "record" in event]
             records += ended
             numbers = report(plan.cases, records) if ended else None

@@ -3,7 +3,6 @@
 import secrets
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -74,7 +73,7 @@ class Kept:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._traces: OrderedDict[str, Trace] = OrderedDict()
+        self._traces: dict[str, Trace] = {}
         self._lock = threading.Lock()
 
     def add(self, trace: Trace) -> str:
@@ -83,15 +82,14 @@ class Kept:
         with self._lock:
             self._traces[key] = trace
             while len(self._traces) > self._most:
-                self._traces.popitem(last=False)
+                del self._traces[next(iter(self._traces))]
         return key
 
     def get(self, key: str) -> Trace | None:
         """Return the trace of that key, None if it is not kept any more."""
         with self._lock:
-            if key in self._traces:
-                self._traces.move_to_end(key)
-            return self._traces.get(key)
+            trace = self._traces.pop(key, None)  # put back as the latest
+            return self._traces.setdefault(key, trace) if trace else None
 
 
 def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> Iterator[Message]:
@@ -156,9 +154,9 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
             raise failure
 
 
-def gpu_seconds(request: Request, seconds: float) -> int:
-    """Return how long a GPU is needed for this run, at most."""
-    return LOAD_SECONDS + round(TOKEN_SECONDS * request.options.max_new_tokens)
+def gpu_seconds(tokens: int) -> int:
+    """Return how long a GPU is needed to load a pair and decode so many tokens, at most."""
+    return LOAD_SECONDS + round(TOKEN_SECONDS * tokens)
 
 
-decode_on_lent_gpu = device.lent_gpu(gpu_seconds)(decode)
+decode_on_lent_gpu = device.lent_gpu(lambda request, _: gpu_seconds(request.options.max_new_tokens))(decode)

@@ -70,7 +70,7 @@ class Questions:
             "opened": lambda _: shown(opened) if opened else None,
             "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
             "plan_stack": planner.plan_stack,
-            "race_plan": lambda given: race.read_plan(space, given).described(),
+            "race_plan": lambda given: race.read_plan(space, given).as_data(),
         }
 
     async def serve(self, request: Request) -> Response:

@@ -26,52 +26,44 @@ Rows = list[tuple[str, Any]]
 
 
 def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
-    """Return the name of the file's format and its prompts; of a conversation the user's first turn.
-
-    category: only rows with this one. Raises HsdError as `read_rows` does, and for a row without a prompt.
-    """
+    """Return how a file was read, in words, and its prompts; see `prompts_in`. Raises HsdError as `read_rows` does."""
     form, rows = read_rows(path)
-    first = _prompt_row(rows[0][1]) if rows else ""
-    if category and not isinstance(first, dict):
-        raise HsdError(f"{str(path)!r} has plain lines, which have no category {category!r}: leave it out")
-    field = next((name for name in FIELDS if isinstance(first, dict) and name in first), "prompt")
-    texts = []
-    for place, row in of_category(rows, category, repr(str(path))):
-        try:
-            texts.append(prompt_of(row, field))
-        except HsdError as error:
-            raise HsdError(f"{place} of {str(path)!r}: {error}") from None
-        except (AttributeError, LookupError, TypeError, UnicodeError, StopIteration):
-            named = '"prompt"' if field == "prompt" else f'"prompt" or "{field}"'
-            raise HsdError(f"{place} of {str(path)!r} has no field {named} with a text: add or remove it") from None
-    many = isinstance(first.get(field) if isinstance(first, dict) else first, list)
-    about = f", field {field!r}" * isinstance(first, dict) + ", of each the user's first turn alone" * many
+    about, texts = prompts_in(rows, category, repr(str(path)))
     return f"a file, read as {form}{about}", texts
 
 
-def of_category(rows: Rows, category: str, name: str) -> Rows:
-    """Return the rows of one category, or all rows for "". Raises HsdError where no row has the category."""
+def prompts_in(rows: Rows, category: str, name: str) -> tuple[str, list[str]]:
+    """Return which part of the rows is the prompt, in words, and the prompts; of a conversation the user's first turn.
+
+    category: only rows with this one. Raises HsdError, naming `name`, for a row without a prompt, or no row.
+    """
+    first = rows[0][1] if rows else ""
+    named = isinstance(first, dict)
+    if category and not named:
+        raise HsdError(f"{name} has plain lines, which have no category {category!r}: leave it out")
     kinds = [str(row.get("category")) if isinstance(row, dict) else "" for _, row in rows]
-    own = [row for row, kind in zip(rows, kinds, strict=True) if not category or kind == category]
+    own = [row for row, kind in zip(rows, kinds, strict=True) if category in ("", kind)]
     if rows and not own:
         raise HsdError(f"{name} has no category {category!r}: choose {', '.join(sorted({*kinds}))}")
-    return own
+    field = next((one for one in FIELDS if named and one in first), "prompt")
+    texts = []
+    for place, row in own:
+        try:
+            texts.append(_prompt(row, field))
+        except (AttributeError, LookupError, TypeError, UnicodeError, StopIteration):
+            names = " or ".join(f'"{one}"' for one in dict.fromkeys(("prompt", field)))
+            raise HsdError(f"{place} of {name} has no field {names} with a text: add or remove it") from None
+        if texts[-1].startswith(UNRESOLVED):
+            raise HsdError(f"{place} of {name} is a placeholder: prepare the file with the set's own script first")
+    many = isinstance(first.get(field) if named else first, list)
+    return f", field {field!r}" * named + ", of each the user's first turn alone" * many, texts
 
 
-def prompt_of(row: Any, field: str = "turns") -> str:
-    """Return a row's prompt, in `field` or "prompt". Raises HsdError, or errors of access that `read_prompts` names."""
-    row = _prompt_row(row)
+def _prompt(row: Any, field: str) -> str:
+    """Return the prompt in a row's `field`, or "prompt". Raises one of the errors that `prompts_in` names."""
     text = _first_text(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
-    if text.startswith(UNRESOLVED):
-        raise HsdError("a prompt is a placeholder: prepare the file with the set's own script first")
-    more = row.get("input") if field == "instruction" and isinstance(row, dict) else ""
+    more = row.get("input") if field == "instruction" else ""
     return f"{text}\n\n{more}" if more else text
-
-
-def _prompt_row(row: Any) -> Any:
-    """Return the object with the prompt: the "body" of a server request, the "row" of a numbered row, or the row."""
-    inner = [row[name] for name in ("body", "row") if isinstance(row, dict) and isinstance(row.get(name), dict)]
-    return inner[0] if inner else row
 
 
 def _first_text(what: Any) -> str:
@@ -102,7 +94,13 @@ def read_rows(path: Path) -> tuple[str, Rows]:
     with _file_errors(str(path)):
         text, about = _text(path, MOST)
         form, rows = _parsed(text, KNOWN["endings"].get(path.name.lower().removesuffix(".gz").rpartition(".")[2], ""))
-        return form + about, rows
+        return form + about, [(place, _unwrapped(row)) for place, row in rows]
+
+
+def _unwrapped(row: Any) -> Any:
+    """Return a row with the fields of the "body" of a server request, or of the "row" of a numbered row, as its own."""
+    inner = (row[name] for name in ("body", "row") if isinstance(row.get(name), dict)) if isinstance(row, dict) else ()
+    return next((row | one for one in inner), row)
 
 
 def read_text(path: Path, most: int = MOST) -> str:
@@ -203,12 +201,14 @@ def _rows_in(whole: Any) -> list[Any]:
 
 def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
     """Read a table whose header names a column of `FIELDS`; None for any other text. sure: the file is a table."""
-    tables = ((d, form, next(csv.reader([header], delimiter=d))) for d, form in KNOWN["tables"].items())
-    columns = ((d, form, [name.strip().lower() for name in names]) for d, form, names in tables)
-    delimiter, form, names = next((one for one in columns if {*FIELDS} & {*one[2]}), ("", "", []))
-    if sure and not names:
-        raise ValueError(f"its first line names no column of prompts: call one {', '.join(FIELDS[1:2] + FIELDS[5:9])}")
-    if not names:
+    for delimiter in KNOWN["tables"]:
+        names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter))]
+        if {*FIELDS} & {*names}:
+            break
+    else:
+        if sure:
+            known = ", ".join(FIELDS[1:2] + FIELDS[5:9])
+            raise ValueError(f"its first line names no column of prompts: call one {known}")
         return None
     table = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
     rows = [(f"row {number}", cells) for number, cells in enumerate(filter(None, table))][1:]
@@ -217,4 +217,4 @@ def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
             if not sure and re.search(r"\w \w", header):  # a sentence with a comma
                 return None
             raise ValueError(f"{place} has {len(cells)} cells and the header {len(names)}: put texts into quotes")
-    return form, [(place, dict(zip(names, cells, strict=True))) for place, cells in rows]
+    return KNOWN["tables"][delimiter], [(place, dict(zip(names, cells, strict=True))) for place, cells in rows]

@@ -7,7 +7,6 @@ a pair and a text from a goal that has a meaning: "accept 20 % of what would be 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
@@ -20,14 +19,10 @@ EXACT = -1.0  # a tolerance that lets nothing pass
 
 @dataclass(frozen=True)
 class Calibration:
-    """All tests that exact decoding made on some prompts: the divergence D at the position, and whether it failed."""
+    """How many tests exact decoding made on some prompts, and the divergence D of each rejection, smallest first."""
 
-    tests: tuple[tuple[float, bool], ...]
-
-    @cached_property
-    def rejected(self) -> tuple[float, ...]:
-        """D of the rejected tokens, smallest first."""
-        return tuple(sorted(divergence for divergence, failed in self.tests if failed))
+    tests: int
+    rejected: tuple[float, ...]
 
     def tolerance(self, share: float) -> float:
         """The smallest tolerance that accepts this share of what exact decoding rejected here: a quantile of its D.
@@ -53,7 +48,8 @@ def calibrate(
     fuzzy = {"rule": NAME, "divergence": divergence, "divergence_on": on, "tolerance": EXACT}
     fuzzy["fuzzy_mode"] = "exact-first"  # mode "divergence-only" makes no exact tests
     traces = (run(pair, prompt, **{**options, **fuzzy, "seed": seed}) for seed, prompt in enumerate(prompts))
-    return Calibration(tuple(test for trace in traces for test in exact_tests(trace)))
+    tests = [test for trace in traces for test in exact_tests(trace)]
+    return Calibration(len(tests), tuple(sorted(divergence for divergence, failed in tests if failed)))
 
 
 def exact_tests(trace: Trace) -> list[tuple[float, bool]]:

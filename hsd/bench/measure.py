@@ -12,10 +12,10 @@ from typing import Any
 
 from hsd.decoding.loop import decode
 from hsd.decoding.options import LEVELLED, RunOptions
-from hsd.draft import COPIERS, LAYOUTS
+from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.rules import COMPARED, RULES, TREE_RULES, VANILLA, Knob
+from hsd.rules import RULES, VANILLA, Knob
 from hsd.trace import Trace
 
 Record = dict[str, Any]
@@ -102,12 +102,11 @@ class Sweep:
     """Lists of options of which every combination is measured.
 
     values: option → its values in turn; an option without meaning beside the others is left out of a combination.
-    A system may also be the name of a copier, see `SYSTEMS`. trees: further drafts, as `tree_of` reads them, each by
-    all of `rules_on`. peers(gammas, options): the cases of another library, measured too.
+    A system may also be the name of a copier, see `SYSTEMS`. peers(gammas, options): the cases of another library,
+    measured too.
     """
 
     values: Mapping[str, Sequence[Any]]
-    trees: Sequence[str] = ()
     peers: Callable[[Sequence[int], Values], list[Case]] | None = None
 
     def cases(self) -> list[Case]:
@@ -116,8 +115,7 @@ class Sweep:
         wrong = [system for system in systems if system not in SYSTEMS]
         if wrong or not systems:
             raise HsdError(f"unknown system {', '.join(wrong) or 'none'}: choose from {', '.join(SYSTEMS)}")
-        cases = []
-        own = dict([*self._combinations(), *self._on_trees()])
+        cases, own = [], dict(self._combinations())
         for shared in self._product([name for name in SHARED if name in self.values]):
             at = "".join(f", {_setting(name, value)}" for name, value in shared.items() if len(self.values[name]) > 1)
             common = {**{name: RunOptions.default(name) for name in ALWAYS}, "trace": False, **shared}
@@ -160,14 +158,6 @@ class Sweep:
         without += ("system",) if kept.get("system") == "speculative" else ()
         return {name: value for name, value in kept.items() if name not in without and value != ()}
 
-    def _on_trees(self) -> Iterator[tuple[str, Values]]:
-        """Name and options of every tree, by each rule that fits."""
-        for words in self.trees:
-            tree = tree_of(words)
-            for rule in rules_on(tree["tree"]):
-                options = {"rule": rule.removeprefix("recursive-"), **tree}
-                yield case_name(options), options
-
 
 def case_name(o: Mapping[str, Any]) -> str:
     """Return the name of a case, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
@@ -207,19 +197,3 @@ def in_a_name(value: Any) -> str:
     if isinstance(value, (list, tuple)):
         return "/".join(map(str, value))
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def tree_of(words: str) -> dict[str, Any]:
-    """Parse a tree given as layout:drafts:γ, or layout:drafts:γ:nodes for a grown one. Raises HsdError."""
-    layout, *numbers = words.split(":")
-    if layout not in LAYOUTS or not 2 <= len(numbers) <= 3 or not all(n.isdecimal() for n in numbers):
-        example = "give layout:drafts:gamma, such as comb:2:3, or grown:3:3:10 with its nodes"
-        raise HsdError(f"tree {words[:40]!r}: {example}")
-    return {"tree": layout, **dict(zip(("drafts", "gamma", "nodes"), map(int, numbers), strict=False))}
-
-
-def rules_on(layout: str) -> list[str]:
-    """Return the rules that a tree is measured with, if they fit: vanilla, HSD draft after draft, and traversal."""
-    siblings = LAYOUTS[layout].siblings
-    names = dict.fromkeys((VANILLA[siblings], *COMPARED))
-    return [name for name in names if siblings in TREE_RULES[name].siblings]

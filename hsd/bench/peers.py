@@ -1,6 +1,5 @@
 """The generation loop of `transformers` itself, set up fairly, as a case beside ours."""
 
-import copy
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -31,8 +30,9 @@ def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, p
     target, draft = module_of(pair.target), module_of(pair.draft)
     if assisted and target.config.vocab_size != draft.config.vocab_size:
         raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
+    draft_always(draft, gamma)
     calls = {"target": CallTimes(), "draft": CallTimes()}
-    with timed(target, lambda: calls["target"]), timed(draft, lambda: calls["draft"]), _fair(draft, gamma):
+    with timed(target, lambda: calls["target"]), timed(draft, lambda: calls["draft"]):
         how = {**sampling(options), "assistant_model": draft if assisted else None}
         return generated(pair, prompt, seed, how, calls)
 
@@ -42,7 +42,8 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
     target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
     torch.manual_seed(seed)
-    with _quiet(), torch.inference_mode(), computing(pair):
+    logging.set_verbosity_error()  # else it warns about its own arguments
+    with torch.inference_mode(), computing(pair):
         mask, end = torch.ones_like(ids), next(iter(sorted(pair.codec.end_ids)), 0)  # else it warns
         begin = time.perf_counter()
         output = target.generate(ids, attention_mask=mask, pad_token_id=end, **how)
@@ -66,29 +67,10 @@ def sampling(options: dict[str, Any]) -> dict[str, Any]:
     return {**length, "do_sample": False} if drawn.greedy else {**length, "do_sample": True, **vars(drawn)}
 
 
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Suppress the warnings that `transformers` logs about its own arguments."""
-    before = logging.get_verbosity()
-    logging.set_verbosity_error()
-    try:
-        yield
-    finally:
-        logging.set_verbosity(before)
-
-
-@contextmanager
-def _fair(draft: Any, gamma: int) -> Iterator[None]:
+def draft_always(draft: Any, gamma: int) -> None:
     """Make `generate` draft γ tokens every round: no schedule, and no early stop where the draft is unsure."""
-    before = draft.generation_config
-    draft.generation_config = copy.deepcopy(before)
-    draft.generation_config.num_assistant_tokens = gamma
-    draft.generation_config.num_assistant_tokens_schedule = "constant"
-    draft.generation_config.assistant_confidence_threshold = 0.0
-    try:
-        yield
-    finally:
-        draft.generation_config = before
+    schedule = {"num_assistant_tokens": gamma, "num_assistant_tokens_schedule": "constant"}
+    draft.generation_config.update(**schedule, assistant_confidence_threshold=0.0)
 
 
 @contextmanager
@@ -96,14 +78,12 @@ def timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
     """Time every forward pass of a module. times: returns the record to which the pass that just ended is added."""
     begun: list[float] = []
 
-    def before(*_: Any) -> None:
-        begun.append(time.perf_counter())
-
     def after(module: Any, positional: Any, named: dict[str, Any], output: Any) -> None:
         if output.logits.device.type == "cuda":
             torch.cuda.synchronize()
         ids = named["input_ids"] if named.get("input_ids") is not None else positional[0]
         times().add(ids.shape[-1], time.perf_counter() - begun.pop())
 
-    with module.register_forward_pre_hook(before), module.register_forward_hook(after, with_kwargs=True):
+    begin = module.register_forward_pre_hook(lambda *_: begun.append(time.perf_counter()))
+    with begin, module.register_forward_hook(after, with_kwargs=True):
         yield

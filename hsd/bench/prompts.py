@@ -13,7 +13,7 @@ from typing import Any
 
 import yaml
 
-from hsd.bench.files import of_category, prompt_of, read_prompts, read_rows
+from hsd.bench.files import prompts_in, read_prompts
 from hsd.errors import HsdError
 from hsd.paths import ASSETS
 
@@ -84,19 +84,18 @@ def _file(name: str) -> Path | None:
 
 def _public(name: str, category: str, data: Path | None) -> PromptSet:
     public, where = PUBLIC[name], data or os.environ.get("HSD_DATA")
-    path, source = Path(where or "").expanduser() / public["file"], public["file"] if where else public["hub"][0]
+    path, source = Path(where or "").expanduser() / public["file"], public["hub"][0]
     if where and not path.is_file():
         raise HsdError(f"no file {str(path)!r}: give a folder that holds the benchmark prompts")
-    rows = read_rows(path)[1] if where else [("", row) for row in _from_hub(*public["hub"])]
-    if not rows:
+    if where:
+        source, (_, texts) = public["file"], read_prompts(path, category)
+    elif rows := _from_hub(*public["hub"]):
+        _, texts = prompts_in([(f"row {number}", row) for number, row in enumerate(rows, start=1)], category, source)
+    else:
         style = f"{public['style']}, in the style of {name}"
         why = "written for this project (no folder with public sets was given: --data)"
         return PromptSet(style, why, shipped()[public["style"]])
-    try:
-        texts = [public["form"].format(prompt_of(row, public["field"])) for _, row in of_category(rows, category, name)]
-    except (AttributeError, LookupError, TypeError, UnicodeError, StopIteration):
-        raise HsdError(f"{source} does not have the fields of {name}: give the published file") from None
-    return PromptSet(f"{name}:{category}" if category else name, source, texts)
+    return PromptSet(f"{name}:{category}" if category else name, source, list(map(public["form"].format, texts)))
 
 
 def _from_hub(name: str, configuration: str | None = None, split: str = "") -> list[dict[str, Any]]:

@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.summary import Measurement, measurements, ratio, rows, student, total
+from hsd.bench.summary import Interval, Measurement, jackknife, measurements, ratio, rows, student, total
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.rules import USUAL, VANILLA
 from hsd.trace.fill import listed, say
 
 Row = dict[str, Any]
 NOISE = 1.1  # the factor by which single runs differ by chance
-MANY = 1_000  # steps, where a row does not tell them
 MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a difference
 
 
@@ -153,20 +152,18 @@ def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
     costs = [1e3 * statistics.median(1 / speed for speed in m.tokens_per_second()) for m in (usual, vanilla)]
     known["seconds"] = f"{costs[0] - costs[1]:+.2f}".replace("-", "−")
     sums = [[(r["kept"], r["drafts"]) for r in coins if r["case"] == m.case.name] for m in (vanilla, usual)]
-    if all(sums):
+    if all(len(one) > 1 for one in sums):
         more, low, high = (f"{x:+.3f}".replace("-", "−") for x in _apart(*sums))
         known |= {"more": more, "low": low, "high": high}
     return say("race rules", known)
 
 
-def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> tuple[float, float, float]:
-    """Return by how much a ratio of sums is larger for `other`, with its 95 % interval by a jackknife over prompts."""
+def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> Interval:
+    """Return by how much a ratio of sums is larger for `other`, with its 95 % interval over prompts, of several."""
     sums = np.array([one, other])  # (2, prompts, 2)
-    value, rest = sums.sum(1), sums.sum(1, keepdims=True) - sums
-    without = np.diff(rest[..., 0] / rest[..., 1], axis=0)[0] if len(one) > 1 else np.zeros(1)
-    half = student(len(one) - 1) * math.sqrt((len(one) - 1) * float(np.var(without))) if len(one) > 1 else math.inf
-    difference = float(np.diff(value[:, 0] / value[:, 1])[0])
-    return difference, difference - half, difference + half
+    whole, rest = sums.sum(1), sums.sum(1, keepdims=True) - sums
+    ratios = whole[:, 0] / whole[:, 1]
+    return jackknife(float(ratios[1] - ratios[0]), np.diff(rest[..., 0] / rest[..., 1], axis=0)[0])
 
 
 def calls(table: Sequence[Row]) -> str:
@@ -177,7 +174,7 @@ def calls(table: Sequence[Row]) -> str:
     others = sorted(table[1:], key=lambda row: row["tokens_per_call"], reverse=True)
     if not others:
         return say("race calls", {"alone": True})
-    best, reach = others[0], [student(row.get("steps", MANY) - 1) * row["call_error"] for row in others]
+    best, reach = others[0], [student(row["steps"] - 1) * row["call_error"] for row in others]
     chances = [math.hypot(reach[0], own) for own in reach]  # by how much two lanes differ by chance, by Student's t
     pairs = zip(others, chances, strict=True)
     lanes = [row for row, chance in pairs if best["tokens_per_call"] - row["tokens_per_call"] <= chance]

@@ -37,8 +37,8 @@ class Benchmark:
     records: list[Record]
 
     def cases(self) -> list[Case]:
-        """Return the cases in their order; the runner of another library raises, as no file has it."""
-        return [Case(c["name"], c["options"], _no_runner if c["peer"] else None) for c in self.header["cases"]]
+        """Return the cases in their order, those of other libraries without a runner."""
+        return [Case(c["name"], c["options"]) for c in self.header["cases"]]
 
     def rows(self) -> list[Row]:
         """Return a row per case, of the runs that all cases have made. Raises HsdError if there is none."""
@@ -58,10 +58,6 @@ class Benchmark:
             records_of[words(dict(enumerate(kinds)).get(record["prompt"]))].append(record)
         several = records_of if len(records_of) > 1 else {}
         return {kind: Benchmark(self.header, of).rows() for kind, of in several.items()}
-
-
-def _no_runner(*_: Any) -> Record:
-    raise AssertionError("a recorded case cannot be run")
 
 
 def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: Any) -> dict[str, Any]:
@@ -119,23 +115,16 @@ COLUMNS: dict[str, str] = TABLES["columns"]
 
 def cells(row: Row) -> list[str]:
     """Return one line of the table; a cell is empty if it has no meaning, such as the limit of plain decoding."""
-    best = f"{row['best_gamma']} ({row['best_limit']:.2f}×)" if is_known(row.get("best_limit")) else ""
-    best = f"mean {row['mean_gamma']:.1f}" if row["options"].get("gamma") == "auto" and "mean_gamma" in row else best
-    return [
-        row["case"],
-        f"{row['tokens_per_second']:.0f}",
-        *(_cell(row, name) for name in ("speedup_interval", "block_efficiency", "acceptance_length")),
-        _cell(row, "acceptance_rate", 100, 1),
-        f"{row['limit']:.2f}×" if is_known(row.get("limit")) else "",
-        f"{row['efficiency']:.2f}" if is_known(row.get("efficiency")) else "",
-        best,
-    ]
+    return [row["case"], *(_cell(row, **column) for column in TABLES["formats"])]
 
 
-def _cell(row: Row, name: str, times: int = 1, digits: int = 2) -> str:
+def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = "") -> str:
     """Format a value of a row, with its interval if there are several prompts."""
-    values = [times * value for value in row.get(name, ())]
-    return interval(values, digits) if values and row["prompts"] > 1 else f"{values[0]:.{digits}f}" if values else ""
+    value = row.get(field)
+    values = [factor * x for x in (value if isinstance(value, (list, tuple)) else [value]) if is_known(x)]
+    if len(values) > 1 and row["prompts"] > 1:
+        return interval(values, digits)
+    return f"{values[0]:.{digits}f}{unit}" if values else ""
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:
@@ -172,22 +161,13 @@ def _percents(shares: Iterable[float], cells: int = 0) -> list[str]:
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     """Describe a benchmark's setting in short phrases. header: of a file that may come from anywhere."""
     parts = map(header.get, ("prompts", "machine", "server"))
-    prompts, m, server = (part if isinstance(part, dict) else {} for part in parts)
+    prompts, machine, server = (part if isinstance(part, dict) else {} for part in parts)
     several = prompts.get("kinds") and "," in str(prompts.get("name"))  # sets, which the source names too
     source = ", ".join(words(prompts.get(name), 200) for name in (("source",) if several else ("name", "source")))
-    counted = f"{rows[0]['prompts']} prompts ({source}), {rows[0]['runs']} runs per case"
-    threads = f"{words(m.get('threads'), 8)} of {words(m.get('cores'), 8)} threads"
-    libraries = f"torch {words(m.get('torch'), 30)}, transformers {words(m.get('transformers'), 30)}"
+    known = defaultdict(lambda: "?", {name: words(value) for name, value in {**machine, **header}.items()})
+    known |= {"source": source, "prompts": rows[0]["prompts"], "runs": rows[0]["runs"]}
     served_by = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
-    return [
-        f"pair {words(header.get('pair'))}",
-        f"{counted}, {words(header.get('max_new_tokens'), 8)} new tokens",
-        f"{words(m.get('device'))}, {words(m.get('processor'))}, {threads}",
-        words(m.get("dtype"), 40),
-        f"load {words(m.get('load'), 8)} when it began",
-        f"{libraries}, hsd {words(header.get('version'), 20)}",
-        *([words(served_by, 400)] if server else []),
-    ]
+    return [*(line.format_map(known) for line in TABLES["setting"]), *([words(served_by, 400)] if server else [])]
 
 
 def words(value: Any, most: int = 60) -> str:

@@ -198,8 +198,7 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
     """Return the bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-    deadline, read, whole = time.monotonic() + timeout, bytearray(), False
-    late = HsdError(f"{url} has not answered within {timeout:g} s: see that it runs and is not busy")
+    deadline, read = time.monotonic() + timeout, bytearray()
     try:
         with OPENER.open(Request(url, data, headers), timeout=timeout) as response:
             while piece := response.read1(65_536):
@@ -207,32 +206,30 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
                 if len(read) > MAX_BYTES:
                     raise HsdError(f"{url} answers with over {MAX_BYTES / 1e6:.0f} MB: give another server")
                 if time.monotonic() > deadline:
-                    raise late
-            whole = not response.length
+                    raise TimeoutError
+            if response.length:
+                raise EOFError
     except HTTPError as error:
-        if 300 <= error.code < 400:
-            elsewhere = f"sends elsewhere (HTTP {error.code}), which is not followed"
-            raise HsdError(f"{url} {elsewhere}: give its own URL") from None
-        message = _words(error).replace(key or "\0", "(the key)")
-        why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
-        raise HsdError(f"{url} answers with HTTP {error.code}: {message}{why}") from None
+        raise HsdError(f"{url} {_refusal(error).replace(key or chr(0), '(the key)')}") from None
     except (TimeoutError, URLError) as error:
         reason = getattr(error, "reason", error)
-        why = f"cannot reach {url} ({' '.join(str(reason).split())[:120]}): check the address, and that a server runs"
-        raise (late if isinstance(reason, TimeoutError) else HsdError(why)) from None
-    except (OSError, HTTPException):
-        whole = False
-    if not whole:
-        raise HsdError(f"{url} stopped in the middle of its answer: see the server's log")
+        words = f"cannot reach {url} ({' '.join(str(reason).split())[:120]}): check the address, and that a server runs"
+        late = f"{url} has not answered within {timeout:g} s: see that it runs and is not busy"
+        raise HsdError(late if isinstance(reason, TimeoutError) else words) from None
+    except (OSError, EOFError, HTTPException):
+        raise HsdError(f"{url} stopped in the middle of its answer: see the server's log") from None
     return bytes(read)
 
 
-def _words(error: HTTPError) -> str:
-    """Return a server's error message as one short line."""
+def _refusal(error: HTTPError) -> str:
+    """Return a server's refusal as one short line that follows its URL."""
+    if 300 <= error.code < 400:
+        return f"sends elsewhere (HTTP {error.code}), which is not followed: give its own URL"
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
         data = json.loads(text)
         inner = data.get("error", data)
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
-    return " ".join(text.split())[:160] or str(error.reason)[:160]
+    why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
+    return f"answers with HTTP {error.code}: {' '.join(text.split())[:160] or str(error.reason)[:160]}{why}"

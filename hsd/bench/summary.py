@@ -24,7 +24,6 @@ import numpy as np
 
 from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.draft import COPIERS
-from hsd.planner.search import mean_yield
 from hsd.sampling import Sampling
 
 Interval = tuple[float, float, float]
@@ -157,29 +156,6 @@ class Measurement:
         seconds = sum(count * self.call_seconds(model, int(width)) for width, count in counts.items())
         return seconds / total(self.records, "steps")
 
-    def best_gamma(self, plain: Measurement, most: int = 16) -> tuple[int, float]:
-        """Return the draft length that would be fastest for these costs, and the limit there, for a single draft.
-
-        The acceptance of one token is fitted to the measured block efficiency as if it were the same at every position;
-        the cost of a target call is taken to grow evenly with its width.
-        """
-        gamma = self.case.options["gamma"]
-        rate = fitted_acceptance(self.block_efficiency()[0], gamma)
-        one, wide = plain.call_seconds("target", 1), self.call_seconds("target", gamma + 1)
-        draft = self.call_seconds("draft", 1)
-        slope = max((wide - one) / gamma, 0.0)
-        limits = {g: mean_yield(rate, g) * one / (g * draft + one + slope * g) for g in range(1, most + 1)}
-        best = max(limits, key=lambda g: limits[g])
-        return best, limits[best]
-
-
-def fitted_acceptance(tokens_per_call: float, gamma: int) -> float:
-    """Return the rate, from 0 to 1, at which `mean_yield` gives what was measured, or comes nearest to it."""
-    from scipy.optimize import brentq  # half a second, which only whoever needs it should wait for
-
-    within = min(max(tokens_per_call, 1.0), gamma + 1.0)
-    return float(brentq(lambda rate: mean_yield(rate, gamma) - within, 0.0, 1.0))
-
 
 def ratio_interval(records: Sequence[Record], above: Sum, below: Sum, least: float = 0.0) -> Interval:
     """Return the ratio of two sums, 0 if the lower one is 0, with its 95 % interval over prompts, not below `least`."""
@@ -189,11 +165,20 @@ def ratio_interval(records: Sequence[Record], above: Sum, below: Sum, least: flo
 
 
 def _interval(value: float, values: Any, least: float = 0.0) -> Interval:
-    """Return a value and its 95 % interval. values: from `_resampled`; of a single prompt both ends are the value."""
-    if len(values) >= FEW:
-        low, high = np.percentile(values, ENDS)
-        return value, float(low), float(high)
-    half = student(len(values) - 1) * math.sqrt((len(values) - 1) * np.var(values)) if len(values) > 1 else 0.0
+    """Return a value and its 95 % interval, not below `least`. values: from `_resampled`."""
+    if len(values) < FEW:
+        return jackknife(value, values, least)
+    low, high = np.percentile(values, ENDS)
+    return value, float(low), float(high)
+
+
+def jackknife(value: float, without: Any, least: float = -math.inf) -> Interval:
+    """Return a value and its 95 % interval by Student's t, of a single prompt without width.
+
+    without: (n,) the value of all prompts but one, for each of them.
+    """
+    freedom = len(without) - 1
+    half = student(freedom) * math.sqrt(freedom * np.var(without)) if freedom else 0.0
     return value, max(value - half, least), value + half
 
 
@@ -272,7 +257,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
         "runs": len(m.records),
         "prompts": len({r["prompt"] for r in m.records}),
     }
-    if m.case.runner is None and "steps" in m.records[0]:
+    if "steps" in m.records[0]:  # else it was another library's, or a server's
         row |= {"shares": m.shares(), **m.step_times(), "kept_histogram": m.kept_histogram(), **_costs(m, plain)}
     if "target_calls" in m.records[0]:  # all but a server, which may run another target
         row |= {"speedup_interval": m.speedup(plain), "block_efficiency": m.block_efficiency()}
@@ -289,7 +274,7 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
     if is_plain(m):
         return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
     width, limit = m.case.options["gamma"] + 1 if m.one_draft else 0, m.limit(plain)
-    row: Row = {
+    return {
         "target_call_ms": 1e3 * (m.call_seconds("target", width) if width else m.typical_seconds("target")),
         "acceptance_rate": m.acceptance_rate(),
         "draft_call_ms": 0.0 if copies(m.case.options) else 1e3 * m.call_seconds("draft", 1),
@@ -297,6 +282,3 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
         "efficiency": m.speedup(plain)[0] / limit,
         "mean_gamma": ratio(m.records, "drafted", "steps"),
     }
-    if m.one_draft:
-        row["best_gamma"], row["best_limit"] = m.best_gamma(plain)
-    return row

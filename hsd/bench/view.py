@@ -14,6 +14,7 @@ from hsd.figures import charts
 
 FORMAT = "hsd-bench-view-1"
 OPTIONS, SCALARS = TABLES["options"], TABLES["numbers"]
+ENDS = ("", "_low", "_high")
 INTERVALS = ("speedup_interval", "block_efficiency", "acceptance_length", "acceptance_rate")
 PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first
 
@@ -36,21 +37,18 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
 
 def as_csv(rows: Sequence[Row]) -> str:
     """Return the table with all digits, the rates per position, and where the time went; one line per case."""
-    out, ends = io.StringIO(), ("", "_low", "_high")
-    numbers = ["prompts", "runs", *SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ends)]
-    numbers += [f"share_{part}" for part in PARTS]
-    writer = csv.DictWriter(out, ["case", *OPTIONS, *numbers, PER_POSITION])
+    out, texts = io.StringIO(), ("case", *OPTIONS, PER_POSITION)
+    columns = ["case", *OPTIONS, "prompts", "runs", *SCALARS, *(f"{name}{end}" for name in INTERVALS for end in ENDS)]
+    writer = csv.DictWriter(out, [*columns, *(f"share_{part}" for part in PARTS), PER_POSITION], extrasaction="ignore")
     writer.writeheader()
     for row in rows:
-        values = row | {f"share_{part}": share for part, share in row.get("shares", {}).items()}
-        values |= {f"{name}{end}": x for name in INTERVALS for end, x in zip(ends, row.get(name, ()), strict=False)}
-        words = {**row["options"], "case": row["case"], PER_POSITION: row.get(PER_POSITION, "")}
-        texts = {name: _no_formula(words.get(name, "")) for name in ("case", *OPTIONS, PER_POSITION)}
-        writer.writerow({name: x if is_known(x := values.get(name)) else "" for name in numbers} | texts)
+        values = row["options"] | row | {f"share_{part}": share for part, share in row.get("shares", {}).items()}
+        values |= {f"{name}{end}": x for name in INTERVALS for end, x in zip(ENDS, row.get(name, ()), strict=False)}
+        writer.writerow({name: _cell(x) for name, x in values.items() if name in texts or is_known(x)})
     return out.getvalue()
 
 
-def _no_formula(value: Any) -> Any:
+def _cell(value: Any) -> Any:
     """Return a cell: a list as "3 5", and quoted what a spreadsheet would read as a formula."""
     text = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
     return f"'{text}" if isinstance(text, str) and text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

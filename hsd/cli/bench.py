@@ -98,7 +98,7 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
         if getattr(arguments, name) < least:
             raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
     values = {"rule": (VANILLA["single"], RunOptions.default("rule")), "gamma": (draft_length(arguments.pair),)}
-    return Sweep(values | given(arguments), arguments.trees, partial(_peers, arguments.peer, server))
+    return Sweep(values | given(arguments), partial(_peers, arguments.peer, server))
 
 
 def _peers(library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:

@@ -22,28 +22,22 @@ from hsd.rules import Look
 
 Row = dict[str, Any]
 Chart = dict[str, Any]
-GRID = "rgba(128, 136, 150, 0.28)"
 LONGEST = 60  # characters of a name that fit into a legend
-PALE = {"fillmode": "overlay", "fgcolor": "rgba(255, 255, 255, 0.75)", "size": 6}  # a hatch, over the bar's colour
-DASHES = ("solid", "dot", "dash", "longdash", "dashdot", "longdashdot")
-AXES = {"gamma": "draft length γ", "temperature": "temperature"}
-SIGNS = {"gamma": "γ=", "temperature": "T="}  # in the name of a case
-STACKED = {"stack": ("square-open", "/"), "hispec": ("circle-open", "\\"), "copied": ("x-open", ".")}  # marker, hatch
+AXES = {"gamma": ("draft length γ", "γ="), "temperature": ("temperature", "T=")}  # title; sign in the name of a case
 LOOKS: dict[str, Any] = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
 PARTS: dict[str, dict[str, str]] = LOOKS["parts"]  # colour, hatch and title of each part of the time
+PALE = LOOKS["pale"]  # a hatch, over the bar's colour
 
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
     """Return at most three charts, each with its "title", without those that would show nothing or single points."""
+    several = {name: len({row["options"][name] for row in _chains(rows)}) > 1 for name in AXES}
+    by = "temperature" if several["temperature"] and not several["gamma"] else "gamma"
     drawings = {
+        f"Tokens per target call by {AXES[by][0]}, 95 % intervals": block_efficiency(rows, by),
         "Acceptance rate per position in the draft": acceptance_rate_per_position(rows),
         "Where the time goes": time_shares(rows),
     }
-    chains = _chains(rows)
-    if chains:
-        gammas, temperatures = ({row["options"][name] for row in chains} for name in ("gamma", "temperature"))
-        by = "temperature" if len(temperatures) > 1 and len(gammas) == 1 else "gamma"
-        drawings = {f"Tokens per target call by {AXES[by]}, 95 % intervals": block_efficiency(rows, by), **drawings}
     drawn = [{"title": title, **one} for title, one in drawings.items()]
     return [one for one in drawn if any(trace["type"] == "bar" or len(trace["x"]) > 1 for trace in one["data"])]
 
@@ -53,17 +47,16 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
 
     Stacks, early exits and drafts that choose their length have no one length and are left out.
     """
-    drafting = _chains(rows)
-    other = "gamma" if by == "temperature" else "temperature"
-    traces = []
+    drafting, traces = _chains(rows), []
     for name, line in _lines(drafting, by):
         values, lows, highs = map(np.array, zip(*(row["block_efficiency"] for row in line), strict=True))
         error = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 5}
         error |= {"array": (highs - values).tolist(), "arrayminus": (values - lows).tolist()}
-        x, dash = [row["options"][by] for row in line], _dash(drafting, line[0], other)
-        traces.append({**_line(name, x, values.tolist(), look(line[0]["options"]), dash), "error_y": error})
-    ticks = {"tickvals": sorted({row["options"][by] for row in drafting})}
-    return chart(traces, _height(traces), {"title": AXES[by], **ticks}, {"title": "tokens per target call"})
+        dash = _dash(drafting, line[0], "gamma" if by == "temperature" else "temperature")
+        x = [row["options"][by] for row in line]
+        traces.append({**_line(name, x, values.tolist(), line[0], dash), "error_y": error})
+    axis = {"title": AXES[by][0], "tickvals": sorted({row["options"][by] for row in drafting})}
+    return chart(traces, _height(traces), axis, {"title": "tokens per target call"})
 
 
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
@@ -75,7 +68,7 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
     longest = max(map(_gamma, drafting), default=0)
     for row in drafting:
         shares, dash = row["acceptance_rate_per_position"], _dash(drafting, row, "gamma")
-        line = _line(row["case"], list(range(1, len(shares) + 1)), list(shares), look(row["options"]), dash)
+        line = _line(row["case"], list(range(1, len(shares) + 1)), list(shares), row, dash)
         first = row["options"]["temperature"] == drafting[0]["options"]["temperature"]
         traces.append({**line, "visible": True if first and _gamma(row) in (0, longest) else "legendonly"})
     x = {"title": "position in the draft", "dtick": 1, "tick0": 1}
@@ -109,7 +102,7 @@ def look(options: dict[str, Any]) -> Look:
     """
     system = "copied" if options.get("proposer") in COPIERS else str(options.get("system"))
     own = rule_look(str(options.get("rule", "")))
-    return Look(own.colour, *STACKED[system]) if system in STACKED else own
+    return Look(own.colour, *LOOKS["systems"].get(system, (own.symbol, own.hatch)))
 
 
 def safe(text: object) -> str:
@@ -119,19 +112,22 @@ def safe(text: object) -> str:
     return html.escape(cut, quote=False).replace("\n", " ").replace("%{", "% {")
 
 
-def _line(name: object, x: list[Any], y: list[Any], style: Look, dash: str) -> Chart:
+def _line(name: object, x: list[Any], y: list[Any], row: Row, dash: str) -> Chart:
+    style = look(row["options"])
     marker = {"symbol": style.symbol, "size": 9, "color": style.colour}
     line = {"color": style.colour, "width": 2, "dash": dash}
-    own = {"name": safe(name), "x": x, "y": y, "marker": marker, "line": line}
-    return {"type": "scatter", "mode": "lines+markers", **own}
+    kind = {"type": "scatter", "mode": "lines+markers"}
+    return {**kind, "name": safe(name), "x": x, "y": y, "marker": marker, "line": line}
 
 
 def chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
     """Return a chart. height: in pixels; x, y: the axes, each with a "title"."""
-    axis = {"gridcolor": GRID, "zerolinecolor": GRID, "linecolor": GRID, "automargin": True}
-    axes = [{**axis, **own, "title": {"text": own["title"], "standoff": 6, "font": {"size": 13}}} for own in (x, y)]
-    whole = {"height": height, **LOOKS["layout"], "xaxis": axes[0], "yaxis": axes[1], **layout}
-    return {"data": traces, "layout": whole}
+    titles = ({"text": own["title"], "standoff": 6, "font": {"size": 13}} for own in (x, y))
+    axes = [{**LOOKS["axis"], **own, "title": title} for own, title in zip((x, y), titles, strict=True)]
+    return {
+        "data": traces,
+        "layout": {"height": height, **LOOKS["layout"], "xaxis": axes[0], "yaxis": axes[1], **layout},
+    }
 
 
 def _drafting(rows: Iterable[Row]) -> list[Row]:
@@ -149,22 +145,24 @@ def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         parts = row["case"].split(", ")
-        groups[", ".join(part for part in parts if not part.startswith(SIGNS[by]))].append(row)
+        groups[", ".join(part for part in parts if not part.startswith(AXES[by][1]))].append(row)
     return [(name, sorted(line, key=lambda row: row["options"][by])) for name, line in groups.items()]
 
 
 def _gamma(row: Row) -> int:
     """Return the largest draft length of a row; 0 for levels, whose blocks have none."""
-    options = row["options"]
-    levelled = options.get("system") in LEVELLED
-    return 0 if levelled else int(RunOptions.options()["gamma"].largest(options.get("gamma", 0)))
+    levelled, gamma = row["options"].get("system") in LEVELLED, row["options"].get("gamma", 0)
+    return 0 if levelled else int(RunOptions.options()["gamma"].largest(gamma))
 
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     """Return the dash of a row: one for each number of drafts and value of the option `name`."""
-    value = {"gamma": _gamma}.get(name, lambda one: one["options"].get(name, 0))
-    every = [(one["options"].get("drafts", 1), value(one)) for one in (row, *rows)]
-    return DASHES[sorted({*every}).index(every[0]) % len(DASHES)]
+
+    def kind(one: Row) -> tuple[int, float]:
+        return one["options"].get("drafts", 1), _gamma(one) if name == "gamma" else one["options"].get(name, 0)
+
+    dashes: list[str] = LOOKS["dashes"]
+    return dashes[sorted({*map(kind, rows)}).index(kind(row)) % len(dashes)]
 
 
 def _height(names: Sequence[Any]) -> int:

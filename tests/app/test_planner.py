@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hsd.app.systems import planner
-from hsd.app.systems.planner import FILE, alternatives, described, measured, presets
+from hsd.app.systems.planner import FILE, alternatives, measured_preset, presets, way_data
 from hsd.errors import HsdError
 from hsd.planner import LONGEST, Models, best_of, latency, plan
 
@@ -41,7 +41,7 @@ RANDOM = [random_models(seed, 2 + seed % 4, further=seed % 3 == 0) for seed in r
 
 @pytest.mark.parametrize("models", [*map(models_of, PRESETS), *RANDOM])
 def test_the_best_of_the_ways_compared_is_the_planners(models: Models):
-    told, found = planner.planned(models), plan(models)
+    told, found = planner.plan_data(models), plan(models)
     best = told["alternatives"][told["best"]]
     assert (tuple(best["models"]), tuple(best["thresholds"])) == (found.best.models, found.best.thresholds)
     assert best["latency"] == pytest.approx(found.best.latency, rel=1e-12)
@@ -64,7 +64,7 @@ def test_a_stacks_thresholds_are_the_best_of_all():
 @pytest.mark.parametrize("models", RANDOM)
 def test_the_levels_of_a_way_add_up_to_its_latency(models: Models):
     for way in alternatives(models):
-        told = described(models, way)
+        told = way_data(models, way)
         levels = told["levels"]
         assert sum(level["share"] for level in levels) == pytest.approx(1)
         for below, level in zip([None, *levels], levels, strict=False):
@@ -75,7 +75,7 @@ def test_the_levels_of_a_way_add_up_to_its_latency(models: Models):
 
 def test_a_curve_is_the_exact_latency_at_every_threshold():
     models = models_of("skip")
-    told = planner.planned(models, (0, 2, 3), (7, 30))
+    told = planner.plan_data(models, (0, 2, 3), (7, 30))
     assert told["way"]["latency"] == latency(models, (0, 2, 3), (7, 30))
     assert told["trial"]["curves"][0] == [latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)]
     assert told["trial"]["curves"][1] == [latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)]
@@ -93,7 +93,7 @@ def test_a_way_that_is_not_compared_gives_the_best_one():
 
 def test_the_verdict_says_when_stacking_does_not_pay():
     def said(models: Models) -> str:
-        return planner.planned(models)["verdict"]
+        return planner.plan_data(models)["verdict"]
 
     assert said(models_of("skip")).startswith("Best: M₀ (T = 5) → M₂ (T = 9) → target: 16.91 per token")
     assert "24.23" in said(models_of("skip"))
@@ -110,7 +110,7 @@ def test_the_verdict_says_when_stacking_does_not_pay():
 
 def test_the_bound_is_never_above_the_plan():
     for models in RANDOM:
-        told = planner.planned(models)
+        told = planner.plan_data(models)
         assert told["bound"] <= told["alternatives"][told["best"]]["latency"] * (1 + 1e-12)
         assert ("reaches that" in told["bound_sentence"]) or ("% above" in told["bound_sentence"])
 
@@ -160,7 +160,7 @@ def test_bad_thresholds_get_one_line(way: dict, words: str):
 
 def test_the_measured_preset_is_the_recorded_measurement():
     facts = json.loads(FILE.read_text())["measured"]
-    shown = measured()
+    shown = measured_preset()
     for texts, numbers in [
         (shown["costs"], facts["costs"]),
         (shown["per_token"], facts["per_token"]),

@@ -56,8 +56,8 @@ def test_lanes_are_named_by_what_they_do():
     assert cases[1].options["thresholds"] == [3, 4]
     assert "gamma" not in cases[1].options
     assert cases[4].options["gamma"] == 5
-    assert [lane.get("lossless") for lane in plan(SYSTEMS).described()["lanes"]] == [True, True, True, False, True]
-    exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).described()["lanes"][1]
+    assert [lane.get("lossless") for lane in plan(SYSTEMS).as_data()["lanes"]] == [True, True, True, False, True]
+    exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).as_data()["lanes"][1]
     assert exact["lossless"]  # below 0 nothing passes
     assert lossless(race.Case("mixture", {"rule": "ensemble", "draft_weight": 0}))  # the target alone
     two = [case.name for case in plan([LANES[1], LANES[1]]).cases]

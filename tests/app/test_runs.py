@@ -235,7 +235,11 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
 
     monkeypatch.setattr(device, "spaces", SimpleNamespace(GPU=GPU))
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr(runs, "decode_on_lent_gpu", device.lent_gpu(runs.gpu_seconds)(runs.decode))
+    monkeypatch.setattr(
+        runs,
+        "decode_on_lent_gpu",
+        device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))(runs.decode),
+    )
     monkeypatch.setattr(pairs.hub, "bring", lambda name: None)
     assert len(finished(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
@@ -245,7 +249,7 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
 
 def test_without_the_package_for_zero_gpu_nothing_is_decorated(monkeypatch):
     monkeypatch.setattr(device, "spaces", None)
-    assert device.lent_gpu(runs.gpu_seconds)(runs.decode) is runs.decode
+    assert device.lent_gpu(lambda *_: 1)(runs.decode) is runs.decode
 
 
 def test_the_time_between_messages_is_not_spent_waiting(letters, monkeypatch):

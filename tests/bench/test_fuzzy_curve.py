@@ -39,7 +39,7 @@ def fuzzy(pair: hsd.Pair, **options) -> hsd.Trace:
 
 def test_a_share_is_a_quantile_of_what_was_rejected():
     rejected = [0.5, 0.1, 0.4, 0.2, 0.3]
-    found = Calibration((*((d, True) for d in rejected), (0.01, False), (9.0, False)))
+    found = Calibration(7, tuple(sorted(rejected)))
     assert [found.tolerance(share) for share in (0, 0.2, 0.21, 0.5, 1)] == [EXACT, 0.1, 0.2, 0.3, 0.5]
     for count in range(6):
         assert sum(d <= found.tolerance(count / 5) for d in rejected) == count
@@ -48,13 +48,13 @@ def test_a_share_is_a_quantile_of_what_was_rejected():
 @pytest.mark.parametrize("share", [-0.01, 1.01, 20, math.nan, math.inf, "much", None])
 def test_a_share_outside_0_to_1_is_refused_in_one_line(share: object):
     with pytest.raises(HsdError, match="choose a number from 0 to 1") as told:
-        Calibration(((0.1, True),)).tolerance(share)  # type: ignore[arg-type]
+        Calibration(1, (0.1,)).tolerance(share)  # type: ignore[arg-type]
     assert "\n" not in str(told.value)
 
 
 def test_without_a_rejection_there_is_nothing_to_calibrate():
     with pytest.raises(HsdError, match="rejected nothing"):
-        Calibration(((0.1, False),)).tolerance(0.2)
+        Calibration(1, ()).tolerance(0.2)
 
 
 def test_calibrating_makes_the_exact_tests_of_vanilla_decoding(pair: hsd.Pair):
@@ -65,7 +65,8 @@ def test_calibrating_makes_the_exact_tests_of_vanilla_decoding(pair: hsd.Pair):
     verdicts = [
         not decision.accepted for trace in traces for step in trace.steps for decision in step.verdict.decisions
     ]
-    assert [failed for _, failed in found.tests] == verdicts
+    assert (found.tests, len(found.rejected)) == (len(verdicts), sum(verdicts))
+    assert list(found.rejected) == sorted(found.rejected)
     assert 0 < len(found.rejected) == sum(step.kept < step.drafted for trace in traces for step in trace.steps)
     for share in (0.25, 0.5, 1.0):
         accepted = sum(value <= found.tolerance(share) for value in found.rejected)

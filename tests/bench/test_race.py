@@ -275,7 +275,7 @@ def test_a_lossy_lane_is_named_as_such_wherever_it_is_ahead():
 
 def in_words(tokens: dict[str, float], error: float = 0.0) -> str:
     """What is said of the calls saved, for lanes with these tokens per call and this standard error."""
-    common = {"call_error": error, "prompts": 1, "lossless": True}
+    common = {"call_error": error, "steps": 1_000, "prompts": 1, "lossless": True}
     return calls([{"case": name, "tokens_per_call": n, **common} for name, n in tokens.items()])
 
 

@@ -14,7 +14,7 @@ from test_laws import close, problems, tensors
 
 from hsd import RULES, HsdError, RunOptions, load_pair, run
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation
-from hsd.bench.peers import _fair, _quiet
+from hsd.bench.peers import draft_always
 from hsd.paths import ASSETS
 from hsd.rules import Law
 from hsd.rules.relaxed import AFTER
@@ -139,7 +139,8 @@ def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: fl
     found = set()
     for prompt in ("Once upon a time", "The dog was", "Lily had a red ball and"):
         ids = torch.tensor([pair.encode(prompt)])
-        with _quiet(), _fair(pair.draft.model, gamma), torch.inference_mode():
+        draft_always(pair.draft.model, gamma)
+        with torch.inference_mode():
             output = pair.target.model.generate(
                 ids,
                 attention_mask=torch.ones_like(ids),

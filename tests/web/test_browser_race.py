@@ -77,7 +77,7 @@ def test_the_recorded_races_are_told_as_in_python(node: Engine, number: int, rou
 @pytest.mark.parametrize("lanes", [*([lane] for lane in LANES), LANES[:2], [LANES[0], LANES[0]], None])
 def test_lanes_are_named_and_linked_as_in_python(node: Engine, lanes: list[dict[str, Any]] | None):
     given = {**SHARED, "temperature": 0.7, **({"lanes": lanes} if lanes else {"gamma": 3})}
-    theirs = race.read_plan(load(), given).described()
+    theirs = race.read_plan(load(), given).as_data()
     found = node.call("(given, page) => race.plan(given, page).header", given, page())
     theirs["link"]["pair"] = "smollm2"  # it is not fetched where tests run, and the app takes another
     assert found == json.loads(json.dumps(theirs))

@@ -66,7 +66,7 @@ def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
         ways, found = alternatives(models), plan(models)
         rows = here.page.locator(".hf-way").all()
         assert [row.locator(".hf-figure").first.inner_text() for row in rows] == [four(way.latency) for way in ways]
-        assert here.page.inner_text(".hf-result .hf-lead") == planner.planned(models)["verdict"]
+        assert here.page.inner_text(".hf-result .hf-lead") == planner.plan_data(models)["verdict"]
         best = here.page.locator(".hf-way.is-best")
         assert best.count() == 1
         assert best.get_attribute("aria-checked") == "true"

@@ -51,14 +51,14 @@ class Question(BaseModel):
 
 
 def plan_stack(values: Any) -> Values:
-    """Return `planned` for the JSON fields of a `Question`. Raises HsdError, one line, for invalid ones."""
+    """Return `plan_data` for the JSON fields of a `Question`. Raises HsdError, one line, for invalid ones."""
     try:
         question = Question.model_validate(values)
     except ValidationError:
         raise HsdError(NOT_UNDERSTOOD) from None
     if any(threshold > LONGEST for threshold in question.thresholds):
         raise HsdError(f"threshold {max(question.thresholds)}: choose 1 to {LONGEST}")
-    return planned(question.models(), tuple(question.stack), tuple(question.thresholds))
+    return plan_data(question.models(), tuple(question.stack), tuple(question.thresholds))
 
 
 def _numbers(texts: list[str]) -> tuple[float, ...]:
@@ -67,8 +67,8 @@ def _numbers(texts: list[str]) -> tuple[float, ...]:
     return tuple(number for text in texts for number in read_numbers(text))
 
 
-def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
-    """Return all that the page draws of a plan; see `described` for the shape of each way.
+def plan_data(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
+    """Return all that the page draws of a plan; see `way_data` for the shape of each way.
 
     chosen: of the alternatives, the one of `stack`, else the best. way: that one with `thresholds` where they fit it.
     trial: where it has thresholds, for each of them the exact latency at all its values from 1 on while the others stay
@@ -88,10 +88,10 @@ def planned(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, 
     curves = [[latency(models, now.models, one) for one in values] for values in each]
     trial = {"curves": curves, "sentence": trial_sentence(now, way)}
     return {
-        "alternatives": [described(models, way) for way in ways],
+        "alternatives": [way_data(models, way) for way in ways],
         "best": best,
         "chosen": chosen,
-        "way": described(models, now),
+        "way": way_data(models, now),
         "trial": trial if now.thresholds else None,
         "plain": plain,
         "single": min(way.latency for way in ways if len(way.models) == 2),
@@ -113,7 +113,7 @@ def alternatives(models: Models) -> tuple[Stack, ...]:
     return (Stack((target,), (), float(models.costs[-1])), *singles, *stacks)
 
 
-def described(models: Models, way: Stack) -> Values:
+def way_data(models: Models, way: Stack) -> Values:
     """Return a way to decode with all numbers behind it; its levels, smallest model first, as of `_levels`."""
     return {
         "models": list(way.models),
@@ -154,10 +154,10 @@ def _levels(models: Models, way: Stack) -> list[Values]:
 
 def presets() -> list[Values]:
     """Return all inputs to start from: name, title, note, and costs, acceptances and per-token costs as texts."""
-    return [*({"name": name, "note": WORDS["invented"], **given} for name, given in WORKED.items()), measured()]
+    return [*({"name": name, "note": WORDS["invented"], **given} for name, given in WORKED.items()), measured_preset()]
 
 
-def measured() -> Values:
+def measured_preset() -> Values:
     """Return the planner's inputs as measured on the embedded models, with title and note, all numbers as text."""
     facts = json.loads(FILE.read_text(encoding="utf-8"))["measured"]
     names = [f"M{SUBSCRIPTS[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
