@@ -30,10 +30,10 @@ async function film(pictures) {
 const bytes = (/** @type {number[]} */ all) => Uint8Array.from(all);
 const two = (/** @type {number[]} */ ...all) => all.flatMap((one) => [one & 255, one >> 8]);
 
-/** The colours of a picture in one of this size, a number each. @type {(picture: HTMLCanvasElement, width: number, height: number) => Uint32Array} */
+/** The colours of a picture in one of this size, a number each. @type {(picture: OffscreenCanvas, width: number, height: number) => Uint32Array} */
 function pixelsOf(picture, width, height) {
-  const canvas = Object.assign(document.createElement("canvas"), { width, height });
-  const to = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d", { willReadFrequently: true }));
+  const canvas = new OffscreenCanvas(width, height);
+  const to = /** @type {OffscreenCanvasRenderingContext2D} */ (canvas.getContext("2d", { willReadFrequently: true }));
   to.drawImage(picture, 0, 0, 1, 1, 0, 0, width, height); // its ground
   to.drawImage(picture, 0, height - picture.height);
   return new Uint32Array(to.getImageData(0, 0, width, height).data.buffer);

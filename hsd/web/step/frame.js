@@ -1,9 +1,10 @@
 // The frame of a player: the cards that stay, and the elements in them that every step fills anew; what made a run, in words.
 import { h } from "../kit/dom.js";
+import { layout } from "../kit/facts.js";
 import { count, day, size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
 import { plain, say } from "./fill.js";
-import { copies, divergenceName, draftedBy, draftsWords, knobOf, ruleInfo, ruleOf } from "./model.js";
+import { copies, divergenceName, knobOf, ruleInfo, ruleOf } from "./model.js";
 
 const UNLOADED = "This could not be loaded: the page's server cannot be reached. When it can, reload the page.";
 
@@ -67,39 +68,22 @@ function tools(player, hasLink) {
   );
 }
 
-/** The settings by which rules of the run judge, where they have some. @param {Setup} setup */
-function settingsWords(setup) {
-  const { rule, shadow, fuzzy } = setup.options;
-  const near = `${divergenceName(fuzzy)} ≤ ${fuzzy.tolerance}, ${fuzzy.mode}, ${fuzzy.on} rows`;
-  const settings = [...new Set([rule, shadow])].map((name) => {
-    const { knob, by_divergence: byDivergence } = ruleInfo(name);
-    return byDivergence ? near : knob && `${knob.sign} = ${knobOf(setup, name)}`;
-  });
-  return settings.filter(Boolean).join(" · ");
-}
-
 /** What made the run, in one line. @param {Trace} trace @param {boolean} live */
 function setupLine({ setup, result }, live) {
-  const { options, models, pair, device } = setup;
-  const { system, seed, draft, sampling } = options;
-  const large = (/** @type {ModelInfo} */ model) => (model.parameters ? ` ${size(model.parameters)}` : "");
-  const [first, target] = [models[0], models[models.length - 1]];
-  const drafted = draft.proposer !== "none";
-  const parts = [
-    system === "plain" ? "plain decoding" : ruleInfo(ruleOf(options)).title,
-    drafted && draftedBy(setup),
-    drafted && draftsWords(draft),
-    drafted && settingsWords(setup),
-    `temperature ${sampling.temperature}`,
-    sampling.top_p < 1 && `top-p ${sampling.top_p}`,
-    sampling.top_k > 0 && `top-k ${sampling.top_k}`,
-    `seed ${seed}`,
-    `${pair}: target${large(target)}${first === target ? "" : `, draft${large(first)}`}`,
-    device,
-    live ? "● live" : result?.finish === "cancelled" && "cancelled: this is what there was",
-    ...setup.notes.map((note) => `⚠\ufe0e ${note}`),
-  ];
-  return parts.filter(Boolean).join(" · ");
+  const { options, models, notes } = setup;
+  const { rule, shadow, draft, levels, fuzzy } = options;
+  const settings = [...new Set([rule, shadow])].map((name) => {
+    const { knob, by_divergence: byDivergence } = ruleInfo(name);
+    return { byDivergence, sign: knob?.sign, value: knob && knobOf(setup, name) };
+  });
+  const [first, target] = [models[0], models[models.length - 1]].map((one) => one.parameters && size(one.parameters));
+  const facts = {
+    ...{ ...setup, ...options, live, finish: result?.finish, settings, notes: notes.map((note) => ({ note })) },
+    ...{ title: ruleInfo(ruleOf(options)).title, layout: layout(draft.tree).words || draft.tree },
+    ...{ copies: copies(options), formula: divergenceName(fuzzy), models: models.length, first, target },
+    ...{ exits: levels.exits.join(", "), thresholds: levels.thresholds.join(", ") },
+  };
+  return plain(say("setup line", facts));
 }
 
 /** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. @type {(trace: Trace, kind: string, live: boolean, over: boolean) => string} */

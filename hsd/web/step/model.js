@@ -3,7 +3,7 @@
 //
 // Words: a node's *branch* is the node with all its possible next tokens; node 0 is the last token before the
 // step. ρ = p/q of one token; r the product of ρ along the path; c the same product, cut at 1 on the way.
-import { divergence as divergenceOf, facts, layout, rule as ruleInfo } from "../kit/facts.js";
+import { divergence as divergenceOf, facts, rule as ruleInfo } from "../kit/facts.js";
 import { real } from "../kit/format.js";
 import { comparison, SETTINGS } from "../rules/tests.js";
 
@@ -154,17 +154,6 @@ const copies = ({ draft }) => facts.proposers.some(({ name, copies }) => copies 
 /** How long drafts are: a number, or a few where each chooses its length. @param {Draft} draft */
 const usualLength = ({ gamma }) => (typeof gamma === "number" ? gamma : 4);
 
-/** Who drafts for the target, and how many tokens: a draft length, or the levels and their thresholds. @param {Setup} setup */
-function draftedBy({ models, options: { system, draft, levels } }) {
-  if (copies({ draft })) return `γ ${draft.gamma}, copied from the text`;
-  if (!levels.thresholds.length) return `γ ${draft.gamma}`;
-  const who = system === "hispec" ? `HiSpec, exits ${levels.exits.join(", ")}` : `stack of ${models.length} models`;
-  return `${who}, T ${levels.thresholds.join(", ")}`;
-}
-
-/** Several drafts in words; "" for one. @param {Draft} draft */
-const draftsWords = ({ drafts, tree }) => (drafts > 1 ? `${drafts} drafts, ${layout(tree).words || tree}` : "");
-
 /** The divergence of the fuzzy rule as a formula. @param {Partial<Fuzzy>} fuzzy */
 const divergenceName = ({ divergence = "" }) => divergenceOf(divergence).formula ?? divergence;
 
@@ -203,6 +192,6 @@ const VERDICTS = {
 /** Whether the number of kept tokens is not the one that the shadow rule would have kept. @param {Step} step */
 const differs = ({ kept, shadow }) => shadow !== null && shadow.kept !== kept;
 
-export { capped, changesOf, coinOf, copies, decisive, differs, divergenceName, draftedBy, draftsWords, exactly, fuzzy };
+export { capped, changesOf, coinOf, copies, decisive, differs, divergenceName, exactly, fuzzy };
 export { judge, knobOf, pathTo, ratio, reach, readAlone, readStep, rho, ruleInfo, ruleOf, settingsOf };
 export { tapsOf, usualLength, VERDICTS, verdicts };

@@ -1,11 +1,9 @@
 // What is on screen as a picture of its own, SVG or PNG: every box, every line and every line of text is drawn where the
 // browser has put it, with its colours, fonts and numbers written into it.
-import { s } from "../kit/dom.js";
+import { h, s } from "../kit/dom.js";
 
-const LINE = 20; // height of a line of words above and below the picture
-const LETTER = 8.5; // width of a letter in them, at most on average
+const NARROWEST = 640; // pixels of a picture with sentences around it
 const MARGIN = 14;
-const UNDRAWN = "the picture could not be drawn";
 const SIDES = /** @type {const} */ (["Top", "Right", "Bottom", "Left"]);
 /** Excess and deficient mass keep their own hatch, so that colour is never needed. @type {Record<string, [string, number]>} */
 const HATCHES = { "is-excess": ["--hp-q", 45], "is-deficient": ["--hp-p", -45] };
@@ -14,66 +12,51 @@ const DASHES = { dashed: "6 3", dotted: "2 3" };
 
 /** @typedef {(rect: {left: number, top: number, width: number, height: number}) => {x: number, y: number, width: number, height: number}} At */
 
-/** The text of an SVG file. Long sentences around the picture are broken. @type {(shown: HTMLElement, around?: Around) => string} */
-function svgText(shown, around = { above: [], below: [] }) {
-  const body = drawing(shown);
-  const width = Math.ceil(Math.max(body.width, 640));
-  const [above, below] = [around.above, around.below].map((all) => all.flatMap((words) => broken(words, width)));
-  const top = above.length ? -LINE * above.length - 12 : 0;
-  const height = Math.ceil(body.height) - top + (below.length ? LINE * below.length + 12 : 0);
-  const { color, fontFamily } = getComputedStyle(shown);
-  const bold = broken(around.above[0] ?? "", width).length;
-  const line = (/** @type {string} */ words, /** @type {number} */ y, /** @type {boolean} */ first) =>
-    s("text", { "x": MARGIN, y, "font-size": 14, "font-weight": first ? 600 : 400 }, words);
-  const lines = [
-    above.map((words, i) => line(words, top + 24 + LINE * i, i < bold)),
-    below.map((words, i) => line(words, body.height + LINE * (i + 1), false)),
-  ];
-  const words = s("g", { "fill": plainColour(color), "font-family": fontFamily }, lines);
-  const ground = s("rect", { y: top, width, height, fill: backgroundOf(shown) });
-  const place = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 ${top} ${width} ${height}`, width, height };
-  return new XMLSerializer().serializeToString(s("svg", place, ground, words, body.nodes));
+/** The text of an SVG file: what is shown, and sentences above and below it. @type {(shown: HTMLElement, around?: Around) => string} */
+function svgText(shown, { above, below } = { above: [], below: [] }) {
+  const width = Math.max(shown.scrollWidth + 2 * MARGIN, NARROWEST);
+  const head = above.map((words, i) => h("p", i ? words : h("strong", words)));
+  const foot = below.map((words) => h("p", words));
+  let height = 0;
+  const parts = [sentences(head, shown, width), drawing(shown), sentences(foot, shown, width)].map((part) => {
+    height += part.height;
+    return s("g", { transform: `translate(0 ${height - part.height})` }, part.nodes);
+  });
+  const place = { xmlns: "http://www.w3.org/2000/svg", viewBox: `0 0 ${width} ${height}`, width, height };
+  const ground = s("rect", { width, height, fill: backgroundOf(shown) });
+  return new XMLSerializer().serializeToString(s("svg", place, hatches(getComputedStyle(shown)), ground, parts));
+}
+
+/** A drawing of sentences in the fonts and colours of `shown`, in lines that fit the width. @type {(sentences: HTMLElement[], shown: HTMLElement, width: number) => ReturnType<typeof drawing>} */
+function sentences(all, shown, width) {
+  const style = `position:fixed;width:${width - 2 * MARGIN}px;font-size:14px;line-height:20px;overflow-wrap:anywhere`;
+  const element = h("div", { style }, all);
+  shown.after(element);
+  const drawn = drawing(element);
+  element.remove();
+  return drawn;
 }
 
 /** The same as a PNG at twice its size. Rejects if the browser cannot. @type {(shown: HTMLElement, around?: Around) => Promise<Blob>} */
-async function png(shown, around) {
-  const canvas = await canvasOf(svgText(shown, around), 2);
-  /** @type {Blob | null} */
-  const blob = await new Promise((resolve) => canvas.toBlob(resolve, "image/png"));
-  if (blob) return blob;
-  throw new Error(UNDRAWN);
-}
+const png = (shown, around) => canvasOf(svgText(shown, around), 2).then((canvas) => canvas.convertToBlob());
 
-/** The picture in the text of an SVG file, drawn at `scale` times its size. Rejects if the browser cannot. @type {(text: string, scale: number) => Promise<HTMLCanvasElement>} */
+/** The picture in the text of an SVG file, drawn at `scale` times its size. Rejects if the browser cannot. @type {(text: string, scale: number) => Promise<OffscreenCanvas>} */
 async function canvasOf(text, scale) {
   const picture = new Image();
   picture.src = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   try {
     await picture.decode();
-    const canvas = document.createElement("canvas");
-    [canvas.width, canvas.height] = [scale * picture.width, scale * picture.height];
+    const canvas = new OffscreenCanvas(scale * picture.width, scale * picture.height);
     canvas.getContext("2d")?.drawImage(picture, 0, 0, canvas.width, canvas.height);
     return canvas;
   } catch {
-    throw new Error(UNDRAWN); // what the browser says of it helps no reader
+    throw new Error("the picture could not be drawn"); // what the browser says of it helps no reader
   } finally {
     URL.revokeObjectURL(picture.src);
   }
 }
 
-/** Words in lines that fit the width. @type {(words: string, width: number) => string[]} */
-function broken(words, width) {
-  const most = Math.floor((width - 2 * MARGIN) / LETTER);
-  const lines = /** @type {string[]} */ ([]);
-  for (const word of words.split(" ").filter(Boolean)) {
-    const last = lines.length - 1;
-    if (last >= 0 && lines[last].length + 1 + word.length <= most) lines[last] += ` ${word}`;
-    else lines.push(...(word.match(new RegExp(`.{1,${most}}`, "gu")) || []));
-  }
-  return lines;
-}
-
-/** Every box that has a colour or a border, every line between boxes, and every line of text. @type {(root: HTMLElement) => {width: number, height: number, nodes: Element[]}} */
+/** Every box that has a colour or a border, every line between boxes, and every line of text. @type {(root: HTMLElement) => {height: number, nodes: Element[]}} */
 function drawing(root) {
   const frame = root.getBoundingClientRect();
   const [x0, y0] = [frame.left - MARGIN, frame.top - MARGIN / 2];
@@ -85,8 +68,7 @@ function drawing(root) {
   const nodes = seen.flatMap((element) =>
     element instanceof HTMLElement ? [...boxes(element, at), ...texts(element, at)] : lines(element, at),
   );
-  const [width, height] = [root.scrollWidth + 2 * MARGIN, root.scrollHeight + MARGIN];
-  return { width, height, nodes: [hatches(getComputedStyle(root)), ...nodes] };
+  return { height: nodes.length && root.scrollHeight + MARGIN, nodes };
 }
 
 /** @param {CSSStyleDeclaration} style where the colours are */
@@ -171,7 +153,7 @@ function texts(element, at) {
 /** The lines into which a text node is broken. @type {(node: Text, at: At) => {x: number, y: number, words: string}[]} */
 function linesOf(node, at) {
   const rows = /** @type {{x: number, y: number, words: string}[]} */ ([]);
-  for (const { 0: words, index } of node.data.matchAll(/\S+\s*|\s+/g)) {
+  for (const { 0: words, index } of node.data.matchAll(/[^\s/]+[\s/]*|[\s/]+/g)) {
     const range = document.createRange();
     range.setStart(node, index);
     range.setEnd(node, index + words.length);
@@ -182,7 +164,7 @@ function linesOf(node, at) {
     if (last && Math.abs(last.y - y) < 2) last.words += words;
     else rows.push({ x, y, words });
   }
-  return rows;
+  return rows.map(({ words, ...place }) => ({ words: words.trimEnd(), ...place }));
 }
 
 // ---- colours
