@@ -4,7 +4,7 @@
     python examples/reproduce/record.py story sum        some of them
     python examples/reproduce/record.py --search 1       seed 0 for all, no search: takes seconds
 
-Runs of the fetched real model are decoded by the portable engine, so that they come out the same on every machine.
+The portable engine decodes them, so that they come out the same on every machine.
 
 For a preset with `seeds: N`, seeds 0 to N-1 are tried and the run with the most telling step is kept: the one
 where the rule keeps most beyond vanilla of the same draft, on average over all coins and this time as well
@@ -21,15 +21,13 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this run
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
-from hsd.models.loading.registry import FETCHED
 from hsd.models.threads import settle_threads
 from hsd.paths import ASSETS
 
 
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
     """The most telling run of `preset` among `seeds` seeds; the first of equals."""
-    options = {"engine": _engine(preset)} | preset.options
-    runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **options}) for seed in range(seeds))
+    runs = (hsd.run(pair, preset.prompt, **{"seed": seed, **preset.options}) for seed in range(seeds))
     return max(runs, key=lambda trace: interest(trace.steps[telling_step(trace)]))
 
 
@@ -56,10 +54,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("names", nargs="*", help="presets to record (default: all)")
     parser.add_argument("--search", type=int, metavar="N", help="try at most N seeds instead of what presets.yaml says")
     return parser.parse_args()
-
-
-def _engine(preset: Preset) -> str:
-    return "portable" if preset.pair in FETCHED else "eager"
 
 
 def _line(preset: Preset, trace: hsd.Trace) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any
 
 import pytest
@@ -71,6 +72,25 @@ def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla
     assert 0 < step.kept < step.drafted
     assert step.kept > step.shadow.kept
     assert mean(step, "hsd") > mean(step, step.shadow.rule) + 0.05
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_recorded_run_comes_out_the_same_again(monkeypatch, name: str):
+    """The page says so: whoever runs it again gets this text. It falls with another model, engine or stream."""
+    preset = PRESETS[name]
+    if preset.pair == "smollm2":
+        if FILE is None:
+            pytest.skip("run python -m hsd fetch smollm2")
+        monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    before = recorded(preset)
+    again = hsd.run(_pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options})
+    assert again.tokens == before.tokens
+    assert again.setup.options == before.setup.options
+
+
+@cache
+def _pair(name: str) -> hsd.Pair:
+    return hsd.load_pair(name)
 
 
 @pytest.mark.slow
