@@ -83,14 +83,15 @@ class Sampling:
 
 
 def draw(row: Tensor, number: Tensor) -> Tensor:
-    """Return the token that `number` in [0, 1) picks from `row` (V,), by inverting the cumulative sum: () int64.
+    """Return the token that `number` (1,) in [0, 1) picks from `row` (V,), by inverting the cumulative sum: () int64.
 
-    Equal numbers give equal tokens, whoever asks, and a token of probability 0 is never picked.
+    Equal numbers give equal tokens, whoever asks, and a token of probability 0 is never picked. Of rows (B, V) and
+    numbers (B, 1), one of each: (B,).
     """
-    if (token := sums.pick(row, number)) is not None:
+    if row.ndim == 1 and (token := sums.pick(row, number)) is not None:
         return token
     cumulative = row.double().cumsum(-1)
-    total = cumulative[-1:]
+    total = cumulative[..., -1:].contiguous()
     picked = torch.searchsorted(cumulative, number * total, right=True)
     # Should number * total be all of total, the last token with mass is the right one.
     return torch.minimum(picked, torch.searchsorted(cumulative, total)).squeeze(-1)

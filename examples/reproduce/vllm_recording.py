@@ -37,7 +37,7 @@ def decode(share: float, count: int) -> dict[str, Any]:
         enforce_eager=True,
         dtype="float32",
         speculative_config={**draft, "draft_sample_method": "probabilistic"},
-        additional_config={"hsd": {"record": share, "megabytes": MEGABYTES, "per_second": MEGABYTES}},
+        additional_config={"hsd": {"record": share, "megabytes": MEGABYTES}},
     )
     steps = 0
     step = engine.llm_engine.step
@@ -60,7 +60,7 @@ def decode(share: float, count: int) -> dict[str, Any]:
         texts += [list(one.outputs[0].token_ids) for one in found]
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
     (recorded,) = engine.collective_rpc("hsd_steps", args=(0,))
-    about = {key: recorded[key] for key in ("dropped", "refused")} | {"recorded": bool(recorded["entries"])}
+    about = {"dropped": recorded["dropped"], "recorded": bool(recorded["entries"])}
     return {"texts": texts, "seconds": seconds, "steps": steps, "peaks_mb": peaks, **about}
 
 

@@ -35,11 +35,12 @@ def _text(reader: Reader, most: int, folder: str | None) -> int:
         while not most or len(ended) < most:
             for one in [one for one in reader.requests.values() if one.done and one not in ended]:
                 ended.append(one)
-                print(f"{one.name}: {len(one.steps)} steps, {one.result.finish}: {one.text[:60]!r}", flush=True)
+                trace = one.trace
+                print(f"{one.name}: {len(trace.steps)} steps, {trace.result.finish}: {trace.text[:60]!r}", flush=True)
                 if folder:
-                    output(f"{folder}/{one.name}.json").write_text(one.trace.to_json(), encoding="utf-8")
+                    output(f"{folder}/{one.name}.json").write_text(trace.to_json(), encoding="utf-8")
             time.sleep(0 if reader.look() else BEAT)
-    print("\n".join(summary([step for one in ended for step in one.steps])))
+    print("\n".join(summary([step for one in ended for step in one.trace.steps])))
     return 0
 
 
@@ -52,13 +53,7 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
         one, o = shown_as.get(run.pair.name), run.options
         body = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k or -1, "seed": o.seed}
         body["max_tokens"] = o.max_new_tokens
-        news = reader.follow(one) if one else reader.ask(run.prompt, body, o.prompt_as or "")
-        shown = 0
-        for at, one in enumerate(news):
-            if not at:
-                yield Request(one.name, one.label, one.header).trace
-            fresh, shown = one.steps[shown:], len(one.steps)
-            yield {"steps": fresh, **({"result": one.result} if one.done else {})}
+        return reader.follow(one) if one else reader.ask(run.prompt, body, o.prompt_as or "")
 
     manifest = space.load()
 

@@ -51,7 +51,8 @@ class Recorder:
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
         own = step.verdict(self._rule.name, played.ruling, played.token)
         other = judged[self._shadow.name]  # the run's last number draws what follows what it keeps
-        shadow = step.verdict(self._shadow.name, other, next_token(step.draft, other, step.number, self._end_ids))
+        after = next_token(step.draft, other, step.number, self._end_ids) if len(step.number) else None
+        shadow = step.verdict(self._shadow.name, other, after)
         known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
         return {
             "nodes": step.nodes(),
@@ -95,7 +96,7 @@ class _Step:
     def nodes(self) -> list[Node]:
         """Return the drafted tokens, each with what target and draft gave it."""
         draft, coins, nodes = self.draft, self._coins(), list[Node]()
-        rows = zip(draft.parents, draft.ids, draft.draws.tolist(), strict=True)
+        rows = zip(draft.parents, draft.ids, draft.draws.tolist() or [None] * len(draft.ids), strict=True)
         for i, (parent, token, draw) in enumerate(rows, start=1):
             fields = {**self._describe.token_fields(token), "parent": parent, "draw": draw, "coin": coins[i]}
             fields |= {"p": float(self.rows.p[parent, token]), "q": float(self._proposal(i)[token])}
@@ -167,7 +168,7 @@ class _Step:
         weight, mass = (None if bonus else ruling.residual) or (None, None)
         (following,) = self._describe.committed([token], 0, bonus)
         fields["residual"] = {"node": node, "origin": following.origin, "top": top, "rest": hidden, "weight": weight}
-        fields["residual"] |= {"mass": mass, "draw": float(self.number)}
+        fields["residual"] |= {"mass": mass, "draw": next(iter(self.number.tolist()), None)}
         return Verdict(**fields, next=following)
 
     def _change(self, after: int, change: Change, node: int) -> Changed:

@@ -30,8 +30,8 @@ class Round:
     """The result of a round.
 
     rows: the target's distributions (n+1, V) after the text and each drafted token. token: the one after the kept ones,
-    None where they end the text; number (1,): what drew it. extra, extra_draws: tokens that a resampling rule drew
-    after it, one target call each, and their numbers. work: of the target.
+    None where they end the text; number (1,): what drew it, (0,) for another engine's race. extra, extra_draws: tokens
+    that a resampling rule drew after it, one target call each, and their numbers. work: of the target.
     """
 
     draft: Draft

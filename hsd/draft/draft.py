@@ -80,10 +80,10 @@ class Draft:
     """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
 
     q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
-    node first; or (n, V), the times of its exponential race. paths: all drafts in order. siblings: how they are drawn,
-    see `hsd.draft.Layout`. logits: of the rows of q. asked: the requested path length. visits: how the draft was made,
-    by level. growth: the tree it was cut from, if it was grown. drawn: the nodes of a "mixed" tree that were drawn and
-    not chosen; the rows of q after their parents are without the chosen siblings.
+    node first; or (n, V), the times of its exponential race; or (0,) for another engine's. paths: all drafts in order.
+    siblings: how they are drawn, see `hsd.draft.Layout`. logits: of the rows of q. asked: the requested path length.
+    visits: how the draft was made, by level. growth: the tree it was cut from, if it was grown. drawn: the nodes of a
+    "mixed" tree that were drawn and not chosen; the rows of q after their parents are without the chosen siblings.
     """
 
     tokens: Tensor

@@ -7,10 +7,8 @@ log, and the server goes on as without the plugin.
 import inspect
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce, wraps
 from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import torch
@@ -21,59 +19,55 @@ from hsd.version import __version__
 from hsd.vllm.settings import Settings, settings_of
 
 log = logging.getLogger("vllm.plugins.hsd")
-SAMPLER = "vllm.v1.sample.rejection_sampler"
 V2 = "this server uses vLLM's V2 runner, which is not watched: start it with VLLM_USE_V2_MODEL_RUNNER=0"
-
-
-@dataclass(frozen=True)
-class Hook:
-    """A function of vLLM. place: its module and, after a colon, its name there; needs: arguments that it must have."""
-
-    place: str
-    needs: str
-
-    def find(self) -> tuple[Any, str, Callable[..., Any]]:
-        """Return what it is an attribute of, its name there, and itself. Raises HsdError, naming what is missing."""
-        module, _, path = self.place.partition(":")
-        *owners, name = path.split(".")
-        try:
-            owner = reduce(getattr, owners, import_module(module))
-            function = getattr(owner, name)
-            arguments = inspect.signature(function).parameters
-        except (ImportError, AttributeError, ValueError, TypeError) as error:
-            raise HsdError(f"this vLLM has no {module}.{path} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
-        if missing := next((need for need in self.needs.split() if need not in arguments), None):
-            raise HsdError(f"{module}.{path} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
-        return owner, name, function
-
-    def wrap(self, around: Callable[..., Any]) -> None:
-        """Replace it by `around(arguments, call)`. arguments: by name; call(): the original's value."""
-        owner, name, original = self.find()
-        if getattr(original, "by_hsd", False):
-            return
-        signature = inspect.signature(original)
-
-        @wraps(original)
-        def wrapped(*args: Any, **kwargs: Any) -> Any:
-            given = signature.bind(*args, **kwargs)
-            given.apply_defaults()
-            return around(given.arguments, lambda: original(*args, **kwargs))
-
-        wrapped.by_hsd = True  # type: ignore[attr-defined]
-        setattr(owner, name, wrapped)
-
-
-WORKER = Hook("vllm.v1.worker.worker_base:WorkerBase.__init__", "self vllm_config")
-SAMPLE = Hook("vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample", "self logits spec_decode_metadata")
-VERIFY = Hook(
-    f"{SAMPLER}:rejection_sample",
-    "draft_token_ids num_draft_tokens max_spec_len draft_probs target_logits bonus_token_ids sampling_metadata "
+SAMPLER = "vllm.v1.sample.rejection_sampler"
+WORKER = "vllm.v1.worker.worker_base:WorkerBase.__init__"
+SAMPLE = "vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample"
+VERIFY, COINS = f"{SAMPLER}:rejection_sample", f"{SAMPLER}:generate_uniform_probs"
+SPREAD, LIMITS = f"{SAMPLER}:expand_batch_to_tokens", f"{SAMPLER}:apply_sampling_constraints"
+NEEDS = {
+    WORKER: "self vllm_config",
+    SAMPLE: "self logits spec_decode_metadata",
+    VERIFY: "draft_token_ids num_draft_tokens max_spec_len draft_probs target_logits bonus_token_ids sampling_metadata "
     "synthetic_mode",
-)
-COINS = Hook(f"{SAMPLER}:generate_uniform_probs", "num_tokens num_draft_tokens generators device")
-SPREAD = Hook(f"{SAMPLER}:expand_batch_to_tokens", "x cu_num_tokens num_tokens replace_from replace_to")
-LIMITS = Hook(f"{SAMPLER}:apply_sampling_constraints", "logits cu_num_draft_tokens sampling_metadata")
-HOOKS = (WORKER, SAMPLE, VERIFY, COINS, SPREAD, LIMITS)
+    COINS: "num_tokens num_draft_tokens generators device",
+    SPREAD: "x cu_num_tokens replace_from replace_to",
+    LIMITS: "logits",
+}  # the arguments that each function must have
+Call = Callable[[], Any]
+
+
+def find(place: str) -> tuple[Any, str, Callable[..., Any]]:
+    """Return what a function of vLLM is an attribute of, its name there, and the function as vLLM has it.
+
+    place: one of `NEEDS`, its module and, after a colon, its name there. Raises HsdError, naming what is missing.
+    """
+    module, _, path = place.partition(":")
+    *owners, name = path.split(".")
+    try:
+        owner = reduce(getattr, owners, import_module(module))
+        function = inspect.unwrap(getattr(owner, name), stop=lambda one: not hasattr(one, "by_hsd"))
+        arguments = inspect.signature(function).parameters
+    except (ImportError, AttributeError, ValueError, TypeError) as error:
+        raise HsdError(f"this vLLM has no {module}.{path} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
+    if missing := next((need for need in NEEDS[place].split() if need not in arguments), None):
+        raise HsdError(f"{module}.{path} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
+    return owner, name, function
+
+
+def replace(place: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
+    """Call `by(arguments, call)` in place of a function of vLLM. arguments: by name; call(): what vLLM's returns."""
+    owner, name, function = find(place)
+    signature = inspect.signature(function)
+
+    @wraps(function)
+    def replacing(*args: Any, **kwargs: Any) -> Any:
+        given = signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        return by(given.arguments, lambda: function(*args, **kwargs))
+
+    replacing.by_hsd = True  # type: ignore[attr-defined]
+    setattr(owner, name, replacing)
 
 
 def register() -> None:
@@ -82,77 +76,54 @@ def register() -> None:
     vLLM calls this in each of its processes, as a plugin of the group `vllm.general_plugins`.
     """
     try:
-        owner, _, _ = WORKER.find()
-        WORKER.wrap(_begun)
-        owner.hsd_steps = steps_of_worker
+        replace(WORKER, _begin)
+        find(WORKER)[0].hsd_steps = lambda _, after=0: None  # of a worker that records nothing
         import_module("vllm").ModelRegistry.register_model("HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head")
     except (HsdError, ImportError, AttributeError) as error:
         log.warning("hsd: %s", first_line(error))
 
 
-def _begun(arguments: dict[str, Any], call: Callable[[], None]) -> None:
+def _begin(given: dict[str, Any], call: Call) -> None:
     call()
     try:
-        settings = settings_of(getattr(arguments["vllm_config"], "additional_config", None))
-        if settings:
-            log.info("hsd: %s", take_hold(settings, arguments["vllm_config"]))
+        if settings := settings_of(getattr(given["vllm_config"], "additional_config", None)):
+            take_hold(given["self"], settings, given["vllm_config"])
     except Exception as error:  # whatever it is, the server was asked to serve
         log.error("hsd: %s", error if isinstance(error, HsdError) else f"{type(error).__name__}: {first_line(error)}")
 
 
-def steps_of_worker(worker: Any, after: int = 0) -> dict[str, Any] | None:
-    """Return what was recorded after entry `after`, see `Buffer.after`; None of a worker that records nothing."""
-    from hsd.vllm.watcher import Watcher
-
-    return Watcher.here.buffer.after(after) if Watcher.here else None
-
-
-def take_hold(settings: Settings, config: Any) -> str:
-    """Replace what has to be replaced in this process, and return what is done, in words. Raises HsdError."""
+def take_hold(worker: Any, settings: Settings, config: Any) -> None:
+    """Replace what has to be replaced in this worker's process, and log what is done in one line. Raises HsdError."""
     from hsd.vllm.watcher import Watcher
 
     if getattr(config, "use_v2_model_runner", False):
         raise HsdError(V2)
-    for hook in HOOKS:
-        hook.find()
-    mends, watcher = mend(), Watcher(settings, config)
-    COINS.wrap(watcher.coins)
-    watcher.uniform = COINS.find()[2]
-    VERIFY.wrap(watcher.verify)
-    ranks = config.parallel_config
+    for place in NEEDS:  # nothing is replaced unless all of them are there
+        find(place)
+    watcher, ranks = Watcher(settings, config, find(COINS)[2]), config.parallel_config
+    mend()
+    replace(COINS, watcher.coins)
+    replace(VERIFY, watcher.verify)
     if not ranks.rank % ranks.tensor_parallel_size:  # one of the workers that share a model's layers records
-        SAMPLE.wrap(watcher.sample)
-    Watcher.here = watcher
-    first = f", and the first {settings.next}" * bool(settings.next)
+        replace(SAMPLE, watcher.sample)
+    worker.hsd_steps = watcher.buffer.after
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
-    which = f"records {settings.record:.0%} of the requests and those that ask for it{first}, {rule}"
-    return "; mends ".join([f"{__version__} {which}", *mends])
+    share = f"records {settings.record:.0%} of the requests and those that ask for it"
+    log.info("hsd: %s %s, %s, mends sampling on CPUs", __version__, share, rule)
 
 
-def mend() -> list[str]:
-    """Mend what is wrong in this vLLM without Triton, and return it in words. Each fault is shown before, by a call."""
-    values, ends = torch.arange(3.0, 6.0), torch.tensor([1, 3, 6], dtype=torch.int32)
-    limits = SimpleNamespace(all_greedy=False, temperature=values, top_k=ends, top_p=None)
-    none, mended = torch.empty(0, 8), []
-    if not _gives(SPREAD, (values, ends, 6), torch.tensor([3.0, 4, 4, 5, 5, 5])):
-        SPREAD.wrap(_spread)
-        mended.append("temperature, top-k and top-p of drafted tokens (vLLM issue #55005)")
-    if not _gives(LIMITS, (none, ends * 0, limits), none):
-        LIMITS.wrap(lambda given, call: call() if len(given["logits"]) else given["logits"])
-        mended.append("top-k of a batch in which nobody drafted")
-    return mended
+def mend() -> None:
+    """Mend what vLLM does wrong on CPUs without Triton: nothing changes where it is right.
+
+    Temperature, top-k and top-p of drafted tokens are uninitialised memory there (vLLM issue #55005), and top-k of a
+    batch in which nobody drafted ends the engine.
+    """
+    replace(SPREAD, lambda given, call: _spread(given) if given["x"].is_cpu else call())
+    replace(LIMITS, lambda given, call: call() if len(given["logits"]) else given["logits"])
 
 
-def _gives(hook: Hook, arguments: tuple[Any, ...], expected: Tensor) -> bool:
-    """Return whether vLLM's function gives what it should on the CPU; where there is a GPU it is not asked."""
-    try:
-        return torch.cuda.is_available() or torch.equal(hook.find()[2](*arguments), expected)
-    except Exception:
-        return False
-
-
-def _spread(given: dict[str, Any], _: Callable[[], Tensor]) -> Tensor:
+def _spread(given: dict[str, Any]) -> Tensor:
     """Return the value of each request for each of its drafted tokens: (B,) → (N,)."""
     values, ends = given["x"], given["cu_num_tokens"]
     values = torch.where(values == given["replace_from"], given["replace_to"], values)
-    return values.repeat_interleave(torch.diff(ends, prepend=ends.new_zeros(1)).long())
+    return values.repeat_interleave(ends.diff(prepend=ends.new_zeros(1)).long())

@@ -4,7 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 from uuid import uuid4
@@ -12,47 +12,40 @@ from uuid import uuid4
 from hsd.bench.server import base_url, json_of, read_counters
 from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError
-from hsd.rules import RULES, USUAL, VANILLA
+from hsd.rules import USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
 from hsd.vllm.settings import KEY
 
 BEAT = 0.25  # seconds between two looks
-PATIENCE = 20.0  # … for the first step of a request
-WAIT = 600.0  # … for a whole answer
-EMPTY = {"text": "", "finish": "cancelled", "seconds": 0.0}
+WAIT = 600.0  # … for an answer
 DRAWN = '"draft_sample_method": "probabilistic"'
 BLOCK = '"rejection_sample_method": "block"'
 
 
-@dataclass
+@dataclass(eq=False)
 class Request:
-    """A request that a server records. header: its trace without steps and result; done: it has ended."""
+    """A request that a server records. trace: what is known of it so far; done: no more of it will come."""
 
     name: str
-    label: str
-    header: dict[str, Any]
-    steps: list[Step] = field(default_factory=list)
-    result: Result = field(default_factory=lambda: Result.model_validate(EMPTY))
+    trace: Trace
     done: bool = False
 
     @property
     def title(self) -> str:
         """What it is called in a list: the last line of several words in its prompt, as a chat template adds others."""
-        text = self.header["prompt"]["text"] or self.text
+        pieces = (token.piece for step in self.trace.steps for token in step.committed)
+        text = self.trace.prompt.text or "".join(pieces)
         line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
         return " ".join(line.split())[:40] or self.name
 
-    @property
-    def text(self) -> str:
-        return "".join(token.piece for step in self.steps for token in step.committed)
-
-    @property
-    def trace(self) -> Trace:
-        """The trace so far. Raises HsdError where its beginning was dropped."""
-        try:
-            return Trace.model_validate({**self.header, "steps": self.steps, "result": self.result})
-        except ValueError as error:
-            raise HsdError(f"{self.name}: {' '.join(str(error).split())[:160]}") from None
+    def take(self, kind: str, data: Any) -> None:
+        """Add a recorded step or the result. A step whose predecessor the server has dropped ends the trace."""
+        if kind == "step" and data["index"] == len(self.trace.steps):
+            self.trace.steps.append(Step.model_validate(data))
+            return
+        if kind == "result":
+            self.trace = self.trace.model_copy(update={"result": Result.model_validate(data)})
+        self.done = True
 
 
 class Reader:
@@ -69,23 +62,20 @@ class Reader:
             answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
             self._next = answer["next"]
             for entry in answer["entries"]:
-                name, data = entry["request"], entry["data"]
-                if entry["kind"] == "header":
-                    self.requests[name] = Request(name, data["label"], data["trace"])
-                elif (one := self.requests.get(name)) and entry["kind"] == "step":
-                    one.steps.append(Step.model_validate(data))
-                elif one:
-                    one.result, one.done = Result.model_validate(data), True
+                name, kind, data = entry["request"], entry["kind"], entry["data"]
+                if kind == "beginning":
+                    self.requests[name] = Request(name, Trace.model_validate(data))
+                elif name in self.requests and not self.requests[name].done:
+                    self.requests[name].take(kind, data)
             return len(answer["entries"])
 
-    def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Request]:
-        """Have the server answer a prompt, and yield the request, again after every look, until it is done.
+    def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Any]:
+        """Have the server answer a prompt, and yield what `follow` does of it. Raises HsdError.
 
         prompt_as: "chat" puts it into the model's template, "text" has it continued, as "" does where there is none.
         """
-        label, failed = uuid4().hex, list[HsdError]()
-        model = json_of(f"{self.url}/v1/models", WAIT)["data"][0]["id"]
-        body = {"model": model, "vllm_xargs": {KEY: label}, **options}
+        name, failed = uuid4().hex, list[HsdError]()
+        body = {"request_id": name, "vllm_xargs": {KEY: "true"}, **options}
         chat = "chat/completions", {"messages": [{"role": "user", "content": prompt}]}
         text = "completions", {"prompt": prompt}
         ways: Any = {"chat": [chat], "text": [text]}.get(prompt_as, [chat, text])
@@ -98,29 +88,34 @@ class Reader:
                 except HsdError as error:
                     failed.append(error)
 
-        threading.Thread(target=post, daemon=True).start()
-        begun = time.monotonic()
-        while not (found := next((one for one in self.requests.values() if one.label == label), None)):
-            self.look()
-            if len(failed) == len(ways):
-                raise failed[-1]
-            if time.monotonic() - begun > PATIENCE:
-                raise HsdError(f"{self.url} has not begun within {PATIENCE:g} s: see that it runs and is not busy")
-            time.sleep(BEAT)
-        yield from self.follow(found)
-
-    def follow(self, request: Request) -> Iterator[Request]:
-        """Yield a request after every look, until it is done."""
+        posting = threading.Thread(target=post, daemon=True)
+        posting.start()
         while True:
+            ended = not posting.is_alive()
             self.look()
-            yield request
-            if request.done:
+            if found := next((one for one in self.requests.values() if name in one.name), None):
+                yield from self.follow(found)
                 return
+            if ended:
+                unseen = HsdError(f"{self.url} has answered and recorded nothing of it: see the server's log")
+                raise failed[-1] if len(failed) == len(ways) else unseen
             time.sleep(BEAT)
+
+    def follow(self, request: Request) -> Iterator[Any]:
+        """Yield a request's trace without steps, then {"steps"}, new ones, and with the last of them "result"."""
+        yield request.trace.model_copy(update={"steps": []})
+        shown, done = 0, False
+        while not done:
+            self.look()
+            done, trace = request.done, request.trace
+            steps = trace.steps[shown:]
+            yield {"steps": steps, **({"result": trace.result} if done else {})}
+            shown += len(steps)
+            time.sleep(0 if done else BEAT)
 
 
 def summary(steps: Sequence[Step]) -> list[str]:
-    """Return what recorded steps say together: lines of text, the last one advice.
+    """Return what recorded steps say together: lines of text, the last ones advice.
 
     The gain of drawing the draft from q, in place of q's likeliest token, is 1 - TV(p, q) less p of that token at each
     place; the gain of a rule is what it keeps of the same drafts more than token-wise verification, over all coins.
@@ -130,24 +125,19 @@ def summary(steps: Sequence[Step]) -> list[str]:
         return ["No drafts were recorded."]
     stats = statistics(list(steps), 0.0)
     curve = ", ".join(f"{share:.2f}" for share in stats["acceptance_by_position"])
-    kept = {
-        name: mean(step.expected_kept[name] for step in drafted) for name in drafted[0].expected_kept if name in RULES
-    }
+    kept = {name: mean(step.expected_kept[name] for step in drafted) for name in drafted[0].expected_kept}
     lines = [
         f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}",
         "Kept of these drafts over all coins: " + ", ".join(f"{name} {x:.3f}" for name, x in kept.items()),
     ]
     if all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes):
         return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
-    one, low, high = _interval(map(_drawing, drafted))
-    two, least, most = _interval(one.expected_kept[USUAL] - one.expected_kept[VANILLA["single"]] for one in drafted)
-    use = f"ask for {BLOCK} as well" if least > 0 else f"{BLOCK} brings nothing that shows yet"
-    unclear = f"{DRAWN} brings nothing that shows yet" if high > 0 else f"leave out {DRAWN}"
+    token, block = VANILLA["single"], USUAL
+    more = [step.expected_kept[block] - step.expected_kept[token] for step in drafted]
     return [
         *lines,
-        f"Drawing the draft keeps {one:+.3f} [{low:+.3f}, {high:+.3f}] of each token more than its likeliest",
-        f"Block verification keeps {two:+.3f} [{least:+.3f}, {most:+.3f}] tokens more of each draft",
-        f"Advice: {f'keep {DRAWN}' if low > 0 else unclear}; {use}.",
+        _gain("Drawing the draft keeps {} of each token more than its likeliest", map(_drawing, drafted), DRAWN),
+        _gain("Block verification keeps {} tokens more of each draft", more, BLOCK),
     ]
 
 
@@ -157,10 +147,12 @@ def _drawing(step: Step) -> float:
     return mean(1 - branch.distance - one.p for branch, one in zip(step.branches, likeliest, strict=True))
 
 
-def _interval(gains: Iterable[float]) -> tuple[float, float, float]:
-    """Return the mean gain of drafts and its 95 % interval."""
+def _gain(words: str, gains: Iterable[float], setting: str) -> str:
+    """Return words with the mean gain of drafts and its 95 % interval, and whether it speaks for a setting of vLLM."""
     rows = [{"prompt": draft, "gain": gain, "drafts": 1} for draft, gain in enumerate(gains)]
-    return ratio_interval(rows, "gain", "drafts", -math.inf)
+    gain, low, high = ratio_interval(rows, "gain", "drafts", -math.inf)
+    unclear = f"{setting} brings nothing that shows yet" if high > 0 else f"leave out {setting}"
+    return f"{words.format(f'{gain:+.3f} [{low:+.3f}, {high:+.3f}]')}: {f'ask for {setting}' if low > 0 else unclear}."
 
 
 def counts(url: str) -> str:

@@ -2,8 +2,6 @@
 
 import json
 import os
-import threading
-import time
 from argparse import Namespace
 from collections import deque
 from contextlib import suppress
@@ -11,6 +9,7 @@ from hmac import compare_digest
 from itertools import islice
 from typing import Any
 
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
@@ -20,59 +19,37 @@ from hsd.vllm.settings import KEY, settings_of
 OVERHEAD = 200  # bytes that an entry takes beside its text
 ANSWER = 4_000_000  # bytes of one answer, but always at least one entry
 TOKEN = "HSD_VLLM_TOKEN"
-NOTHING = 404, 'nothing is recorded here: start the server with --additional-config \'{"hsd": {"record": 1}}\''
-REMOTE = 403, 'only this machine may read steps: "remote": true in --additional-config opens them to others'
-NO_TOKEN = 403, f"steps are read with a token: start the server with one in {TOKEN}"
-WRONG = 401, f"give the server's {TOKEN} as bearer token"
 
 
 class Buffer:
-    """The newest entries, at most `most` bytes of them; steps come at `per_second` bytes a second at most.
+    """The newest entries, at most `most` bytes of them, numbered from 1. dropped: how many older ones had to go."""
 
-    Entries are numbered from 1. dropped: how many had to go before the newest, read or not. refused: how many came too
-    fast.
-    """
-
-    def __init__(self, most: float, per_second: float) -> None:
+    def __init__(self, most: float) -> None:
         self._entries: deque[tuple[str, str, str]] = deque()  # request, kind, JSON
-        self._most, self._per_second = most, per_second
-        self._room, self._at = per_second, time.monotonic()
-        self._lock = threading.Lock()
-        self.size = self.dropped = self.refused = 0
+        self._most, self.size, self.dropped = most, 0, 0
 
-    def add(self, request: str, kind: str, text: str) -> bool:
-        """Keep what is new of a request: kind "header", "step" or "result". Returns whether it could be kept."""
-        size = len(text) + OVERHEAD
-        with self._lock:
-            before, self._at = self._at, time.monotonic()
-            self._room = min(self._room + (self._at - before) * self._per_second, self._per_second)
-            if size > self._most or (kind == "step" and self._room <= 0):
-                self.refused += 1
-                return False
-            self._room, self.size = self._room - size, self.size + size
-            self._entries.append((request, kind, text))
-            while self.size > self._most:
-                self.size -= len(self._entries.popleft()[2]) + OVERHEAD
-                self.dropped += 1
-        return True
+    def add(self, request: str, kind: str, text: str) -> None:
+        """Keep what is new of a request, as JSON: kind "beginning", "step" or "result"."""
+        self._entries.append((request, kind, text))
+        self.size += len(text) + OVERHEAD
+        while self.size > self._most:
+            self.size -= len(self._entries.popleft()[2]) + OVERHEAD
+            self.dropped += 1
 
     def after(self, number: int, most: int = ANSWER) -> dict[str, Any]:
         """Return the entries after `number`, oldest first, as plain data, and where to go on reading.
 
-        {"next", "dropped", "refused", "entries": [{"request", "kind", "data"}, …]}. A number from before a restart of
-        the server reads from the beginning.
+        {"next", "dropped", "entries": [{"request", "kind", "data"}, …]}. A number from before a restart of the server
+        reads from the beginning.
         """
-        with self._lock:
-            known = number if number <= self.dropped + len(self._entries) else 0
-            begin = max(known, self.dropped)
-            fresh = list(islice(self._entries, begin - self.dropped, None))
+        at = max(number if number <= self.dropped + len(self._entries) else 0, self.dropped)
         entries, size = list[dict[str, Any]](), 0
-        for request, kind, text in fresh:
+        for request, kind, text in islice(self._entries, at - self.dropped, None):
             size += len(text)
             if entries and size > most:
                 break
             entries.append({"request": request, "kind": kind, "data": json.loads(text)})
-        return {"next": begin + len(entries), "dropped": self.dropped, "refused": self.refused, "entries": entries}
+        return {"next": at + len(entries), "dropped": self.dropped, "entries": entries}
 
 
 class Endpoint:
@@ -94,15 +71,14 @@ class Endpoint:
     async def _steps(self, request: Request) -> Response:
         token, given = os.environ.get(TOKEN, ""), request.headers.get("Authorization", "").removeprefix("Bearer ")
         host = request.client.host.removeprefix("::ffff:") if request.client else ""
-        refusal = NOTHING
         if not (self._remote or host == "::1" or host.startswith("127.")):
-            refusal = REMOTE
-        elif not (token and compare_digest(token.encode(), given.encode())):
-            refusal = WRONG if token else NO_TOKEN
-        else:
-            after = request.query_params.get("after", "0")
-            number = int(after) if after.isdecimal() and len(after) < 16 else 0
-            answers = [one for one in await self._client.collective_rpc("hsd_steps", args=(number,)) if one]
-            if answers:  # of several workers one records
-                return JSONResponse(max(answers, key=lambda one: one["next"]))
-        return JSONResponse({"error": refusal[1]}, refusal[0])
+            raise HTTPException(403, 'only this machine may read steps: "remote": true under "hsd" opens them')
+        if not token:
+            raise HTTPException(403, f"steps are read with a token: start the server with one in {TOKEN}")
+        if not compare_digest(token.encode(), given.encode()):
+            raise HTTPException(401, f"give the server's {TOKEN} as bearer token")
+        after = request.query_params.get("after", "0")
+        number = int(after) if after.isdecimal() and len(after) < 16 else 0
+        if answers := [one for one in await self._client.collective_rpc("hsd_steps", args=(number,)) if one]:
+            return JSONResponse(max(answers, key=lambda one: one["next"]))  # of several workers one records
+        raise HTTPException(404, """no steps: start the server with --additional-config '{"hsd": {"record": 1}}'""")

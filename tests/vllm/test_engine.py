@@ -40,8 +40,8 @@ def traces(llm) -> dict[str, Trace]:
     while (answer := max(llm.collective_rpc("hsd_steps", args=(after,)), key=lambda one: one["next"]))["entries"]:
         after = answer["next"]
         for entry in answer["entries"]:
-            if entry["kind"] == "header":
-                found[entry["request"]] = {**entry["data"]["trace"], "steps": []}
+            if entry["kind"] == "beginning":
+                found[entry["request"]] = entry["data"]
             elif entry["kind"] == "step":
                 found[entry["request"]]["steps"].append(entry["data"])
             else:

@@ -7,7 +7,7 @@ import torch
 
 from hsd.rules import RULES
 from hsd.sampling import draw
-from hsd.vllm.law import BatchLaw, drawn
+from hsd.vllm.law import hsd_of_batch
 
 VOCAB = 7
 RULE = RULES["hsd"]
@@ -33,40 +33,40 @@ def alone(p: torch.Tensor, q: torch.Tensor, tokens: torch.Tensor):
 
 @pytest.mark.parametrize("certain", [False, True])
 @pytest.mark.parametrize("cut", [0, 3])
-def test_every_request_is_judged_as_alone_on_equal_coins(cut: int, certain: bool):
+def test_every_draft_is_judged_as_alone_on_equal_coins(cut: int, certain: bool):
     for seed in range(40):
-        sizes = torch.randint(0, 6, (8,), generator=torch.Generator().manual_seed(seed)).tolist()
-        p, q, tokens, generator = drafts(seed, sum(sizes), cut)
+        count, size = 8, 1 + seed % 5
+        p, q, tokens, generator = drafts(seed, count * size, cut)
         q = torch.nn.functional.one_hot(tokens, VOCAB).float() if certain else q
-        coins = torch.rand(sum(sizes), generator=generator, dtype=torch.float64)
-        numbers = torch.rand(len(sizes), generator=generator, dtype=torch.float64)
-        law = BatchLaw(p, None if certain else q, tokens, sizes)
-        kept = law.kept(coins)
-        following = drawn(law.following(kept), numbers)
-        for request, (begin, size) in enumerate(zip(law.begins.tolist(), sizes, strict=True)):
-            part = slice(begin, begin + size)
-            one = alone(p[part], q[part], tokens[part])
-            assert law.threshold[request, :size].tolist() == pytest.approx(one.threshold.tolist(), abs=2e-6)
-            assert int(kept[request]) == int(one.kept(coins[part]))
-            if (count := int(kept[request])) < size:
-                assert int(following[request]) == int(draw(one.next(count), numbers[request : request + 1]))
+        coins, numbers = (torch.rand(count, n, generator=generator, dtype=torch.float64) for n in (size, 1))
+        p, q, tokens = (rows.unflatten(0, (count, size)) for rows in (p, q, tokens))
+        laws = [alone(*draft) for draft in zip(p, q, tokens, strict=True)]
+        thresholds = torch.stack([law.threshold for law in laws])
+        for given in (coins, thresholds - 2e-6, thresholds + 2e-6):
+            kept, rows = hsd_of_batch(p, None if certain else q, tokens, given)
+            following = draw(rows, numbers)
+            for i, law in enumerate(laws):
+                after = law.next(int(kept[i]))
+                assert int(kept[i]) == int(law.kept(given[i]))
+                if kept[i] < size:
+                    assert (rows[i] / rows[i].sum()).tolist() == pytest.approx(after.tolist(), abs=2e-6)
+                    assert int(following[i]) == int(draw(after, numbers[i]))
 
 
 def test_a_greedy_request_keeps_the_likeliest_tokens_and_names_the_next():
-    law = BatchLaw(torch.eye(VOCAB)[[1, 2, 3]], None, torch.tensor([1, 2, 5]), [3])
-    kept = law.kept(torch.full((3,), 0.999, dtype=torch.float64))
+    rows, coins = torch.eye(VOCAB)[None, [1, 2, 3]], torch.full((1, 3), 0.999, dtype=torch.float64)
+    kept, following = hsd_of_batch(rows, None, torch.tensor([[1, 2, 5]]), coins)
     assert kept.tolist() == [2]
-    assert drawn(law.following(kept), torch.tensor([0.5])).tolist() == [3]
+    assert draw(following, torch.tensor([[0.5]])).tolist() == [3]
 
 
 def test_a_draft_ends_before_a_token_of_minus_one():
-    p, q, tokens, _ = drafts(3, 7)
+    p, q, tokens, _ = drafts(3, 4)
     tokens[2] = -1
-    law, one = BatchLaw(p, q, tokens, [4, 3]), alone(p[:2], q[:2], tokens[:2])
-    assert law.threshold[0].tolist() == pytest.approx([*one.threshold.tolist(), 0, 0], abs=2e-6)
-    assert torch.equal(law.following(torch.tensor([2, 3]))[0], p[2])  # the target's own row, as nothing was drafted
-
-
-def test_nobody_drafted():
-    law = BatchLaw(torch.empty(0, VOCAB), None, torch.empty(0, dtype=torch.int64), [0, 0, 0])
-    assert law.kept(torch.empty(0, dtype=torch.float64)).tolist() == [0, 0, 0]
+    threshold = alone(p[:2], q[:2], tokens[:2]).threshold.tolist()
+    for coins, kept in (([1, threshold[1] - 2e-6], 2), ([threshold[0] - 2e-6, 1], 1), ([threshold[0] + 2e-6, 1], 0)):
+        given = torch.tensor([[*coins, 0, 0]], dtype=torch.float64)
+        count, following = hsd_of_batch(p[None], q[None], tokens[None], given)
+        assert count.tolist() == [kept]
+        if kept == 2:
+            assert torch.equal(following[0], p[2])  # the target's own row, as nothing was drafted

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import pytest
+from starlette.exceptions import HTTPException
 
 from hsd.app.runs import Kept, finished, read
 from hsd.bench import server
@@ -21,10 +22,10 @@ from hsd.vllm.reader import Reader, counts, summary
 from hsd.vllm.serving import TOKEN, Endpoint
 
 
-def entries(trace: Trace, name: str = "cmpl-1", label: str = "") -> list[dict]:
+def entries(trace: Trace, name: str = "cmpl-1") -> list[dict]:
     data = json.loads(trace.to_json())
-    steps, result = data.pop("steps"), data.pop("result")
-    news = [("header", {"label": label, "trace": data}), *(("step", step) for step in steps), ("result", result)]
+    beginning = {**data, "steps": [], "result": {"text": "", "finish": "cancelled", "seconds": 0}}
+    news = [("beginning", beginning), *(("step", step) for step in data["steps"]), ("result", data["result"])]
     return [{"request": name, "kind": kind, "data": value} for kind, value in news]
 
 
@@ -41,7 +42,7 @@ def served(monkeypatch, recorded):
     def answer(url: str, *_: object, **__: object) -> dict:
         at = int(url.partition("after=")[2])
         part = everything[at : at + 3]
-        return {"next": at + len(part), "dropped": 0, "refused": 0, "entries": part}
+        return {"next": at + len(part), "dropped": 0, "entries": part}
 
     monkeypatch.setattr(module, "json_of", answer)
     return Reader("http://localhost:8000", "secret")
@@ -50,7 +51,7 @@ def served(monkeypatch, recorded):
 def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
     served.look()
     (one,) = served.requests.values()
-    assert len(one.steps) == 2
+    assert len(one.trace.steps) == 2
     assert one.title
     assert not one.done
     while served.look():
@@ -59,13 +60,16 @@ def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
     assert one.trace == recorded
 
 
-def test_a_trace_without_its_beginning_is_refused_in_one_line(served):
-    while served.look():
-        pass
-    (one,) = served.requests.values()
-    del one.steps[0]
-    with pytest.raises(HsdError, match=r"cmpl-1: .*does not follow"):
-        _ = one.trace
+def test_a_trace_ends_where_the_server_has_dropped_what_comes_next(monkeypatch, recorded):
+    everything = entries(recorded)
+    news = {"next": len(everything), "entries": everything[:2] + everything[3:]}
+    monkeypatch.setattr(module, "json_of", lambda *_, **__: news)
+    reader = Reader("http://localhost:8000", "secret")
+    reader.look()
+    (one,) = reader.requests.values()
+    assert one.done
+    assert (one.trace.steps, one.trace.result.finish) == (recorded.steps[:1], "cancelled")
+    assert Trace.from_json(one.trace.to_json()) == one.trace
 
 
 def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded, tmp_path, capsys):
@@ -94,14 +98,15 @@ def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(monkeypatch, r
             raise HsdError("there is no chat template")
         if body:
             posted[url.rpartition("/v1/")[2]] = body
-        label = next((body["vllm_xargs"]["hsd"] for body in posted.values()), "")
-        news = entries(recorded, label=label) if label and url.endswith("after=0") else []
-        return {"data": [{"id": "served"}], "next": len(news), "entries": news}
+        name = next((f"cmpl-{body['request_id']}-0-1a2b" for body in posted.values()), "")
+        news = entries(recorded, name) if name and url.endswith("after=0") else []
+        return {"next": len(news), "entries": news}
 
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
-    *_, last = Reader("http://localhost:8000", "secret").ask("Why?", {"max_tokens": 9}, prompt_as)
-    assert last.trace == recorded
+    begun, *news = Reader("http://localhost:8000", "secret").ask("Why?", {"max_tokens": 9}, prompt_as)
+    steps = [step for piece in news for step in piece["steps"]]
+    assert begun.model_copy(update={"steps": steps, "result": news[-1]["result"]}) == recorded
     chat = {"messages": [{"role": "user", "content": "Why?"}]}
     wanted = {"chat/completions": chat} if template and not prompt_as else {"completions": {"prompt": "Why?"}}
     ((place, body),) = posted.items()
@@ -112,7 +117,7 @@ def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
     def answer(url: str, _: object, body: dict | None = None, key: str = "") -> dict:
         if body:
             raise HsdError("the server has no room")
-        return {"data": [{"id": "served"}], "next": 0, "entries": []}
+        return {"next": 0, "entries": []}
 
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
@@ -120,16 +125,25 @@ def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
         next(Reader("http://localhost:8000", "secret").ask("Why?", {}))
 
 
+def test_an_answer_of_which_nothing_is_recorded_is_an_error(monkeypatch):
+    monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": 0, "entries": []})
+    monkeypatch.setattr(module, "BEAT", 0.001)
+    with pytest.raises(HsdError, match="recorded nothing of it"):
+        next(Reader("http://localhost:8000", "secret").ask("Why?", {}))
+
+
 def test_a_request_is_called_by_the_words_of_its_prompt(recorded):
-    header = entries(recorded)[0]["data"]["trace"]
-    header["prompt"]["text"] = "system\nYou are kind.\nuser\nWhy is  the sky blue?\nassistant\n"
-    assert module.Request("cmpl-1", "", header).title == "Why is the sky blue?"
+    text = "system\nYou are kind.\nuser\nWhy is  the sky blue?\nassistant\n"
+    asked = recorded.model_copy(update={"prompt": recorded.prompt.model_copy(update={"text": text})})
+    assert module.Request("cmpl-1", asked).title == "Why is the sky blue?"
 
 
 def test_advice_follows_from_the_two_gains(recorded):
     lines = summary(recorded.steps)
     assert "blockwise" in lines[1]
-    assert lines[-1].startswith("Advice: ")
+    assert ': ask for "draft_sample_method"' in lines[2]
+    assert ': ask for "rejection_sample_method"' in lines[3]
+    assert ': leave out "rejection_sample_method"' in summary(recorded.steps[:1])[3]  # which kept less, on average
     certain = [
         step.model_copy(update={"nodes": [node.model_copy(update={"q": 1.0}) for node in step.nodes]})
         for step in recorded.steps
@@ -167,12 +181,14 @@ def ended(work: Coroutine):
         return thread.submit(asyncio.run, work).result()
 
 
-def asked(endpoint: Endpoint, host: str = "127.0.0.1", token: str = "secret", after: str = "7") -> tuple[int, dict]:
+def asked(endpoint: Endpoint, host: str = "127.0.0.1", token: str = "secret", after: str = "7") -> tuple[int, object]:
     request = SimpleNamespace(
         client=SimpleNamespace(host=host), headers={"Authorization": f"Bearer {token}"}, query_params={"after": after}
     )
-    reply = ended(endpoint._steps(request))
-    return reply.status_code, json.loads(reply.body)
+    try:
+        return 200, json.loads(ended(endpoint._steps(request)).body)
+    except HTTPException as error:
+        return error.status_code, error.detail
 
 
 def endpoint_of(config: object = None) -> Endpoint:
@@ -190,7 +206,4 @@ def test_steps_are_read_with_the_token_from_this_machine_alone(monkeypatch):
     assert asked(endpoint, host="10.0.0.9")[0] == 403
     assert asked(endpoint_of({"hsd": {"remote": True}}), host="10.0.0.9")[0] == 200
     monkeypatch.delenv(TOKEN)
-    assert asked(endpoint, token="") == (
-        403,
-        {"error": f"steps are read with a token: start the server with one in {TOKEN}"},
-    )
+    assert asked(endpoint, token="") == (403, f"steps are read with a token: start the server with one in {TOKEN}")
