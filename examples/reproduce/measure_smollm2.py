@@ -42,7 +42,6 @@ from hsd.bench.summary import ratio_interval
 from hsd.draft import LAYOUTS
 from hsd.models.exits import EarlyExits, default_exits
 from hsd.models.small.engine import Engine
-from hsd.models.threads import settle_threads
 
 RULES = ("tokenwise", "hsd")
 PROMPT = "Explain in a few sentences why the sky is blue."  # of the part "steps"
@@ -63,7 +62,6 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
     pair = hsd.load_pair("smollm2")
-    threads = settle_threads(pair)
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
@@ -71,7 +69,7 @@ def main() -> None:
         "machine": {**known.get("machine", {})},
     }
     for part in given.parts.split(","):
-        result["machine"][part] = {**machine(pair), "chosen": str(threads)}
+        result["machine"][part] = machine(pair)
         for found in PARTS[part](pair, given):
             result[part] = found
             save(result, given.out)

@@ -21,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this run
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
-from hsd.models.threads import settle_threads
 from hsd.paths import ASSETS
 
 
@@ -41,7 +40,6 @@ def main() -> int:
     for name in arguments.names or presets:
         preset = presets[name]
         pair = hsd.load_pair(preset.pair)
-        settle_threads(pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
         preset.file.write_text(trace.to_json() + "\n", encoding="utf-8")

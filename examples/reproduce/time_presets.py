@@ -21,7 +21,6 @@ from measuring import RESULTS, save
 
 import hsd
 from hsd.app.presets import Preset, definitions, recorded
-from hsd.models.threads import settle_threads
 from hsd.models.timing import machine
 
 OUT = RESULTS / "presets.json"
@@ -50,7 +49,6 @@ def main() -> int:
 def timed(preset: Preset, rounds: int) -> dict[str, Any]:
     """tokens_per_second, plain: medians over rounds; times: of their ratios, round by round, and spread: its ends."""
     pair = hsd.load_pair(preset.pair)
-    settle_threads(pair)
     seed = recorded(preset).setup.options.seed
     shared = {name: preset.options[name] for name in SHARED if name in preset.options}
     speeds = []

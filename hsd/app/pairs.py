@@ -10,7 +10,6 @@ from hsd.models import Pair
 from hsd.models.exits import default_exits
 from hsd.models.loading import fetch, hub, load_pair
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
-from hsd.models.threads import settle_threads
 from hsd.space import Space
 
 OWN = "own"
@@ -66,9 +65,7 @@ def chats(space: Space, name: str) -> bool:
 
 def load(choice: PairChoice) -> Pair:
     """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded."""
-    pair = _load_models(choice) if choice.from_hub else load_pair(choice.name)
-    settle_threads(pair)
-    return pair
+    return _load_models(choice) if choice.from_hub else load_pair(choice.name)
 
 
 def needs_lent_gpu(choice: PairChoice) -> bool:

@@ -10,7 +10,7 @@ from hsd.bench.measure import UNTIMED, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
-from hsd.models.threads import settle_threads
+from hsd.models.threads import threads_of
 from hsd.sampling import Sampling
 
 NAME = "llama.cpp"
@@ -45,7 +45,7 @@ def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed:
     if pair.name != MODEL:
         raise HsdError(f"{NAME} reads the file of pair {MODEL}: leave the peer out for {pair.name}")
     ids, most = pair.encode(prompt), options["max_new_tokens"]
-    llama = _loaded(file, settle_threads(pair).most, pair.target.context)
+    llama = _loaded(file, threads_of(pair.target), pair.target.context)
     llama.reset()
     llama.set_seed(seed)
     how = {"min_p": 0.0, "repeat_penalty": 1.0, **vars(Sampling.of(options))}

@@ -77,21 +77,18 @@ def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Ma
 
 
 def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, **more: Any) -> Pair:
-    """Load the pair that the options name and set the number of threads. Raises HsdError.
+    """Load the pair that the options name. Raises HsdError.
 
     name: in place of --pair. alone: the target is its own draft where none is named. more: as `load_pair` takes it.
     """
     from hsd.models.loading import load_pair
-    from hsd.models.threads import settle_threads
 
     where = {flag: getattr(arguments, flag) for flag in ("target", "device", "device_map", "dtype")}
     where["draft"] = arguments.draft or (arguments.target if alone else None)
     if not SPEAKS:
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it is open to the end
     progress("loading the models\n")
-    pair = load_pair(name, **where, **more)
-    progress(f"{settle_threads(pair)}\n")
-    return pair
+    return load_pair(name, **where, **more)
 
 
 def progress(text: str) -> None:

@@ -19,7 +19,7 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.quick import QuickRounds
-from hsd.models.threads import computing, settle_threads
+from hsd.models.threads import computing
 from hsd.models.timing import timed
 from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
@@ -93,7 +93,6 @@ class Decoding(Iterator[Step]):
         self._describe = Describer(pair.codec)
         self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
         self._steps = self._decode()
-        settle_threads(pair)  # what it measures is no step's time
 
     def __next__(self) -> Step:
         begin = time.perf_counter()

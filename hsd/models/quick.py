@@ -38,6 +38,7 @@ class Outcome:
         return self.kept == self.drafted
 
 
+@dataclass
 class QuickRounds:
     """Plays the rounds of a chain that the first of two readers drafts, or of no draft, for the last reader's text.
 
@@ -45,18 +46,15 @@ class QuickRounds:
     context: how many tokens both can hold. The tokens are those of `hsd.decoding.rounds`.
     """
 
-    def __init__(
-        self,
-        readers: Sequence[Reader],
-        end_ids: frozenset[int],
-        rule: str,
-        stopping: Stopping | None,
-        longest: int,
-        context: float,
-    ) -> None:
-        self.readers, self._end_ids, self._decide = readers, end_ids, QUICK[rule]
-        self._stopping, self._context = stopping, context
-        chances = [Chances(reader, longest + 1) for reader in readers]
+    readers: Sequence[Reader]
+    end_ids: frozenset[int]
+    rule: str
+    stopping: Stopping | None
+    longest: int
+    context: float
+
+    def __post_init__(self) -> None:
+        chances = [Chances(reader, self.longest + 1) for reader in self.readers]
         self._q, self._p = chances[0], chances[-1]
 
     @staticmethod
@@ -72,16 +70,16 @@ class QuickRounds:
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
         """Play one round of at most γ drafted tokens after `text`. lap(name) books the time since its last call."""
-        gamma = max(0, min(gamma, int(self._context - len(text))))
+        gamma = max(0, min(gamma, int(self.context - len(text))))
         draws, coins, number = numbers.draft(gamma).tolist(), numbers.coins(gamma).tolist(), float(numbers.after(1))
         tokens = self._drafted(text, draws)
         lap("draft")
         self._p.read([*text[self.readers[-1].length :], *tokens], len(tokens) + 1)
         lap("target")
         p, q = ([rows.of(t, token) for t, token in enumerate(tokens)] for rows in (self._p, self._q))
-        kept, a = self._decide(p, q, coins, partial(self._p.masses, self._q))
+        kept, a = QUICK[self.rule](p, q, coins, partial(self._p.masses, self._q))
         committed = tokens[:kept]
-        if not kept or tokens[kept - 1] not in self._end_ids:
+        if not kept or tokens[kept - 1] not in self.end_ids:
             whole = kept == len(tokens)
             committed.append(self._p.pick(kept, number) if whole else self._p.pick_left(self._q, kept, a, number))
         lap("verify")
@@ -91,7 +89,7 @@ class QuickRounds:
 
     def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
         """Return at most a token for each number, as `ModelProposer` draws them."""
-        rows, chain, tokens = self._q, StoppingState(self._stopping) if self._stopping else None, list[int]()
+        rows, chain, tokens = self._q, StoppingState(self.stopping) if self.stopping else None, list[int]()
         unread = text[self.readers[0].length :]
         for row, number in enumerate(draws):
             if chain and not chain.may_pay:
@@ -104,7 +102,7 @@ class QuickRounds:
             tokens += unread
             if chain:
                 chain.add(rows.share(row, unread[0], surest))
-            if unread[0] in self._end_ids:
+            if unread[0] in self.end_ids:
                 break
         return tokens
 
@@ -120,37 +118,36 @@ class Chances:
     """
 
     def __init__(self, reader: Reader, count: int) -> None:
-        self._reader, self._session, sampling = reader, cast(Text, reader.session), reader.sampling
-        self._sampling, self._temperature, session = sampling, sampling.temperature, self._session
+        session, sampling = cast(Text, reader.session), reader.sampling
+        self._reader, self._session, self._sampling, self._raw = reader, session, sampling, set[int]()
         self._simple = sampling.top_k == 0 and sampling.top_p == 1 and sampling.temperature >= COLDEST
         self._rows = np.zeros((count, session.vocab), np.float32)  # a head's stay 0 for tokens that it never drafts
         self._logits = self._rows if session.ids is None else np.empty((count, session.width), np.float32)
         self._rest, self._sums = np.empty(session.vocab, np.float32), np.empty(session.vocab, np.float64)
-        self._raw = set[int]()
-        self._places = [room.ctypes.data for room in (self._rows, self._logits, self._rest, self._sums)]
-        self._library = library()
+        self._p_at, self._logits_at = ([row.ctypes.data for row in rows] for rows in (self._rows, self._logits))
+        self._rest_at, self._sums_at, self._library = self._rest.ctypes.data, self._sums.ctypes.data, library()
 
     def read(self, tokens: Sequence[int], keep: int, first: int = 0) -> None:
         """Read `tokens` of the text. The logits after the last `keep` of them become rows first … first + keep - 1."""
-        session = cast(Text, self._reader.session)  # of today: its calls may be timed
-        self._reader.calls += 1
-        session.fill(self._places[1] + 4 * self._session.width * first, tokens, keep)
+        with self._reader.call(len(tokens)):
+            self._session.fill(self._logits_at[first], tokens, keep)
         self._raw.update(range(first, first + keep))
 
     def _row(self, row: int) -> int:
         """Return the address of a row of probabilities, which are made when they are first wanted."""
-        width, ids = self._session.width, self._session.ids
         if row in self._raw:
             self._raw.discard(row)
-            place = self._places[1] + 4 * width * row
             if self._simple:
-                self._library["soften"](place, width, self._temperature, place, self._places[3])
+                self._soften(row, self._sampling.temperature, self._logits_at[row])
             else:
                 logits = torch.from_numpy(self._logits[row : row + 1])
                 self._logits[row] = self._sampling.probabilities(logits, exact=True)[0].numpy()
-            if ids is not None:
-                self._rows[row, ids] = self._logits[row]
-        return self._places[0] + 4 * self._session.vocab * row
+            if self._session.ids is not None:
+                self._rows[row, self._session.ids] = self._logits[row]
+        return self._p_at[row]
+
+    def _soften(self, row: int, temperature: float, to: int) -> None:
+        self._library["soften"](self._logits_at[row], self._session.width, temperature, to, self._sums_at)
 
     def of(self, row: int, token: int) -> float:
         """Return what a row gives a token."""
@@ -159,29 +156,25 @@ class Chances:
 
     def surest(self, row: int) -> float:
         """Return the share of a row's likeliest token at temperature 1, before the row's probabilities are wanted."""
-        width, (_, logits, *rest) = self._session.width, self._places
-        self._library["soften"](logits + 4 * width * row, width, 1.0, *rest)
-        return float(np.max(self._rest[:width]))
+        self._soften(row, 1.0, self._rest_at)
+        return float(np.max(self._rest[: self._session.width]))
 
     def share(self, row: int, token: int, surest: float) -> float:
         """Return a token's probability in `row` at temperature 1. surest: the largest one of the row, see `surest`."""
-        return surest * math.pow(self.of(row, token) / float(np.max(self._logits[row])), self._temperature)
+        return surest * math.pow(self.of(row, token) / float(np.max(self._logits[row])), self._sampling.temperature)
 
     def pick(self, row: int, number: float) -> int:
         """Return the token that a number in [0, 1) picks from a row."""
-        return int(self._library["pick"](self._row(row), self._session.vocab, number, self._places[3]))
+        return int(self._library["pick"](self._row(row), self._session.vocab, number, self._sums_at))
 
     def masses(self, q: Chances, row: int, a: float) -> tuple[float, float]:
         """Return Σ max(a p - q, 0) and Σ max(q - a p, 0) over a row of this, p, and the same of q."""
-        self._library["surplus"](self._row(row), q._row(row), self._session.vocab, a, 1.0, self._places[3])
+        self._library["surplus"](self._row(row), q._row(row), self._session.vocab, a, 1.0, self._sums_at)
         return float(self._sums[0]), float(self._sums[1])
 
     def pick_left(self, q: Chances, row: int, a: float, number: float) -> int:
         """Return the token that a number picks from max(a p - q, 0), or from p where nothing is left."""
-        self._row(row)
-        np.multiply(self._rows[row], np.float32(a), out=self._rest)
-        np.subtract(self._rest, q._rows[row], out=self._rest)
-        np.maximum(self._rest, 0, out=self._rest)
-        if not self._rest.max() > 0:
-            return self.pick(row, number)
-        return int(self._library["pick"](self._places[2], self._session.vocab, number, self._places[3]))
+        place = self._row(row)
+        np.maximum(np.float32(a) * self._rows[row] - q._rows[row], 0, out=self._rest)
+        place = self._rest_at if self._rest.any() else place
+        return int(self._library["pick"](place, self._session.vocab, number, self._sums_at))

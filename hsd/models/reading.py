@@ -1,7 +1,10 @@
 """Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 import torch.nn.functional as F
@@ -36,6 +39,7 @@ class Reader:
     """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
 
     rows: of the model, where they may be fewer. It reads other tokens as its last one, which any draft's rule bears.
+    watch: takes the width and the seconds of every forward call, if somebody wants them.
 
     Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
     belong to the text, they can be added in several calls of `grow`.
@@ -44,15 +48,25 @@ class Reader:
     def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, rows: int = 0):
         self.session, self.device, self._last = session, device, (rows or vocab_size) - 1
         self.sampling, self.vocab_size = sampling, vocab_size
-        self.calls = 0
-        self._parents: dict[int, int] = {}
-        self._columns: dict[int, int] = {}  # where in the cache each node is
+        self.calls, self.watch = 0, cast("Callable[[int, float], None] | None", None)
+        self._lineages: dict[int, list[int]] = {}  # columns of the cache that lead from the text to each node
         self._base = 0  # how many columns the text has, once there are nodes
 
     @property
     def length(self) -> int:
         """How many tokens have been read."""
         return self.session.length
+
+    @contextmanager
+    def call(self, width: int) -> Iterator[None]:
+        """Count the forward call over `width` tokens that is made inside, and time it for `watch`."""
+        self.calls += 1
+        begin = time.perf_counter()
+        yield
+        if self.watch:
+            if self.device.type == "cuda":
+                torch.cuda.synchronize()
+            self.watch(width, time.perf_counter() - begin)
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
@@ -67,39 +81,37 @@ class Reader:
 
         (keep, V): logits after the last `keep` tokens. The text may only be new before the first node is read.
         """
-        unread = list(text[self.length :]) if not self._columns else []
-        self._base = self._base if self._columns else len(text)
+        unread = list(text[self.length :]) if not self._lineages else []
+        self._base = self._base if self._lineages else len(text)
         tokens = torch.tensor([*unread, *(token for _, _, token in nodes)], device=self.device)
         return self._forward(tokens, keep, self._view(len(unread), nodes) if nodes else None)
 
     def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        self.calls += 1
         known = tokens.clamp_max(self._last) if self._last < self.vocab_size - 1 else tokens
-        return fitted(self.session.forward(known, keep, view), self.vocab_size)
+        with self.call(len(known)):
+            logits = self.session.forward(known, keep, view)
+        return fitted(logits, self.vocab_size)
 
     def _rows(self, logits: Tensor) -> Rows:
         return Rows(self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
         length, base = self.length, self._base
-        visible = torch.zeros(unread + len(nodes), length + unread + len(nodes), dtype=torch.bool)
-        visible[:unread, :base] = torch.ones(unread, base, dtype=torch.bool).tril(base - unread)
+        visible = torch.ones(unread + len(nodes), length + unread + len(nodes), dtype=torch.bool).tril(length)
+        visible[unread:, base:] = False
         positions = list(range(length, length + unread))
         for row, (node, parent, _) in enumerate(nodes, start=unread):
-            self._parents[node], self._columns[node] = parent, length + row
-            lineage = ancestors(self._parents, node)
-            visible[row, :base] = True
-            visible[row, [self._columns[i] for i in lineage]] = True
-            positions.append(base - 1 + len(lineage))
+            self._lineages[node] = [*(self._lineages[parent] if parent else ()), length + row]
+            visible[row, self._lineages[node]] = True
+            positions.append(base - 1 + len(self._lineages[node]))
         return View(visible, torch.tensor(positions))
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         """Keep `length` tokens of the text, whose last ones are the nodes in `path`; forget all other tokens."""
-        if self._columns:
-            read = [self._columns[node] for node in path if node in self._columns]
+        if self._lineages:
+            read = [self._lineages[node][-1] for node in path if node in self._lineages]
             self.session.select([*range(min(self._base, self.length)), *read])
-            self._parents.clear()
-            self._columns.clear()
+            self._lineages.clear()
         else:
             self.session.crop(min(length, self.length))
 
@@ -114,12 +126,3 @@ class Reader:
 
     def close(self) -> None:
         self.session.close()
-
-
-def ancestors(parents: dict[int, int], node: int) -> list[int]:
-    """Return the nodes from depth 1 down to `node`."""
-    lineage = []
-    while node:
-        lineage.append(node)
-        node = parents[node]
-    return lineage[::-1]

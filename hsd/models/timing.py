@@ -1,22 +1,21 @@
-"""Sessions whose forward passes are timed, and the machine that they ran on."""
+"""Seconds of a run's forward passes, and the machine that they ran on."""
 
 import os
 import platform
+import re
 import statistics
-import time
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import torch
-from torch import Tensor
 
-from hsd.models.base import Pair, Session, View
+from hsd.models.base import Pair
 from hsd.models.reading import Reader
-from hsd.models.threads import settle_threads
+from hsd.models.threads import threads_of
 
 
 @dataclass
@@ -42,30 +41,6 @@ class CallTimes:
         return {"first": self.first or 0.0, "widths": widths}
 
 
-class TimedSession:
-    """A session whose forward passes are timed. Everything else is the session's own."""
-
-    def __init__(self, session: Session, times: CallTimes) -> None:
-        self._session, self._times = session, times
-
-    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        begin = time.perf_counter()
-        logits = self._session.forward(tokens, keep, view)
-        if logits.device.type == "cuda":
-            torch.cuda.synchronize()
-        self._times.add(len(tokens), time.perf_counter() - begin)
-        return logits
-
-    def fill(self, to: int, tokens: Sequence[int], keep: int) -> None:
-        """Time `fill` of a text of the portable engine, see `hsd.models.small.model.Text.fill`."""
-        begin = time.perf_counter()
-        self._session.fill(to, tokens, keep)  # type: ignore[attr-defined]
-        self._times.add(len(tokens), time.perf_counter() - begin)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._session, name)
-
-
 def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
     """Time the forward passes of a run's readers, smallest model first, from now on.
 
@@ -76,26 +51,23 @@ def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
     names = [*(f"level {i}" for i in range(len(readers) - 2)), "draft", "target"][-len(readers) :]
     times = {name: CallTimes() for name in ("target", "draft", *names)}
     for reader, name in zip(readers, names, strict=False):
-        reader.session = cast(Session, TimedSession(reader.session, times[name]))
+        reader.watch = times[name].add
     return lambda: {name: of_level.summary() for name, of_level in times.items()}
 
 
 def machine(pair: Pair) -> dict[str, Any]:
     """Return what identifies the machine, versions and precision behind a measured number, for a file."""
-    versions = {"torch": torch.__version__, "transformers": version("transformers")}
+    device = pair.target.device
     return {
-        "device": _device_name(pair.target.device), "processor": _processor(), "cores": os.cpu_count(),
-        "threads": settle_threads(pair).most, "load": round(os.getloadavg()[0], 2), "dtype": pair.target.dtype,
-        "python": platform.python_version(), **versions,
+        "device": f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device),
+        "processor": processor(), "cores": os.cpu_count(), "threads": threads_of(pair.target),
+        "load": round(os.getloadavg()[0], 2), "dtype": pair.target.dtype, "python": platform.python_version(),
+        "torch": torch.__version__, "transformers": version("transformers"),
     }  # fmt: skip
 
 
-def _device_name(device: torch.device) -> str:
-    return f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device)
-
-
-def _processor() -> str:
+def processor() -> str:
+    """Return the processor's name, as far as the system tells it."""
     file = Path("/proc/cpuinfo")
-    lines = file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+    named = re.search(r"^model name\s*:\s*(.+)", file.read_text(encoding="utf-8") if file.is_file() else "", re.M)
+    return named[1] if named else platform.processor() or platform.machine()

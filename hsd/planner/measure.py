@@ -13,10 +13,10 @@ from torch import Tensor
 
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.models import LanguageModel, Pair, Session
-from hsd.models.reading import fitted
+from hsd.models import LanguageModel, Pair
+from hsd.models.reading import UNCHANGED, Reader, fitted
 from hsd.models.threads import computing
-from hsd.models.timing import CallTimes, TimedSession
+from hsd.models.timing import CallTimes
 from hsd.planner import Models
 from hsd.sampling import Sampling
 
@@ -88,15 +88,15 @@ def pass_times(
 ) -> list[dict[int, float]]:
     """Return for each model {width: ms of a pass over the last `width` of `ids`}: medians, models measured in turn."""
     context, timings = len(ids) - max(widths), [CallTimes(first=0.0) for _ in models]
-    sessions: list[Session] = [model.start() for model in models]
-    for session in sessions:
-        session.forward(ids[:context], keep=1)
+    readers = [Reader(model.start(), model.device, UNCHANGED, model.vocab_size) for model in models]
+    for reader in readers:
+        reader.read(ids[:context], keep=1)
     for repetition in range(repetitions + 1):  # the first one warms up
-        for session, times in zip(sessions, timings, strict=True):
+        for reader, times in zip(readers, timings, strict=True):
+            reader.watch = times.add if repetition else None
             for width in widths:
-                watched = TimedSession(session, times if repetition else CallTimes(first=0.0))
-                watched.forward(ids[context : context + width], keep=width)
-                session.crop(context)
-    for session in sessions:
-        session.close()
+                reader.read(ids[context : context + width], keep=width)
+                reader.settle(context)
+    for reader in readers:
+        reader.close()
     return [{width: 1e3 * statistics.median(found) for width, found in times.by_width.items()} for times in timings]

@@ -1,4 +1,4 @@
-"""How many threads a pair computes with: the faster count, one on a busy machine, and the caller's again afterwards."""
+"""How many threads a pair computes with: one or all, one on a busy machine, and the caller's again afterwards."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import replace
 from threading import Thread
 from types import SimpleNamespace
 from typing import Any
@@ -18,14 +17,15 @@ import hsd
 from hsd import HsdError, Pair
 from hsd.bench.race import facts
 from hsd.models import threads
-from hsd.models.threads import LONGEST, PATIENCE, Threads, computing, settle_threads
+from hsd.models.threads import LONGEST, PATIENCE, OtherWork, computing, threads_of
 from hsd.models.timing import machine
 
 PROMPT = "abc"
 
 
 @pytest.fixture(autouse=True)
-def as_before() -> Iterator[None]:
+def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setattr(threads, "OTHERS", OtherWork())
     count = torch.get_num_threads()
     torch.set_num_threads(2)
     yield
@@ -34,7 +34,7 @@ def as_before() -> Iterator[None]:
 
 @pytest.fixture
 def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
-    """A pair that counts as large enough for a measurement."""
+    """A pair that counts as large enough for several threads."""
     monkeypatch.setattr(threads, "SMALL", 0)
     return hsd.table_pair(vocab=4, order=1, seed=3)
 
@@ -54,72 +54,33 @@ def at_work(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return found
 
 
-@pytest.mark.parametrize(("faster", "slower"), [(1, 2), (2, 1)])
-def test_the_faster_count_is_taken_and_remembered(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, faster: int, slower: int
-):
-    costs, asked = {faster: 0.02, slower: 0.03}, []
-
-    def seconds(_: object, tokens: int) -> float:
-        asked.append(tokens)
-        return costs[torch.get_num_threads()] * (1 + tokens / 10)
-
-    monkeypatch.setattr(threads, "_seconds", seconds)
-    chosen = settle_threads(pair)
-    assert chosen.count == chosen.most == faster
-    assert str(chosen).startswith(f"{faster} thread")
-    assert f"{slower}: 33 ms a token" in str(chosen)
-    assert torch.get_num_threads() == 2
-    before = len(asked)
-    assert settle_threads(pair) is chosen
-    assert len(asked) == before > 0
-    assert machine(pair)["threads"] == facts(pair, [])["machine"]["threads"] == faster
+def test_large_models_take_all_threads(pair: Pair):
+    assert machine(pair)["threads"] == facts(pair, [])["machine"]["threads"] == threads_of(pair.target) == 2
     with computing(pair):
-        assert torch.get_num_threads() == faster
-    assert torch.get_num_threads() == 2
+        assert torch.get_num_threads() == 2
 
 
-def test_small_models_take_one_thread_without_a_measurement(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "_seconds", pytest.fail)
+def test_small_models_take_one_thread():
     pair = hsd.table_pair(vocab=4, order=1, seed=3)
-    assert settle_threads(pair).count == 1
+    assert machine(pair)["threads"] == threads_of(pair.target) == 1
     with computing(pair):
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 2
 
 
-def test_very_large_models_take_all_threads_without_a_measurement(pair: Pair, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "LARGE", 0)
-    monkeypatch.setattr(threads, "_seconds", pytest.fail)
-    assert settle_threads(pair).count == 2
-
-
-def test_no_more_threads_are_taken_than_the_caller_has(pair: Pair, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / torch.get_num_threads())
-    assert settle_threads(pair).count == 2
-    torch.set_num_threads(1)
+@pytest.mark.parametrize("count", [1, 3])
+def test_as_many_threads_are_taken_as_the_caller_has(pair: Pair, count: int):
+    torch.set_num_threads(count)
     with computing(pair):
-        assert torch.get_num_threads() == 1
-
-
-def test_a_count_that_is_asked_for_is_taken(pair: Pair, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "_seconds", pytest.fail)
-    for count in (2, 1):
-        threads.use_threads(pair.target, count)
-        assert settle_threads(pair).count == count == torch.get_num_threads()
-        torch.set_num_threads(2)
-        with computing(pair):
-            assert torch.get_num_threads() == count
+        assert torch.get_num_threads() == count
 
 
 def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(pair: Pair, monkeypatch: pytest.MonkeyPatch):
     told: list[int] = []
-    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / told[-1])
     monkeypatch.setattr(type(pair.target), "use_threads", lambda _, count: told.append(count), raising=False)
     with computing(pair):
-        assert told[-1] == 2
+        assert told == [2]
         assert torch.get_num_threads() == 1
-    assert set(told) == {1, 2}
     assert torch.get_num_threads() == 2
 
 
@@ -127,39 +88,37 @@ def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(pair: Pai
 
 
 def test_a_busy_step_leaves_one_thread_until_steps_were_quiet_for_a_while():
-    found = Threads(2, {})
-    found.learn(0.95)
-    assert found.count == 2
-    found.learn(0.4)
-    assert found.count == 1
+    others = OtherWork()
+    others.learn(0.95)
+    assert not others.waiting
+    others.learn(0.4)
+    assert others.waiting
     for _ in range(100):
-        found.learn(0.66)  # it is busy still
-        assert found.count == 1
+        others.learn(0.66)  # it is busy still
+        assert others.waiting
     for _ in range(PATIENCE):
-        assert found.count == 1
-        found.learn(0.99)
-    assert found.count == 2
+        assert others.waiting
+        others.learn(0.99)
+    assert not others.waiting
 
 
 def test_trials_that_fail_become_rare_and_are_forgotten_in_time():
-    found, steps = Threads(2, {}), 20_000
+    others, steps = OtherWork(), 20_000
     tried = 0
     for _ in range(steps):
-        tried += found.count == 2
-        found.learn(0.4 if found.count == 2 else 0.99)  # a machine with room for one thread
+        tried += not others.waiting
+        others.learn(0.99 if others.waiting else 0.4)  # a machine with room for one thread
     assert tried < 10 + steps / LONGEST
-    assert found.patience == LONGEST
-    found.waiting = 0
+    assert others.patience == LONGEST
+    others.waiting = 0
     for _ in range(LONGEST):
-        found.learn(0.95)
-    assert found.patience == PATIENCE
+        others.learn(0.95)
+    assert others.patience == PATIENCE
 
 
-def test_one_thread_stays_one_whatever_happens():
-    found = Threads(1, {})
-    for share in (0.1, 0.5, 1.0, 0.0):
-        found.learn(share)
-        assert found.count == 1
+def test_steps_on_one_thread_say_nothing_of_several(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(threads.OTHERS, "learn", pytest.fail)
+    hsd.run(hsd.table_pair(vocab=4, order=1, seed=3), PROMPT, max_new_tokens=3)
 
 
 def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair, monkeypatch: pytest.MonkeyPatch):
@@ -170,7 +129,6 @@ def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair,
         clock["own"] += clock["share"]
         return clock["own"]
 
-    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / torch.get_num_threads())
     monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: clock["wall"], thread_time=computed))
     found = at_work(pair, monkeypatch)
     with_two = hsd.decode(pair, PROMPT, system="plain", max_new_tokens=60, trace=False)
@@ -241,13 +199,6 @@ def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monke
     assert torch.get_num_threads() == 2
 
 
-def test_it_is_the_same_after_a_measurement_that_fails(pair: Pair, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(threads, "_seconds", lambda *_: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        settle_threads(pair)
-    assert torch.get_num_threads() == 2
-
-
 def test_a_run_that_goes_from_thread_to_thread_leaves_each_as_it_was():
     pair, seen = hsd.table_pair(vocab=4, order=1, seed=3), []
     decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
@@ -283,17 +234,3 @@ def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
     plain = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
     count = "3" if torch_first else subprocess.run(plain, capture_output=True, text=True, check=True).stdout.strip()
     assert told == ["True", "True", count]
-
-
-def test_a_model_of_somebody_elses_need_not_be_hashable():
-    pair = hsd.table_pair(vocab=4, seed=0)
-
-    class Unhashable(type(pair.target)):
-        __hash__ = None  # as a plain dataclass has it
-
-    target = Unhashable.__new__(Unhashable)
-    target.__dict__.update(pair.target.__dict__)
-    odd = replace(pair, target=target)
-    assert hsd.run(odd, "a", max_new_tokens=4).tokens == hsd.run(pair, "a", max_new_tokens=4).tokens
-    threads.use_threads(target, 1)
-    assert threads.settle_threads(odd).count == 1

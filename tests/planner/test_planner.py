@@ -547,7 +547,7 @@ class SlowSession(TableSession):
 
 def test_measured_costs_are_those_of_one_call_and_of_further_tokens(monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(perf_counter=lambda: SlowModel.now)
-    monkeypatch.setattr(import_module("hsd.models.timing"), "time", clock)
+    monkeypatch.setattr(import_module("hsd.models.reading"), "time", clock)
     pair = hsd.table_pair(vocab=4, order=2, seed=5)
     model: Any = pair.target
     found = measure_stack(

@@ -50,7 +50,7 @@ from hsd.app.browser import CHAT  # noqa: E402
 from hsd.models.loading import fetch  # noqa: E402
 from hsd.models.loading.tokenizer import FileTokenizer  # noqa: E402
 from hsd.models.small.gguf import read_gguf  # noqa: E402
-from hsd.models.timing import _processor  # noqa: E402
+from hsd.models.timing import processor  # noqa: E402
 
 NAME = "smollm2"
 OURS = ("native", "wasm, wasmtime", "wasm, Chromium", "torch")
@@ -107,7 +107,7 @@ def main() -> None:
         result = {
             "what": f"SmolLM2-135M-Instruct by several engines, in turn, {given.rounds} rounds: [median, least, most]",
             "machine": {
-                "processor": _processor(),
+                "processor": processor(),
                 "cores": os.cpu_count(),
                 "load": [round(load, 2) for load in [*loads, os.getloadavg()[0]]],
                 "seconds": round(time.time() - begin),

@@ -12,7 +12,6 @@ from turn import Job, Reader, main
 import hsd
 from hsd.app import browser
 from hsd.models.small import machine, sums
-from hsd.models.threads import use_threads
 
 
 class Ours:
@@ -24,7 +23,9 @@ class Ours:
             machine.usable = sums.usable = list  # no library
         own = {"name": "smollm2"} if portable else {"target": job["folder"], "draft": browser.HEAD, "chat": True}
         self.pair = hsd.load_pair(**own)
-        use_threads(self.pair.target, job["threads"])
+        torch.set_num_threads(job["threads"])
+        if portable:
+            self.pair.target.use_threads(job["threads"])
         self.precision = self.pair.target.dtype
         wasm = ["wasmtime"] if job["engine"] == "wasm, wasmtime" else []
         self.packages = [*wasm, "torch", *([] if portable else ["transformers"])]

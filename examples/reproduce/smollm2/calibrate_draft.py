@@ -36,7 +36,6 @@ from hsd.bench.prompts import prompt_set
 from hsd.decoding.options import RunOptions
 from hsd.decoding.systems import levels_of, make_rounds
 from hsd.draft.stopping import DEEPEST, FURTHEST, Stopping, StoppingState
-from hsd.models.threads import settle_threads, use_threads
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
 
@@ -75,7 +74,6 @@ def main() -> None:
     if target is None:
         raise SystemExit("the converted model is not here: run examples/reproduce/converted.py")
     pair = hsd.load_pair(target=target, draft=given.draft, chat=True)
-    settle_threads(pair)
     chains = read_chains(given.chains) if given.chains and given.chains.exists() else list(draw_chains(pair, given))
     if given.chains and not given.chains.exists():
         given.chains.write_text("".join(json.dumps(asdict(chain)) + "\n" for chain in chains), encoding="utf-8")
@@ -196,11 +194,10 @@ class Cost:
 
 
 def engine_costs(pair: hsd.Pair) -> dict[str, Cost]:
-    """By engine; the portable one on as many threads as suit it, and on one."""
+    """By engine; the portable one on all threads, and on one."""
     portable = hsd.load_pair("smollm2")
-    settle_threads(portable)
     steps = {"eager": step_of(pair), "portable": step_of(portable)}
-    use_threads(portable.target, 1)
+    torch.set_num_threads(1)
     steps["browser"] = step_of(portable)
     costs = {engine: Cost(row, steps[engine]) for engine, row in measured_rows().items()}
     for engine, cost in costs.items():
