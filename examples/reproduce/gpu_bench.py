@@ -35,8 +35,7 @@ from hsd.bench.measure import Runner, sums
 from hsd.bench.peers import peer_case
 from hsd.decoding.captured import Piece
 from hsd.models.base import IdCodec
-from hsd.models.causal import CausalModel
-from hsd.models.fixed import FixedSession
+from hsd.models.causal import CausalModel, FixedSession
 from hsd.rng import Streams
 from hsd.rules import RULES
 from hsd.sampling import Sampling, draw

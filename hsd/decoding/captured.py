@@ -16,8 +16,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Pair
-from hsd.models.causal import CausalModel
-from hsd.models.fixed import FixedSession
+from hsd.models.causal import CausalModel, FixedSession
 from hsd.models.quick import Outcome
 from hsd.models.reading import Reader, fitted
 from hsd.rng import Numbers

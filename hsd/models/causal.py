@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Sequence
 from inspect import signature
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
 from transformers import Cache, DynamicCache
+from transformers.cache_utils import StaticLayer
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
@@ -88,19 +89,19 @@ class CausalModel:
 
 
 class CausalSession:
-    """One text read by a `CausalModel`; `length` tokens are in its key/value cache.
+    """One text read by a `CausalModel`.
 
     The cache is made without the model's configuration, so that layers with a sliding window keep all keys as well:
     a window that has moved on could not be moved back. What such a layer may see is left to its mask.
     """
 
     def __init__(self, model: CausalModel) -> None:
-        self._model = model
-        self._cache: DynamicCache | None = DynamicCache()
-        self._positions: list[int] = []  # where each token in the cache stands in its own text
-        self._taps: tuple[int, ...] = ()
-        self.states = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
-        self.length = 0
+        self._model, self._taps = model, tuple[int, ...]()
+        self.close()
+
+    @property
+    def length(self) -> int:
+        return len(self._positions)
 
     def keep_states(self, taps: Sequence[int]) -> None:
         """Keep the hidden states after so many layers each, of all that is read from now on."""
@@ -109,44 +110,89 @@ class CausalSession:
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). One forward pass."""
-        self._positions += view.positions.tolist() if view else range(self.length, self.length + len(tokens))
-        further = {**(self._masked(view) if view else {}), **({"output_hidden_states": True} if self._taps else {})}
+        places = torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
+        self._positions, further = torch.cat([self._positions, places]), dict[str, Any]()
+        if view is not None:
+            mask = self._model.mask(view.visible, lambda: places[:, None] - self._positions)
+            further = {"attention_mask": mask, "position_ids": places[None].to(self._model.input_device)}
+        if self._taps:
+            further["output_hidden_states"] = True
         logits, output = self._model.read(tokens.to(self._model.input_device), self._cache, keep, **further)
         if self._taps:
             self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
-        self.length += tokens.shape[0]
         return logits.to(self._model.device)
 
     def crop(self, length: int) -> None:
         if length < self.length:
-            assert self._cache is not None
-            self._cache.crop(length - self.length)  # a negative count removes that many tokens from the end
-            self.length = length
-            del self._positions[length:]
-            self.states = self.states[:length]
+            self._keep(slice(length))
 
     def select(self, columns: list[int]) -> None:
-        if columns == list(range(self.length)):
-            return
-        assert self._cache is not None
-        index = torch.tensor(columns, device=self._model.input_device)
-        layers: list[Any] = self._cache.layers
-        for layer in layers:
+        if columns != list(range(self.length)):
+            self._keep(torch.tensor(columns, dtype=torch.int64))
+
+    def _keep(self, columns: slice | Tensor) -> None:
+        for layer in cast("list[Any]", self._cache.layers):
             if layer.is_initialized:
-                here = index.to(layer.keys.device)
-                layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
-        self._positions = [self._positions[column] for column in columns]
-        if self._taps:
-            self.states = self.states[columns]
-        self.length = len(columns)
+                layer.keys, layer.values = layer.keys[:, :, columns], layer.values[:, :, columns]
+        self._positions = self._positions[columns]
+        self.states = self.states[columns] if self._taps else self.states
 
     def close(self) -> None:
-        self._cache, self.length, self._positions, self.states = None, 0, [], torch.empty(0)
+        self._cache = DynamicCache()
+        self._positions: Tensor = torch.empty(0, dtype=torch.int64)  # where each cached token stands in its own text
+        self.states: Tensor = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
 
-    def _masked(self, view: View) -> dict[str, Any]:
-        """Return the view as the model's arguments."""
-        mask = self._model.mask(view.visible, lambda: view.positions[:, None] - torch.tensor(self._positions))
-        return {"attention_mask": mask, "position_ids": view.positions[None].to(self._model.input_device)}
+
+class FixedLayer(StaticLayer):
+    """Keys and values of one layer, (1, heads, capacity, width). `length` () int64 is shared by all layers."""
+
+    def __init__(self, length: Tensor, capacity: int) -> None:
+        super().__init__(capacity)
+        self._length = length
+
+    def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
+        """Write from position `length` on, and give all of the cache: what is not valid is left to the mask."""
+        if not self.is_initialized:
+            self.lazy_initialization(key_states, value_states)
+        assert self.keys is not None
+        assert self.values is not None
+        where = self._length + torch.arange(key_states.shape[-2], device=key_states.device)
+        self.keys.index_copy_(2, where, key_states)
+        self.values.index_copy_(2, where, value_states)
+        return self.keys, self.values
+
+    def get_seq_length(self) -> int:
+        return 0  # positions and masks are given with every call; nobody has to ask
+
+
+class FixedSession:
+    """One text of at most `capacity` tokens, read by a `CausalModel` on one device: what CUDA graphs need.
+
+    `length` () is a number on the device. Nothing here looks at a value on the host, so a forward pass can be captured
+    once and replayed for ever.
+    """
+
+    def __init__(self, model: CausalModel, capacity: int) -> None:
+        self._model, place = model, model.input_device
+        self.length, self._columns = (
+            torch.zeros((), dtype=torch.int64, device=place),
+            torch.arange(capacity, device=place),
+        )
+        layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(model.layers)]
+        self._cache: Cache | None = Cache(layers=layers)
+
+    def read(self, tokens: Tensor, keep: int) -> Tensor:
+        """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
+        positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
+        back = positions[:, None] - self._columns
+        places = {"position_ids": positions[None], "attention_mask": self._model.mask(back >= 0, lambda: back)}
+        logits, _ = self._model.read(tokens.clamp_max(self._model.vocab_size - 1), self._cache, keep, **places)
+        self.length += tokens.shape[0]
+        return logits
+
+    def close(self) -> None:
+        """Free what the session holds."""
+        self._cache = None
 
 
 def attention_windows(model: Any) -> dict[str, int | None]:

@@ -41,17 +41,17 @@ class SharedText(ABC):
     def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
         """Run `tokens` (n,) through every layer up to an exit, those already through some layers from there on.
 
-        Returns what was computed, without the head, and the exit's logits after the last `keep`, (keep, vocab).
+        Returns what was computed, and the exit's logits after the last `keep`, (keep, vocab).
         """
         begin, end = self.lengths[level], self.lengths[level] + len(tokens)
-        known, work, logits = self.tokens[begin:end], Work(), torch.empty(0)
-        assert torch.equal(known, tokens[: len(known)]), "the exits below have read other tokens: crop them first"
-        self.tokens = torch.cat([self.tokens, tokens[len(known) :]])
+        known, new = self.tokens[begin:end], tokens.to(self.tokens.device)
+        assert torch.equal(known, new[: len(known)]), "the exits below have read other tokens: crop them first"
+        self.tokens, work, logits = torch.cat([self.tokens, new[len(known) :]]), Work(heads=keep), torch.empty(0)
         for group, (first, last) in enumerate(self.groups[: level + 1]):
-            if (new := end - self.lengths[group]) > 0:
+            if (unread := end - self.lengths[group]) > 0:
                 logits = self.advance(group, end, keep if group == level else 0)
                 self.lengths[group] = end
-                work += Work(last - first, (last - first) * new)
+                work += Work(last - first, (last - first) * unread)
         return work, logits
 
     def forget(self, level: int, length: int) -> None:
@@ -77,11 +77,8 @@ class Layers(Protocol):
     trained: tuple[int, ...]
     head_cost: float
 
-    def numbers(self, first: int) -> int:
-        """Return how many parameters the layers from number `first` on have."""
-
-    def head(self, depth: int) -> tuple[int, int | None]:
-        """Return the parameters of an exit's own head, and how many tokens it drafts; 0 and None: the model's head."""
+    def exit(self, depth: int) -> tuple[int, int | None]:
+        """Return the parameters of the model up to an exit, and how many tokens it drafts; None for all."""
 
     def check(self, exits: EarlyExits) -> None:
         """Raise HsdError if in these parts the model computes something else."""
@@ -99,13 +96,13 @@ class EarlyExits:
     """
 
     def __init__(self, model: LanguageModel, exits: Sequence[int]) -> None:
-        self.model, self.parts = model, parts_of(model)
+        self.parts = parts_of(model)
         layers = self.parts.layers
         if list(exits) != sorted(exits) or not all(1 <= depth <= layers for depth in exits):
             depths = ", ".join(map(str, exits))
             raise HsdError(f"exits {depths}: choose them from shallow to deep, 1 to {layers}")
         self.depths = (*exits, layers)
-        self.models = tuple(ExitModel(self, level) for level in range(len(self.depths)))
+        self.models = tuple(ExitModel(model, self.parts, depth) for depth in self.depths)
         self.parts.check(self)
 
     def open(self) -> list[ExitSession]:
@@ -117,33 +114,27 @@ class EarlyExits:
 class ExitModel:
     """The model up to one of its exits. drafted: how many tokens it can draft; None for all."""
 
-    def __init__(self, exits: EarlyExits, level: int) -> None:
-        model, parts, self.layers = exits.model, exits.parts, exits.depths[level]
-        self._exits, self._level = exits, level
+    def __init__(self, model: LanguageModel, parts: Layers, depth: int) -> None:
+        self._parts, self.layers, self.head_cost = parts, depth, parts.head_cost
         self.revision, self.dtype, self.device = model.revision, model.dtype, model.device
         self.vocab_size, self.context = model.vocab_size, model.context
-        early = self.layers < parts.layers
-        self.name = f"{model.name}, exit after {self.layers} of {parts.layers} layers" if early else model.name
-        own, self.drafted = parts.head(self.layers)
-        self.parameters = model.parameters - parts.numbers(self.layers) + own
-        self.head_cost = parts.head_cost
+        early = depth < parts.layers
+        self.name = f"{model.name}, exit after {depth} of {parts.layers} layers" if early else model.name
+        self.parameters, self.drafted = parts.exit(depth)
 
     def start(self) -> ExitSession:
         """Return a session of this exit alone; sessions by `EarlyExits.open` share the layers below."""
-        return ExitSession(self._exits.parts.text(self._exits.depths), self._level, alone=True)
+        return ExitSession(self._parts.text((self.layers,)), 0)
 
 
 class ExitSession:
     """A text read at one exit. Sessions that were opened together share it.
 
-    alone: no shallower exit is open, so that what is forgotten here is forgotten in the layers below as well.
     work: all that this session's calls have had to compute, in the layers below it too; never what was there already.
     """
 
-    def __init__(self, text: SharedText, level: int, alone: bool = False) -> None:
-        self._text, self._level = text, level
-        self._lowest = 0 if alone else level  # the first group that forgets when this session does
-        self.work, self.exact = Work(), text.exact
+    def __init__(self, text: SharedText, level: int) -> None:
+        self._text, self._level, self.work, self.exact = text, level, Work(), text.exact
 
     @property
     def length(self) -> int:
@@ -159,12 +150,12 @@ class ExitSession:
         if view is not None:
             raise HsdError("early exits read one text at a time, no tree: choose a single draft")
         work, logits = self._text.read(tokens, self._level, keep)
-        self.work += work + Work(heads=keep)
+        self.work += work
         return logits
 
     def crop(self, length: int) -> None:
         """Forget tokens from position `length` on, here and at all deeper exits."""
-        self._text.forget(self._lowest, length)
+        self._text.forget(self._level, length)
 
     def select(self, columns: list[int]) -> None:
         """Keep the first tokens, as `crop` does. Raises HsdError for others: they belong to a tree."""

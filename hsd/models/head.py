@@ -16,11 +16,12 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 from transformers import DynamicCache
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
@@ -61,57 +62,44 @@ class HeadModel:
         self.name, self.shape, self.target = name, shape, target
         self.revision: str | None = revision
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
-        kind, place = target.embedding.dtype, target.embedding.device
-        own = weights.get("embed_tokens.weight")
-        self.embedding = target.embedding if own is None else own.to(place, kind)
-        self.dtype, self.stopping = target.dtype, shape.stopping
-        draft_ids = torch.arange(len(weights["d2t"]), device=place)
-        self.vocab = draft_ids + weights["d2t"].to(place)
-        self.taps, self.drafted = shape.taps, len(self.vocab) if len(self.vocab) < self.vocab_size else None
+        self.dtype, self.stopping, self.taps = target.dtype, shape.stopping, shape.taps
+        theirs = target.embedding
+        self.vocab = torch.arange(len(weights["d2t"]), device=theirs.device) + weights["d2t"].to(theirs.device)
+        self.drafted = len(self.vocab) if len(self.vocab) < self.vocab_size else None
         if "lm_head.weight" not in weights:
-            weights = {**weights, "lm_head.weight": target.embedding[self.vocab]}
+            weights = {**weights, "lm_head.weight": theirs[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
-        held = {name: nn.Parameter(w.to(place, kind), False) for name, w in weights.items() if w.is_floating_point()}
-
-        def linear(name: str) -> nn.Linear:
-            made = nn.Linear(1, 1, device="meta")
-            made.weight = held[f"{name}.weight"]
-            made.register_parameter("bias", held.get(f"{name}.bias"))
-            return made
-
-        self.join, self.head = linear("fc"), linear("lm_head")
-        self.gate, self.up, self.down = (linear(f"{LAYER}mlp.{part}_proj") for part in ("gate", "up", "down"))
+        held = {name: w.to(theirs) for name, w in weights.items() if w.is_floating_point()}
+        self.embedding, self.straight = held.get("embed_tokens.weight", theirs), f"{LAYER}token_proj.weight" in held
+        self._weights, self.taps_norm = held, held.get("taps_norm.weight")
+        self.product = partial(product, held)
+        self.rotary = LlamaRotaryEmbedding(shape.llama).to(theirs.device)
         with torch.device("meta"):
             self.attention = LlamaAttention(shape.llama, 0)
-        for part in ("q_proj", "k_proj", "v_proj", "o_proj"):  # which read the token and the state side by side
-            setattr(self.attention, part, linear(f"{LAYER}self_attn.{part}"))
-        self.rotary = LlamaRotaryEmbedding(shape.llama).to(place)
-        straight = LAYER + "token_proj"
-        self.token = linear(straight) if f"{straight}.weight" in held else None
-        self.taps_norm, self.last = held.get("taps_norm.weight"), held["norm.weight"]
-        norms = ("hidden_norm", "input_layernorm", "post_attention_layernorm")
-        self.of_hidden, self.of_token, self.after = (held[f"{LAYER}{norm}.weight"] for norm in norms)
+        self.attention._modules.clear()  # in place of its own products: those read the token and the state side by side
+        vars(self.attention).update({f"{x}_proj": partial(product, held, f"{LAYER}self_attn.{x}_proj") for x in "qkvo"})
 
     def start(self) -> HeadSession:
         return HeadSession(self)
 
-    def normed(self, x: Tensor, weight: Tensor | None) -> Tensor:
+    def normed(self, x: Tensor, part: str = "") -> Tensor:
+        """Divide rows by their root mean square; weighted by the norm of this name, if one is given."""
+        weight = self._weights[f"{part}.weight"] if part else None
         return F.rms_norm(x, (x.shape[-1],), weight, self.shape.llama.rms_norm_eps)
 
     def joined(self, states: Tensor) -> Tensor:
         """Join the target's hidden states (n, taps, hidden) to one row for each token, (n, hidden)."""
         if self.taps_norm is not None:
-            states = self.normed(states, None) * self.taps_norm
-        rows: Tensor = self.join(states.flatten(1))
-        return rows
+            states = self.normed(states) * self.taps_norm
+        return self.product("fc", states.flatten(1))
 
     def fed_back(self, rows: Tensor) -> Tensor:
         """Return the layer's output (n, hidden) as its next input where the target's states are missing."""
-        return self.normed(rows, self.last) if self.shape.norm_output else rows
+        return self.normed(rows, "norm") if self.shape.norm_output else rows
 
     def logits(self, rows: Tensor) -> Tensor:
         """Return logits (n, vocab) of rows (n, hidden); tokens that cannot be drafted get -inf."""
-        return spread(self.head(self.normed(rows, self.last)), self.vocab, self.vocab_size)
+        return spread(self.product("lm_head", self.normed(rows, "norm")), self.vocab, self.vocab_size)
 
 
 class Following(ABC):
@@ -169,8 +157,7 @@ class HeadSession(Following):
 
     def __init__(self, model: HeadModel) -> None:
         self._model, self._target, self.alone = model, cast("CausalSession", None), not model.shape.first
-        self._cache = DynamicCache()
-        self._rows = model.embedding.new_empty(0, model.shape.llama.hidden_size)  # what came out at each column
+        self.close()
 
     @property
     def length(self) -> int:
@@ -195,11 +182,12 @@ class HeadSession(Following):
         return self._model.logits(self._rows[self.length - keep :])
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
-        """Return the target's joined states at these columns; zeros before the first."""
-        first = [column for column in columns if column < 0]
-        known = states[columns[len(first)] : columns[-1] + 1] if len(first) < len(columns) else states[:0]
-        nothing = self._model.embedding.new_zeros(len(first), len(self._model.shape.taps), self._rows.shape[1])
-        return self._model.joined(torch.cat([nothing, known.to(nothing.dtype).view(-1, *nothing.shape[1:])]))
+        """Return the target's joined states at these columns, which follow each other; zeros before the first."""
+        first = columns.count(-1)
+        known = self._rows.new_zeros(len(columns), len(self._model.taps), self._rows.shape[1])
+        if first < len(columns):
+            known[first:] = states[columns[first] : columns[-1] + 1]
+        return self._model.joined(known)
 
     def _read(self, tokens: Tensor, hidden: Tensor, view: View | None) -> None:
         """Read n tokens in one pass; hidden (n, hidden): the state, known or guessed, of the token before each."""
@@ -209,22 +197,29 @@ class HeadSession(Following):
         sees = view.visible.to(place) if view else hidden.new_ones(end - begin, end, dtype=torch.bool).tril(begin)
         if begin and self.alone:
             sees = F.pad(sees[:, 1:], (1, 0))  # nobody sees the first token
-        embedded = model.normed(model.embedding[tokens.to(place)], model.of_token)
-        if model.token is not None:
-            hidden = hidden + model.token(embedded)
-        rows = torch.cat([embedded, model.normed(hidden, model.of_hidden)], -1)[None]
+        embedded = model.normed(model.embedding[tokens.to(place)], LAYER + "input_layernorm")
+        if model.straight:
+            hidden = hidden + model.product(LAYER + "token_proj", embedded)
+        rows = torch.cat([embedded, model.normed(hidden, LAYER + "hidden_norm")], -1)[None]
         mixed, _ = model.attention(rows, model.rotary(rows, positions[None]), sees[None, None], self._cache)
         x = hidden + mixed[0]
-        wide = model.normed(x, model.after)
-        self._rows = torch.cat([self._rows, x + model.down(F.silu(model.gate(wide)) * model.up(wide))])
+        wide = model.normed(x, LAYER + "post_attention_layernorm")
+        gate, up = (model.product(f"{LAYER}mlp.{part}_proj", wide) for part in ("gate", "up"))
+        self._rows = torch.cat([self._rows, x + model.product(LAYER + "mlp.down_proj", F.silu(gate) * up)])
 
     def keep(self, length: int) -> None:
         self._cache.crop(min(0, length - self.length))  # a negative count removes that many tokens from the end
         self._rows = self._rows[:length]
 
     def close(self) -> None:
-        self.crop(0)
-        self._cache, self._rows = DynamicCache(), self._rows.clone()  # without the memory that they were part of
+        self.sure, self.guessing, self._cache = 0, False, DynamicCache()
+        hidden = self._model.shape.llama.hidden_size
+        self._rows: Tensor = self._model.embedding.new_empty(0, hidden)  # what came out at each column
+
+
+def product(weights: dict[str, Tensor], part: str, x: Tensor) -> Tensor:
+    """Return rows times the matrix that `part` names among the weights, plus its bias if it has one."""
+    return F.linear(x, weights[f"{part}.weight"], weights.get(f"{part}.bias"))
 
 
 def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -252,8 +247,5 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
     """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
     if view is None:
         return list(range(begin - 1, begin + n - 1))
-    columns = []
-    for row, sees in enumerate(view.visible):
-        earlier = sees[: begin + row].nonzero()
-        columns.append(int(earlier[-1]) if len(earlier) else -1)
-    return columns
+    earlier = view.visible.tril(begin - 1) * torch.arange(1, begin + n + 1)
+    return cast("list[int]", (earlier.amax(1) - 1).tolist())

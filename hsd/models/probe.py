@@ -68,8 +68,8 @@ class _Probe:
         if not self._same(self._alone(given + 1), self.truth[: given + 1]):
             return "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
         session.forward(self.ids[:given], 1)
-        at_once, cache = session.forward(self.ids[given:-1], 3), getattr(session, "_cache", None)
-        if cache is not None and hasattr(cache, "get_seq_length") and cache.get_seq_length() != session.length:
+        at_once = session.forward(self.ids[given:-1], 3)
+        if session._cache.get_seq_length() != session.length:
             return "it keeps no cache of what it has read"
         if not self._same(at_once, self.truth[given:-1]):
             return "tokens that are read in one pass depend on each other otherwise than in a text"

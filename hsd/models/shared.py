@@ -19,7 +19,6 @@ from transformers.cache_utils import Cache, DynamicLayer
 from transformers.modeling_outputs import BaseModelOutput
 
 from hsd.errors import HsdError
-from hsd.models.base import Work
 from hsd.models.exits import EarlyExits, SharedText
 from hsd.models.probe import attempted
 
@@ -49,13 +48,10 @@ class ModuleLayers:
 
     @property
     def head_cost(self) -> float:
-        return multiplications(self._module.get_output_embeddings()) * self.layers / multiplications(self._layers)
+        return weights(self._module.get_output_embeddings())[0] * self.layers / weights(self._layers)[0]
 
-    def numbers(self, first: int) -> int:
-        return sum(map(numbers, self._layers[first:]))
-
-    def head(self, depth: int) -> tuple[int, int | None]:
-        return 0, None
+    def exit(self, depth: int) -> tuple[int, int | None]:
+        return self._model.parameters - sum(weights(self._layers[depth:])), None
 
     def text(self, depths: Sequence[int]) -> ModuleText:
         return ModuleText(self._model, depths)
@@ -68,7 +64,7 @@ class ModuleLayers:
         expected = self._model.start().forward(tokens, 3)
 
         def wrong() -> str:
-            logits = exits.models[-1].start().forward(tokens, 3)
+            logits = exits.open()[-1].forward(tokens, 3)
             return "other numbers" if (logits - expected).abs().max() > 0.05 * expected.std() else ""
 
         if why := attempted(wrong):
@@ -94,10 +90,6 @@ class ModuleText(SharedText):
         self._logits = _without_layers(model.model, decoder)
         self.close()
 
-    def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
-        work, logits = super().read(tokens.to(self._model.input_device), level, keep)
-        return work, logits.to(self._model.device)
-
     def advance(self, group: int, end: int, keep: int) -> Tensor:
         (first, last), begin = self.groups[group], self.lengths[group]
         rows = (self.states[group - 1] if group else self.tokens)[begin:end]
@@ -106,10 +98,8 @@ class ModuleText(SharedText):
             output = self._parts[group](**known, past_key_values=self.caches[group], use_cache=True)
             rows = output.last_hidden_state[0]
         self.states[group] = extended(self.states[group], rows)
-        if not keep:
-            return rows.new_empty(0, self._model.vocab_size)
-        logits: Tensor = self._logits(inputs_embeds=rows[None, -keep:]).logits[0]
-        return logits
+        logits = self._logits(inputs_embeds=rows[None, -keep:]).logits[0] if keep else None
+        return rows.new_empty(0, self._model.vocab_size) if logits is None else logits.to(self._model.device)
 
     def forget(self, level: int, length: int) -> None:
         for group, (first, _) in enumerate(self.groups[level:], start=level):
@@ -123,19 +113,15 @@ class ModuleText(SharedText):
         super().close()
 
 
-def numbers(module: nn.Module) -> int:
-    """Return how many parameters a module has; quantised weights count as the matrices that they replace."""
-    return sum(
-        part.in_features * part.out_features if isinstance(part, nn.Linear) and name == "weight" else weight.numel()
-        for part in module.modules()
-        for name, weight in part.named_parameters(recurse=False)
-    )
+def weights(module: nn.Module) -> tuple[int, int]:
+    """Return how many weights a module's products have, one multiplication a token each, and all its other parameters.
 
-
-def multiplications(module: nn.Module) -> int:
-    """Return how many multiplications with weights of linear maps one token takes in a module."""
-    linear = [part for part in module.modules() if isinstance(part, nn.Linear)]
-    return sum(part.in_features * part.out_features for part in linear)
+    Quantised weights count as the matrices that they replace.
+    """
+    products = [part for part in module.modules() if isinstance(part, nn.Linear)]
+    theirs = {id(part.weight) for part in products}
+    others = sum(weight.numel() for weight in module.parameters() if id(weight) not in theirs)
+    return sum(part.in_features * part.out_features for part in products), others
 
 
 def extended(rows: Tensor, more: Tensor) -> Tensor:

@@ -5,14 +5,13 @@ Used where an exact answer is known: tests, and laboratories that need no traine
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from itertools import compress
+from string import ascii_lowercase as LETTERS
 
 import torch
 from torch import Tensor
 
-from hsd.models.base import Pair, View
-
-LETTERS = "abcdefghijklmnopqrstuvwxyz"
+from hsd.models.base import IdCodec, Pair, View
 
 
 class TableModel:
@@ -26,11 +25,8 @@ class TableModel:
     device = torch.device("cpu")
 
     def __init__(self, table: Tensor, name: str = "table", context: int = 512) -> None:
-        self.table = table
-        self.logits = table.log()
-        self.name, self.context = name, context
-        self.vocab_size = table.shape[1]
-        self.parameters = table.numel()
+        self.table, self.logits, self.name, self.context = table, table.log(), name, context
+        self.vocab_size, self.parameters = table.shape[1], table.numel()
 
     def start(self) -> TableSession:
         return TableSession(self)
@@ -47,8 +43,7 @@ class TableSession:
     """Reads tokens for a table model; a plain list is its cache."""
 
     def __init__(self, model: TableModel) -> None:
-        self.model = model
-        self.tokens: list[int] = []
+        self.model, self.tokens = model, list[int]()
 
     @property
     def length(self) -> int:
@@ -58,8 +53,8 @@ class TableSession:
         rows = []
         for number, token in enumerate(tokens.tolist()):
             self.tokens.append(token)
-            sees = [True] * len(self.tokens) if view is None else view.visible[number]
-            rows.append(self.model.row_index([t for t, v in zip(self.tokens, sees, strict=False) if v]))
+            sees = view.visible[number].tolist() if view else [True] * len(self.tokens)
+            rows.append(self.model.row_index([*compress(self.tokens, sees)]))
         return self.model.logits[rows[len(rows) - keep :]]
 
     def select(self, columns: list[int]) -> None:
@@ -72,18 +67,14 @@ class TableSession:
         self.tokens.clear()
 
 
-@dataclass(frozen=True)
-class LetterCodec:
+class LetterCodec(IdCodec):
     """Token i is the i-th letter. `end_ids` may name letters that end a text."""
-
-    vocab_size: int
-    end_ids: frozenset[int] = frozenset()
 
     def encode(self, text: str) -> list[int]:
         return [LETTERS.index(c) % self.vocab_size for c in text if c in LETTERS]
 
     def decode(self, ids: list[int]) -> str:
-        return "".join(LETTERS[i] for i in ids)
+        return "".join(map(self.piece, ids))
 
     def piece(self, token: int) -> str:
         return LETTERS[token]

@@ -11,7 +11,7 @@ from small_models import letters_tokenizer, save_pair
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
-from hsd.models.fixed import FixedSession
+from hsd.models.causal import FixedSession
 
 pytestmark = pytest.mark.long
 
@@ -55,7 +55,7 @@ def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: di
 
 def test_buffers_are_no_longer_than_the_context(pair: Pair):
     decoding = hsd.decode(pair, "Abc d", trace=False, engine="captured", max_new_tokens=pair.context)
-    assert decoding._rounds._target.capacity == pair.context  # type: ignore[attr-defined]
+    assert len(decoding._rounds._target._columns) == pair.context  # type: ignore[attr-defined]
     decoding.close()
 
 

@@ -34,12 +34,10 @@ class SmallLayers:
         self._model, self.exits, self.layers = model, exits, shape.layers
         self.trained, self.head_cost = tuple(sorted({*exits, *trained})), shape.vocab * hidden / self._layer
 
-    def numbers(self, first: int) -> int:
-        return (self.layers - first) * (self._layer + 2 * self._model.shape.hidden)
-
-    def head(self, depth: int) -> tuple[int, int | None]:
-        own = self.exits.get(depth)
-        return (own.parameters, len(own.drafted)) if own else (0, None)
+    def exit(self, depth: int) -> tuple[int, int | None]:
+        own, layers_above = self.exits.get(depth), (self.layers - depth) * (self._layer + 2 * self._model.shape.hidden)
+        parameters = self._model.parameters - layers_above
+        return (parameters + own.parameters, len(own.drafted)) if own else (parameters, None)
 
     def check(self, exits: Any) -> None:
         """Do nothing: this engine computes the same result in parts as in one pass, for all exits."""
