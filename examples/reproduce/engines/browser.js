@@ -43,7 +43,7 @@ async function rows(target, ids) {
 self.onmessage = async ({ data: { told, files, job } }) => {
   const [head, weights] = await Promise.all([files.head, files.weights].map((file) => whole(file, null, () => {})));
   const shared = sharing();
-  const engine = await fetch(shared.memory ? files.threaded : files.engine);
+  const engine = await fetch(new URL(shared.memory ? files.threaded : files.engine, self.name));
   const module = await WebAssembly.compile(await engine.arrayBuffer());
   const { target } = await makePair(told, { module, shared, weights, head });
   await target.engine.there;

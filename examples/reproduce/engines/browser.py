@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 START = """async ({ folder, page, first }) => {
   const begin = performance.now();
-  const [worker, waiting] = [new Worker(`${folder}answers/browser/worker.js`, { type: "module" }), new Map()];
+  const how = { type: "module", name: document.baseURI };
+  const [worker, waiting] = [new Worker(`${folder}answers/browser/worker.js`, how), new Map()];
   worker.onmessage = ({ data: { id, value, refusal, progress } }) => {
     if (progress) return;
     refusal ? waiting.get(id)[1](refusal) : waiting.get(id)[0](value);
@@ -35,10 +36,7 @@ START = """async ({ folder, page, first }) => {
     waiting.set((id += 1), both);
     worker.postMessage({ id, name, argument });
   });
-  const url = (path) => new URL(path, document.baseURI).href;
-  const at = (file) => ({ ...file, pieces: file.pieces.map((piece) => ({ ...piece, url: url(piece.path) })) });
-  const { engine, threaded, weights, head } = page.browser.files;
-  window.files = { engine: url(engine), threaded: url(threaded), weights: at(weights), head: at(head) };
+  window.files = page.browser.files;
   await call("load", { told: page.browser.pair, files: window.files, picked: null });
   const { readRequest } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
   window.decode = async (given) => {
@@ -54,7 +52,8 @@ START = """async ({ folder, page, first }) => {
   return (performance.now() - begin) / 1000;
 }"""
 REST = """({ folder, told, job }) => new Promise((found, failed) => {
-  const worker = new Worker(`${folder}answers/browser/measure.js`, { type: "module" });
+  const how = { type: "module", name: document.baseURI };
+  const worker = new Worker(`${folder}answers/browser/measure.js`, how);
   worker.onerror = ({ message }) => failed(message);
   worker.onmessage = ({ data }) => (data ? found(data) : worker.postMessage({ told, files: window.files, job }));
 })"""

@@ -29,10 +29,10 @@ const why = (/** @type {string} */ name) => LINES[name] ?? files.why(name);
 const ask = (name, argument) => (OWN[name] && !why(name) ? OWN[name](argument) : files.ask(name, argument));
 
 /** @param {string} name @param {Values} options @param {StreamOptions} ways @returns {AsyncGenerator<Values>} */
-async function* stream(name, options, { signal, status }) {
+async function* stream(name, options, ways) {
   if (why(name)) throw new Refusal(why(name));
-  const { decode, race } = await import("./browser/client.js");
-  yield* (name === "race" ? race : decode)(await files.ask("page"), options, { signal, status });
+  const client = await import("./browser/client.js");
+  yield* client.stream(name, await files.ask("page"), options, ways);
 }
 
 export { ask, stream, why };

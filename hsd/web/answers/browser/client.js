@@ -1,7 +1,7 @@
 // The page's side of the worker: it starts it, asks before a model is loaded, tells how far that is, and takes its runs in
 // turn. A worker that is stopped or lost is started again by the next run.
 import { Refusal } from "../refusal.js";
-import { consent } from "./consent.js";
+import { consent, megabytes } from "./consent.js";
 import { readRequest } from "./options.js";
 import { plan, raced } from "./race.js";
 
@@ -12,7 +12,8 @@ let worker = /** @type {ReturnType<typeof started> | null} */ (null);
 let last = Promise.resolve(); // the end of the last run
 
 function started() {
-  const thread = new Worker(new URL("./worker.js", import.meta.url), { type: "module" });
+  // its name is the address by which it finds the files
+  const thread = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: document.baseURI });
   const waiting = /** @type {Map<number, WaitingCall>} */ (new Map());
   const there = new Promise((resolve, reject) => waiting.set(0, { resolve, reject })); // it says so by itself
   thread.onmessage = ({ data: { id, value, refusal, progress } }) => {
@@ -44,22 +45,9 @@ function call(name, argument = {}, heard = undefined) {
   });
 }
 
-/** The files of the pair, with their addresses. @type {(files: PairFiles) => PairFiles} */
-function filesOf({ engine, threaded, weights, head }) {
-  const at = (/** @type {string} */ path) => path && new URL(path, document.baseURI).href;
-  const all = (/** @type {PiecedFile} */ file) => ({
-    ...file,
-    pieces: file.pieces.map((piece) => ({ ...piece, url: at(piece.path) })),
-  });
-  return { engine: at(engine), threaded: at(threaded), weights: all(weights), head: all(head) };
-}
-
-const megabytes = (/** @type {number} */ bytes) => Math.round(bytes / 1e6);
-
 /** Resolves when the model is loaded; asks the visitor first. @type {(browser: Values, ways: StreamOptions) => Promise<void>} */
-async function ready({ files: known, title, licence, pair }, { signal, status }) {
+async function ready({ files, title, licence, pair }, { signal, status }) {
   if (worker?.threads) return;
-  const files = filesOf(known);
   const missing = await call("missing", { files: [files.weights, files.head] });
   let picked = null;
   if (missing.length) {
@@ -71,7 +59,7 @@ async function ready({ files: known, title, licence, pair }, { signal, status })
   const say = (/** @type {Values} */ { loaded, total }) => {
     const left = ((performance.now() - begun) * (total / loaded - 1)) / 1000; // seconds
     const words = loaded > total / 50 && left > 2 ? `, about ${Math.ceil(left)} s left` : " …";
-    const coming = `Loading the model: ${megabytes(loaded)} of ${megabytes(total)} MB${words}`;
+    const coming = `Loading the model: ${megabytes(loaded)} of ${megabytes(total)}${words}`;
     status({ place: 0, seconds: null, words: loaded < total ? coming : "Preparing the model …" });
   };
   const leave = () => stop("");
@@ -84,30 +72,27 @@ async function ready({ files: known, title, licence, pair }, { signal, status })
   }
 }
 
-/** What `work` yields, when its turn has come and the model is there. @param {Values} browser @param {StreamOptions} ways @param {() => AsyncGenerator<Values>} work */
-async function* inTurn(browser, { signal, status }, work) {
+/** The messages of a run or a race, as hsd/app has them, when its turn has come and the model is there. page: what it is made with. @type {(name: string, page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
+async function* stream(name, page, given, { signal, status }) {
+  const begin = asked(name, page, given, signal);
   const before = last;
   const { promise, resolve: over } = /** @type {PromiseWithResolvers<void>} */ (Promise.withResolvers());
   last = promise;
   try {
     await before;
-    if (!signal?.aborted) await ready(browser, { signal, status });
-    if (!signal?.aborted) yield* work();
+    if (!signal?.aborted) await ready(page.browser, { signal, status });
+    if (!signal?.aborted) yield* begin();
   } finally {
     over();
   }
 }
 
-/** A race as messages, as hsd/app has them. page: what it is made with. @type {(page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
-function race(page, given, ways) {
-  const wanted = plan(given, page);
-  return inTurn(page.browser, ways, () => raced(wanted, page, worker?.threads ?? 1, call, ways.signal));
-}
-
-/** A run, likewise. @type {(page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
-function decode(page, given, ways) {
-  const wanted = readRequest(given, page);
-  return inTurn(page.browser, ways, () => run(wanted, ways.signal));
+/** What begins it once the model is there; throws Refusal for what cannot be asked for. @type {(name: string, page: Values, given: Values, signal?: AbortSignal) => () => AsyncGenerator<Values>} */
+function asked(name, page, given, signal) {
+  const request = name === "race" ? null : readRequest(given, page);
+  if (request) return () => run(request, signal);
+  const race = plan(given, page);
+  return () => raced(race, page, worker?.threads ?? 1, call, signal);
 }
 
 /** @param {RunRequest} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
@@ -122,4 +107,4 @@ async function* run(wanted, signal) {
   }
 }
 
-export { decode, race };
+export { stream };

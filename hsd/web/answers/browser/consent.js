@@ -12,7 +12,7 @@ const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} M
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
-  const wanted = !weights.pieces[0].url && missing.some(({ name }) => name === weights.name);
+  const wanted = !weights.pieces[0].path && missing.some(({ name }) => name === weights.name);
   return new Promise((answer) => {
     const input = h("input", { "type": "file", "accept": ".gguf", "hidden": true, "aria-label": weights.name });
     const words = wanted
@@ -50,4 +50,4 @@ function consent({ missing, weights, title, licence, signal }) {
   });
 }
 
-export { consent };
+export { consent, megabytes };

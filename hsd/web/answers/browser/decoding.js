@@ -10,7 +10,8 @@ import { HeadText, TargetText } from "./engine.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { probabilities, spread, UNCHANGED } from "./sampling.js";
+import { median } from "./report.js";
+import { rowsOf, spread } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const BELOW_ONE = 1 - 2 ** -53;
@@ -20,62 +21,33 @@ const now = () => performance.now() / 1000;
 /** The token that a number picks from a row, or that wins it by times. @type {(row: Row, by: number | Row) => number} */
 const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
 
-/**
- * A target's text that gives rows of probabilities; `raw`, where a rule wants them: those of the last reading with
- * nothing cut off.
- * @param {Pair["target"]} model @param {FlatOptions} options @param {boolean} keepsRaw
- */
-function targetOf(model, options, keepsRaw) {
-  const target = {
-    text: new TargetText(model),
-    keepsRaw,
-    raw: /** @type {Row[]} */ ([]),
-    /** The rows after the last `keep` of the tokens that are new. @type {(tokens: number[], keep: number) => Row[]} */
-    read(tokens, keep) {
-      const raw = /** @type {Row[]} */ ([]);
-      const rows = target.text.read(tokens, keep, (logits) => {
-        if (keepsRaw) raw.push(probabilities(logits, UNCHANGED, model.engine));
-        return probabilities(logits, options, model.engine);
-      });
-      target.raw = keepsRaw ? raw : rows;
-      return rows;
-    },
-  };
-  return target;
-}
-
 /** Make a proposer that drafts with the head, token by token: γ tokens, or for "auto" while one more pays. @type {MakeProposer} */
-function drafter({ head, told, codec }, target, options) {
-  const text = new HeadText(head, target.text);
+function drafter({ head, told, codec }, target, options, keepsRaw) {
+  const text = new HeadText(head, target);
   const { gamma, confidence, temperature } = options;
-  /** The rows after some tokens that are new, by each way of sampling. @type {(tokens: number[], ...ways: Sampling[]) => WideRow[]} */
-  const read = (tokens, ...ways) =>
-    text.read(tokens, 1, (logits) =>
-      ways.map((way) => spread(probabilities(logits, way, head.engine), head.vocab, target.text.model.vocab)),
-    )[0];
+  const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
+  /** The row after tokens that are new. @type {(tokens: number[], raw: boolean) => Sampled} */
+  const read = (tokens, raw) => text.read(tokens, 1, (logits) => rowsOf(logits, options, head.engine, raw, wide))[0];
   return {
     text,
     propose(whole, draws) {
-      const found = { tokens: /** @type {number[]} */ ([]), q: /** @type {Row[]} */ ([]), support: head.vocab };
-      const raw = /** @type {Row[]} */ ([]);
+      const draft = { tokens: /** @type {number[]} */ ([]), rows: /** @type {Sampled[]} */ ([]), support: head.vocab };
       const going = gamma === "auto" ? chain(told.config.stopping, confidence, temperature) : null;
-      const ways = going || target.keepsRaw ? [UNCHANGED, options] : [options];
       let unread = whole.slice(text.length);
       for (const number of draws) {
         if (going && !going.mayPay()) break;
-        const [shares, row = shares] = read(unread, ...ways);
-        if (going && !going.pays(shares[likeliest(shares)])) break;
-        const token = picked(row, number);
+        const row = read(unread, Boolean(going) || keepsRaw);
+        if (going && !going.pays(row.raw[likeliest(row.raw)])) break;
+        const token = picked(row.row, number);
         unread = [token];
-        found.tokens.push(token);
-        found.q.push(row);
-        raw.push(shares);
-        going?.add(shares[token]);
+        draft.tokens.push(token);
+        draft.rows.push(row);
+        going?.add(row.raw[token]);
         if (going && codec.ends.includes(token)) break;
       }
-      return target.keepsRaw ? { ...found, raw } : found;
+      return draft;
     },
-    extend: (token) => read([token], options)[0],
+    extend: (token) => read([token], false).row,
     settle: (length) => text.crop(length),
     rewind: (length) => text.rewind(length),
   };
@@ -94,23 +66,24 @@ function followed(text, most, agreeing) {
 
 /** Copies what followed the text's last tokens before; all of a copy's mass is on one token. @type {MakeProposer} */
 function copier(_, target, { proposer }) {
-  let q = /** @type {Row[]} */ ([]);
+  let rows = /** @type {Sampled[]} */ ([]);
   let [begin, length] = [0, 0];
   const settle = (/** @type {number} */ to) => void (length = to);
   return {
     propose(text, draws) {
       const tokens = followed(text, draws.length, recordOf(proposer).longest);
-      q = tokens.map((token) => spread([1], [token], target.text.model.vocab));
+      const certain = tokens.map((token) => spread([1], [token], target.model.vocab));
+      rows = certain.map((row) => ({ row, raw: row }));
       begin = text.length;
-      return { tokens, q, support: [...new Set(tokens)] };
+      return { tokens, rows, support: [...new Set(tokens)] };
     },
-    extend: () => q[(length += 1) - begin],
+    extend: () => rows[(length += 1) - begin].row,
     settle,
     rewind: settle,
   };
 }
 
-const NOTHING = () => ({ tokens: [], q: [], support: [] });
+const NOTHING = () => ({ tokens: [], rows: [], support: [] });
 /** For plain decoding. @type {Proposer} */
 const NOBODY = { propose: NOTHING, extend: () => NO_ROW, settle: () => {}, rewind: () => {} };
 const recordOf = (/** @type {string} */ name) => facts.proposers.find((one) => one.name === name) ?? facts.proposers[0];
@@ -119,7 +92,6 @@ const recordOf = (/** @type {string} */ name) => facts.proposers.find((one) => o
 class Decoding {
   begin = now();
   finish = /** @type {Result["finish"]} */ ("cancelled");
-  produced = /** @type {number[]} */ ([]);
   count = 0; // of steps
 
   constructor(/** @type {Pair} */ pair, /** @type {RunRequest} */ { prompt, options, settings, bare = false }) {
@@ -140,18 +112,25 @@ class Decoding {
     this.rule = this.plain && !this.coupled ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
-    const keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
-    this.target = targetOf(target, options, keepsRaw);
+    this.keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
+    this.target = new TargetText(target);
     const propose = recordOf(options.proposer).copies ? copier : drafter;
-    this.proposer = this.plain ? NOBODY : propose(pair, this.target, options);
+    this.proposer = this.plain ? NOBODY : propose(pair, this.target, options, this.keepsRaw);
     this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
-    this.target.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
+    this.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;
   }
 
+  /** How many tokens may still come. */
   get room() {
-    const produced = this.text.length - this.prompt.length;
-    return Math.min(this.options.max_new_tokens - produced, this.pair.target.context - this.text.length);
+    const most = this.prompt.length + this.options.max_new_tokens;
+    return Math.min(most, this.pair.target.context) - this.text.length;
+  }
+
+  /** The target's rows after the last `keep` of the tokens that are new. @param {number[]} tokens @param {number} keep */
+  read(tokens, keep) {
+    const { engine } = this.target;
+    return this.target.read(tokens, keep, (logits) => rowsOf(logits, this.options, engine, this.keepsRaw));
   }
 
   /** The next step as a trace has it; null at the end. */
@@ -159,7 +138,7 @@ class Decoding {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
     const { target, proposer } = this;
-    const calls = () => [target.text, proposer.text].map((text) => text?.times.length ?? 0);
+    const calls = () => [target, proposer.text].map((text) => text?.times.length ?? 0);
     const [length, before, { times, lap }] = [this.text.length, calls(), clock()];
     const played = this.play(Math.min(this.longest, this.room - 1), lap);
     this.text.push(...played.committed);
@@ -180,9 +159,10 @@ class Decoding {
       start: start - this.begin,
       ...details,
     };
-    this.produced.push(...played.committed);
     this.count += 1;
-    this.note(this.produced[this.produced.length - 1]);
+    if (this.pair.codec.ends.includes(this.text[this.text.length - 1])) this.finish = "end";
+    else if (this.room <= 0)
+      this.finish = this.text.length - this.prompt.length < this.options.max_new_tokens ? "context" : "length";
     this.seconds += now() - start;
     return step;
   }
@@ -197,21 +177,15 @@ class Decoding {
     return false;
   }
 
-  /** Notice the end of the text. @param {number} last - token of it */
-  note(last) {
-    if (this.pair.codec.ends.includes(last)) this.finish = "end";
-    else if (this.room <= 0) this.finish = this.produced.length >= this.options.max_new_tokens ? "length" : "context";
-  }
-
   /** One round: everything that it decided, and the tokens that it adds to the text. @type {(gamma: number, lap: ReturnType<typeof clock>["lap"]) => Round} */
   play(gamma, lap) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
     const times = this.coupled ? this.numbers.times(this.text.length, gamma + 1, this.pair.target.vocab) : null;
-    const { tokens, q, asked, support, raw } = this.proposed(times ? times.slice(0, gamma) : draws);
+    const { tokens, rows, asked, support } = this.proposed(times ? times.slice(0, gamma) : draws);
     lap("draft");
-    const p = this.target.read([...this.text.slice(this.target.text.length), ...tokens], tokens.length + 1);
+    const read = this.read([...this.text.slice(this.target.length), ...tokens], tokens.length + 1);
     lap("target");
-    const draft = { ...draftOf(p, q, tokens, support), raw: { p: this.target.raw, q: raw } };
+    const draft = draftOf(read, rows, tokens, support);
     const law = lawOver(this.rule, draft, this.settings);
     const given = { draws, coins, number };
     const decided = times ? byCoupling(draft, law, times, given) : { ...given, row: null, token: null };
@@ -225,17 +199,17 @@ class Decoding {
     lap("target");
     const committed = [...tokens.slice(0, count), ...(token === null ? [] : [token]), ...round.extra];
     const length = this.text.length + committed.length - 1;
-    this.target.text.crop(length);
+    this.target.crop(length);
     this.proposer.settle(length);
     return { ...round, bonus: count === tokens.length, committed };
   }
 
-  /** A draft up to and including its first end of text. @param {Draws} draws */
+  /** A draft up to and including its first end of text; asked: how long it was before. @param {Draws} draws */
   proposed(draws) {
-    const { tokens, q, support, raw = q } = this.proposer.propose(this.text, draws);
+    const { tokens, rows, support } = this.proposer.propose(this.text, draws);
     const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
     const count = end < 0 ? tokens.length : end + 1;
-    return { tokens: tokens.slice(0, count), q: q.slice(0, count), asked: tokens.length, support, raw };
+    return { tokens: tokens.slice(0, count), rows: rows.slice(0, count), asked: tokens.length, support };
   }
 
   /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked */
@@ -248,9 +222,9 @@ class Decoding {
     for (let i = 0; i < missing && !this.pair.codec.ends.includes(last); i += 1) {
       log += Math.log(pRow[last]) - Math.log(qRow[last]);
       const position = this.text.length + count + i;
-      this.target.text.crop(position);
+      this.target.crop(position);
       this.proposer.rewind(position);
-      [pRow] = this.target.read([last], 1);
+      [{ row: pRow }] = this.read([last], 1);
       qRow = this.proposer.extend(last);
       const row = openResidual(Math.exp(Math.min(log, 0)), Math.exp(Math.min(-log, 0)), pRow, qRow);
       const [number] = this.numbers.after(1);
@@ -260,28 +234,27 @@ class Decoding {
     }
   }
 
-  /** How the run stands. */
+  /** How the run stands. @returns {Result} */
   result() {
     const [before, whole] = [this.prompt, this.text].map((ids) => this.pair.codec.decode(ids));
-    const text = whole.startsWith(before) ? whole.slice(before.length) : this.pair.codec.decode(this.produced);
+    const own = () => this.pair.codec.decode(this.text.slice(this.prompt.length));
+    const text = whole.startsWith(before) ? whole.slice(before.length) : own();
     return { text, finish: this.finish, seconds: this.seconds };
   }
 
   /** Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is forgotten. @param {number} rows */
   timed(rows) {
-    const [text, length] = [this.target.text, this.target.text.length];
-    const one = () => {
-      const begin = now();
-      text.read(this.text.slice(-rows), rows, () => null);
-      const seconds = now() - begin;
-      text.crop(length);
-      return seconds;
-    };
-    return [one(), one(), one()].sort((a, b) => a - b)[1];
+    const { length } = this.target;
+    const seconds = [1, 2, 3].map(() => {
+      this.target.read(this.text.slice(-rows), rows, () => null);
+      this.target.crop(length);
+      return this.target.times[this.target.times.length - 1][1];
+    });
+    return median(seconds);
   }
 
   close() {
-    this.target.text.close();
+    this.target.close();
     this.proposer.text?.close();
   }
 }

@@ -1,7 +1,7 @@
 // The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
 // the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
-import { inFull, need, needFinite, numbers } from "./gguf.js";
+import { need, numbers } from "./gguf.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -95,8 +95,8 @@ class Engine {
     return new Float32Array(this.memory.buffer, place, length).slice();
   }
 
-  /** A matrix whose bytes come by `take`. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor @param {Take} take */
-  async matrix({ kind, rows, columns, bytes }, take, width = 0) {
+  /** Pack a matrix. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor */
+  async matrix({ kind, rows, columns, bytes, take }, width = 0) {
     need((rows % (width || 32)) + (rows % 32) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
     const place = this.made("matrix", this.place, Number(kind === Q4_1), rows, columns);
     const [row, group] = [bytes / rows, width || 1];
@@ -111,17 +111,15 @@ class Engine {
     return place;
   }
 
-  /** All tensors of a file as they come: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile} file @param {(name: string) => number} width */
-  async tensors(file, width = () => 0) {
-    const found = /** @type {Places} */ ({});
-    await file.each(async (name, entry, source) => {
-      const [tensor, read] = inFull(entry, source);
-      const take = async (/** @type {number} */ count) => needFinite(name, tensor.kind, await read(count));
-      if (TABLES.includes(name)) found[name] = numbers(tensor, await take(tensor.bytes));
-      else if (name.endsWith("norm.weight")) found[name] = this.vector(numbers(tensor, await take(tensor.bytes)));
-      else found[name] = await this.matrix(tensor, take, width(name));
-    });
-    return found;
+  /** Put all tensors of a file here: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile["tensors"]} tensors @param {(name: string) => number} width */
+  async tensors(tensors, width = () => 0) {
+    const places = /** @type {Places} */ ({});
+    for (const [name, tensor] of Object.entries(tensors)) {
+      if (TABLES.includes(name)) places[name] = await numbers(tensor);
+      else if (name.endsWith("norm.weight")) places[name] = this.vector(await numbers(tensor));
+      else places[name] = await this.matrix(tensor, width(name));
+    }
+    return places;
   }
 }
 
@@ -133,7 +131,7 @@ class Model {
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
     const turned = (/** @type {string} */ name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
-    return new Model(engine, file, await engine.tensors(file, (name) => (turned(name) ? width : 0)), tapped);
+    return new Model(engine, file, await engine.tensors(file.tensors, (name) => (turned(name) ? width : 0)), tapped);
   }
 
   /** places: of the tensors in the engine, by name. @param {Engine} engine @param {ModelFile} file @param {Places} places @param {number[]} tapped */

@@ -34,9 +34,9 @@ async function fill(into, response, name, heard) {
   if (at < into.length) throw new Refusal(`${name} came only in part: press Run to load the rest`);
 }
 
-/** @type {(url: string, name: string) => Promise<Response>} */
-async function fetched(url, name) {
-  const response = await fetch(url, { cache: "no-store" }).catch(() => null); // it is kept here, and once
+/** @type {(path: string, name: string) => Promise<Response>} */
+async function fetched(path, name) {
+  const response = await fetch(new URL(path, self.name), { cache: "no-store" }).catch(() => null); // it is kept here, and once
   if (!response?.ok) throw new Refusal(`${name} cannot be read: check the connection, and press Run again`);
   return response;
 }
@@ -46,7 +46,7 @@ async function bring(piece, name, part, heard) {
   const kept = await store();
   const known = await kept?.match(place(piece));
   const bytes = new Uint8Array(piece.bytes);
-  await fill(bytes, part ? new Response(part) : (known ?? (await fetched(piece.url, name))), name, heard);
+  await fill(bytes, part ? new Response(part) : (known ?? (await fetched(piece.path, name))), name, heard);
   const hash = await crypto.subtle?.digest("SHA-256", bytes); // over http there is none: then the file's own structure is checked
   if (hash && hex(hash) !== piece.sha256) {
     await kept?.delete(place(piece));

@@ -8,7 +8,7 @@ const NUMBERS = /** @type {const} */ ([
   ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
 ]);
-const BEGINNING = 1 << 22; // bytes that are read for the beginning of a file, at first
+const LONGEST = 1 << 24; // bytes of the beginning of a file, which lists a vocabulary
 const product = (/** @type {number[]} */ numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
@@ -46,7 +46,7 @@ function reader(bytes) {
   const text = () => {
     const length = number(10);
     at += length;
-    if (at > bytes.length) throw new RangeError("the beginning goes on");
+    if (at > bytes.length) throw cutShort();
     return utf8.decode(bytes.subarray(at - length, at));
   };
   /** A value of any kind. @type {(kind: number) => any} */
@@ -89,14 +89,14 @@ function header(bytes) {
     at = offset + size;
   }
   const end = count ? Math.ceil(place() / alignment) * alignment : place();
-  if (end > bytes.length) throw new RangeError("the beginning goes on");
+  if (end > bytes.length) throw cutShort();
   return { fields, tensors, end };
 }
 
 /** A safetensors file's beginning, likewise. @type {(bytes: Bytes) => FileHeader} */
 function safeHeader(bytes) {
   const end = 8 + Number(viewOf(bytes).getBigUint64(0, true));
-  if (end > bytes.length) throw new RangeError("the beginning goes on");
+  if (end > bytes.length) throw cutShort();
   const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
   const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: place }]) => {
     const [last, blocks] = [shape.at(-1), dtype === "U8"];
@@ -109,48 +109,42 @@ function safeHeader(bytes) {
 /** The bytes of a file from one place to another, of which it may lack the last. @type {(file: Blob, from: number, to: number) => Promise<Bytes>} */
 const bytesOf = async (file, from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer());
 
-/**
- * A file, of which nothing but its beginning is read yet. each(use): awaits use(name, tensor, take) for one tensor after
- * another; take(count) gives its next bytes.
- * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
- */
+/** A file, of which nothing but its beginning is read yet. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>} */
 async function opened(file, beginning) {
   const { fields, tensors, end } = await begun(file, beginning);
-  const each = async (/** @type {TensorUse} */ use) => {
-    for (const { name, offset, ...tensor } of tensors) {
-      let at = end + offset;
-      const take = async (/** @type {number} */ count) => {
-        at += count;
-        if (at > file.size) throw cutShort();
-        return bytesOf(file, at - count, at);
-      };
-      await use(name, tensor, take);
-    }
-  };
-  const byName = tensors.map(({ name, ...tensor }) => /** @type {[string, Tensor]} */ ([name, tensor]));
-  return { fields, tensors: named(byName), each };
+  const all = tensors.map(({ name, offset, ...tensor }) => {
+    let at = end + offset;
+    /** @type {Take} */
+    const take = async (count) => {
+      at += count;
+      if (at > file.size) throw cutShort();
+      return bytesOf(file, at - count, at);
+    };
+    const whole = inFull({ ...tensor, take });
+    const finite = async (/** @type {number} */ count) => needFinite(name, whole.kind, await whole.take(count));
+    return /** @type {[string, Tensor]} */ ([name, { ...whole, take: finite }]);
+  });
+  return { fields, tensors: named(all) };
 }
 
-/** The beginning of a file, which may be longer than what is read of it at first. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>} */
+/** The beginning of a file, and where that ends. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>} */
 async function begun(file, beginning) {
-  for (let size = BEGINNING; ; size *= 4)
-    try {
-      return beginning(await bytesOf(file, 0, size));
-    } catch (error) {
-      need(!(error instanceof TypeError), "a text in it cannot be read");
-      if (!(error instanceof RangeError)) throw error;
-      if (size >= file.size) throw cutShort();
-    }
+  try {
+    return beginning(await bytesOf(file, 0, LONGEST));
+  } catch (error) {
+    need(!(error instanceof TypeError), "a text in it cannot be read");
+    throw error instanceof RangeError ? cutShort() : error;
+  }
 }
 
 const readGguf = (/** @type {Blob} */ file) => opened(file, header);
 const readSafetensors = (/** @type {Blob} */ file) => opened(file, safeHeader);
 
-/** The numbers of a tensor's bytes: whole ones as an array, others as Float32Array. @type {(tensor: Tensor, data: Bytes) => number[] | Float32Array<ArrayBuffer>} */
-function numbers({ kind }, data) {
-  if (kind === TYPES.I64) return Array.from(new BigInt64Array(data.slice().buffer), Number);
-  if (kind === F32) return new Float32Array(data.slice().buffer);
-  return Float32Array.from(new Uint16Array(data.slice().buffer), half);
+/** All numbers of a tensor: whole ones as an array, others as Float32Array. @param {Tensor} tensor */
+async function numbers({ kind, bytes, take }) {
+  const { buffer } = await take(bytes);
+  if (kind === TYPES.I64) return Array.from(new BigInt64Array(buffer), Number);
+  return kind === F32 ? new Float32Array(buffer) : Float32Array.from(new Uint16Array(buffer), half);
 }
 
 /** A number of 16 bits. @param {number} bits */
@@ -159,19 +153,19 @@ function half(bits) {
   return sign * (power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24);
 }
 
-/** A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32: it, and what takes its bytes. @type {(tensor: Tensor, take: Take) => [Tensor, Take]} */
-function inFull(tensor, take) {
-  if (tensor.kind !== TYPES.U8) return [tensor, take];
+/** A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32; any other as it is. @param {Tensor} tensor @returns {Tensor} */
+function inFull(tensor) {
+  if (tensor.kind !== TYPES.U8) return tensor;
   const whole = async (/** @type {number} */ count) => {
-    const blocks = await take((count / 128) * 34);
-    const found = new Float32Array(count / 4);
+    const blocks = await tensor.take((count / 128) * 34);
+    const numbers = new Float32Array(count / 4);
     for (let i = 0, at = 0; at < blocks.length; at += 34) {
       const most = half(blocks[at] | (blocks[at + 1] << 8));
-      for (let k = at + 2; k < at + 34; k++) found[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
+      for (let k = at + 2; k < at + 34; k++) numbers[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
     }
-    return new Uint8Array(found.buffer);
+    return new Uint8Array(numbers.buffer);
   };
-  return [{ ...tensor, kind: F32, bytes: (tensor.bytes / 34) * 128 }, whole];
+  return { ...tensor, kind: F32, bytes: (tensor.bytes / 34) * 128, take: whole };
 }
 
 /** A tensor's bytes; throws where a number among them, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => Bytes} */
@@ -184,4 +178,4 @@ function needFinite(name, kind, data) {
   return data;
 }
 
-export { inFull, need, needFinite, numbers, readGguf, readSafetensors };
+export { need, numbers, readGguf, readSafetensors };

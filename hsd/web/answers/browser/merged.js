@@ -3,8 +3,11 @@
 import { lawOf, oneHot, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
-/** A draft, and the same with all tokens outside `support` in one. support: ids, each once. @type {MergeDraft} */
-function draftOf(p, q, tokens, support) {
+/** A draft, and the same with all tokens outside `support` in one. read: rows of the target; support: ids, each once. @type {MergeDraft} */
+function draftOf(read, drafted, tokens, support) {
+  const rows = [read, drafted];
+  const [p, q] = rows.map((all) => all.map(({ row }) => row));
+  const [rawP, rawQ] = rows.map((all) => all.map(({ raw }) => raw));
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
     const found = new Float64Array(support.length + 1);
@@ -17,7 +20,7 @@ function draftOf(p, q, tokens, support) {
     q: q.map((all) => row(all, false)),
     tokens: tokens.map((token) => support.indexOf(token)),
   };
-  return { p, q, tokens, small };
+  return { p, q, tokens, small, raw: { p: rawP, q: rawQ } };
 }
 
 /** The law of a rule with rows over the whole vocabulary. @type {(name: string, draft: MergedDraft, settings: Settings) => Law} */

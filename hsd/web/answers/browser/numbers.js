@@ -48,19 +48,13 @@ function twister(seed) {
   const state = new Uint32Array(SIZE);
   state[0] = seed;
   for (let i = 1; i < SIZE; i += 1) state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
-  let at = SIZE;
-
-  function refill() {
-    for (let i = 0; i < SIZE; i += 1) {
-      const mixed = (state[i] & 0x80000000) | (state[(i + 1) % SIZE] & 0x7fffffff);
-      state[i] = state[(i + APART) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
-    }
-    at = 0;
-  }
+  let at = 0;
 
   function bits() {
-    if (at === SIZE) refill();
-    let y = state[at++];
+    const mixed = (state[at] & 0x80000000) | (state[(at + 1) % SIZE] & 0x7fffffff);
+    let y = state[(at + APART) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
+    state[at] = y;
+    at = (at + 1) % SIZE;
     y ^= y >>> 11;
     y ^= (y << 7) & 0x9d2c5680;
     y ^= (y << 15) & 0xefc60000;

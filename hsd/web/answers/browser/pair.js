@@ -12,7 +12,7 @@ const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 async function makePair(told, { module, shared, weights, head }) {
   const engine = new Engine(module, shared);
   const draft = await readSafetensors(head);
-  const places = await engine.tensors(draft);
+  const places = await engine.tensors(draft.tensors);
   const file = await readGguf(weights);
   const target = await Model.load(engine, file, told.config.target_layers);
   const codec = new Codec(file.fields, told.chat);
@@ -79,7 +79,7 @@ class Run {
   /** What a check of a whole draft costs here, in words; "" without drafts. */
   cost() {
     const rows = this.decoding.longest + 1;
-    const left = this.decoding.pair.target.context - this.decoding.target.text.length;
+    const left = this.decoding.pair.target.context - this.decoding.target.length;
     if (rows === 1 || rows > left || this.decoding.finish === "context") return "";
     const passes = this.decoding.timed(rows) / this.decoding.timed(1);
     return `here a check of ${rows} rows costs ${passes.toFixed(1)} passes; on a GPU about one`;

@@ -131,8 +131,7 @@ function report(lanes, records) {
   const rows = every.map((one) => one.row(every[0]));
   for (const row of rows) row.sentence = why(row, rows[0]);
   const said = { verdict: verdict(every, rows), calls: calls(rows), basis: basis(rows) };
-  const finite = (/** @type {unknown} */ x) => (typeof x === "number" && !Number.isFinite(x) ? null : x);
-  return JSON.parse(JSON.stringify({ rows, served: [], ...said }, (_, x) => finite(x)));
+  return JSON.parse(JSON.stringify({ rows, served: [], ...said })); // which has null for what is not finite
 }
 
 // ---- sentences: hsd/trace/sentences.yaml has their words

@@ -1,61 +1,45 @@
 // From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision, as there, with the
 // softmax of the engine.
-import { likeliest } from "../../rules/law.js";
+import { likeliest, oneHot } from "../../rules/law.js";
 
 const COLDEST = 1e-30; // below, logits divided by the temperature leave single precision
 const LEAST = 1e-37; // of top-p, likewise
-const SPARE = 32; // how many tokens equal to the k-th likeliest top-k keeps besides it
-const RARE = 1e-5; // tokens below are sorted only where top-p reaches down to them
 const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 
-/** The places of the numbers of a row that are at least `least`, the largest first. @type {(row: WideRow, least: number) => number[]} */
-function sorted(row, least) {
-  const places = [];
-  for (let i = 0; i < row.length; i += 1) if (row[i] >= least) places.push(i);
-  return places.sort((a, b) => row[b] - row[a] || a - b);
-}
+/** The numbers of a row, the largest first. @param {WideRow} row */
+const falling = (row) => row.slice().sort().reverse();
 
-/** The k largest, and those that equal the last of them: the others become −∞. @type {(row: WideRow, k: number) => WideRow} */
+/** The k largest numbers of a row, and those that equal the last of them; the others become −∞, in place. @type {(row: WideRow, k: number) => WideRow} */
 function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
-  const order = sorted(row, -Infinity).slice(0, k + SPARE);
-  const places = order.filter((place) => row[place] >= row[order[k - 1]]);
-  return only(row, places, (x) => x, -Infinity);
+  const least = falling(row)[k - 1];
+  for (let i = 0; i < row.length; i += 1) if (row[i] < least) row[i] = -Infinity;
+  return row;
 }
 
-/** The fewest likeliest tokens that reach the mass, of those in `places`; null where it lies deeper. @type {(places: number[], shares: WideRow, mass: number) => number[] | null} */
-function reaching(places, shares, mass) {
-  let sum = 0;
-  for (const [i, place] of places.entries()) {
-    sum += shares[place];
-    if (fround(fround(sum) - shares[place]) >= mass) return places.slice(0, i);
-  }
-  return null;
-}
-
-/** Cut at top-p, and normalised again. @type {(shares: WideRow, topP: number) => WideRow} */
+/** The fewest likeliest tokens whose mass reaches `topP`, normalised again; of equal ones the first. @type {(shares: WideRow, topP: number) => WideRow} */
 function nucleus(shares, topP) {
   if (topP >= 1) return shares;
-  const mass = Math.max(topP, LEAST);
-  const kept = reaching(sorted(shares, RARE), shares, mass) ?? reaching(sorted(shares, 0), shares, mass);
-  if (!kept) return shares;
-  const total = fround(kept.reduce((sum, place) => sum + shares[place], 0));
-  return only(shares, kept, (x) => x / total, 0);
-}
-
-/** The row with these places as `change` makes them, and this in all others. @type {(row: WideRow, places: number[], change: (x: number) => number, others: number) => WideRow} */
-function only(row, places, change, others) {
-  const values = places.map((place) => change(row[place]));
-  row.fill(others);
-  for (const [i, place] of places.entries()) row[place] = values[i];
-  return row;
+  const [order, mass] = [falling(shares), Math.max(topP, LEAST)];
+  let [sum, count] = [0, 0]; // of the tokens that are kept
+  while (count < order.length && fround(fround(sum + order[count]) - order[count]) < mass) sum += order[count++];
+  const [total, least] = [fround(sum), order[count - 1]];
+  let equal = count - order.indexOf(least); // how many of those that equal the last are kept
+  return shares.map((x) => (x > least || (x === least && equal-- > 0) ? x / total : 0));
 }
 
 /** The probabilities of logits that stand in the engine's memory; top-k cuts them there. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow} */
 function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine) {
-  if (temperature < COLDEST) return only(logits.slice(), [likeliest(logits)], () => 1, 0);
+  if (temperature < COLDEST) return /** @type {WideRow} */ (oneHot(logits, likeliest(logits)));
   return nucleus(engine.soften(topped(logits, topK), temperature), topP);
+}
+
+/** Such probabilities, and those at temperature 1 with nothing cut off: the same where `wanted` is false. change: what becomes of each row. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine, wanted: boolean, change?: (row: WideRow) => WideRow) => Sampled} */
+function rowsOf(logits, sampling, engine, wanted, change = (/** @type {WideRow} */ row) => row) {
+  const raw = wanted ? change(probabilities(logits, UNCHANGED, engine)) : null; // first, as top-k cuts the logits
+  const row = change(probabilities(logits, sampling, engine));
+  return { row, raw: raw ?? row };
 }
 
 /** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow} */
@@ -65,4 +49,4 @@ function spread(row, tokens, size) {
   return whole;
 }
 
-export { probabilities, spread, UNCHANGED };
+export { probabilities, rowsOf, spread };

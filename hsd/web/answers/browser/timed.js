@@ -47,7 +47,7 @@ class Timed {
     const histogram = /** @type {Record<string, number>} */ ({});
     for (const { kept } of steps) histogram[kept] = (histogram[kept] ?? 0) + 1;
     const parts = /** @type {const} */ (["draft", "target", "verify", "rest"]);
-    const [target, drafter] = [decoding.target.text, decoding.proposer.text];
+    const [target, drafter] = [decoding.target, decoding.proposer.text];
     return {
       new_tokens: all(({ committed }) => committed.length),
       target_calls: all(({ target_calls: calls }) => calls),

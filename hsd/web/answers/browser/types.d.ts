@@ -1,8 +1,8 @@
 // Types of the decoder in the browser, known in all modules.
 
 type Bytes = Uint8Array<ArrayBuffer>;
-/** A part of a file that is fetched by itself; url: "" where the visitor has to pick the file. */
-type Piece = { url: string; path: string; bytes: number; sha256: string };
+/** A part of a file that is fetched by itself; path: "" where the visitor has to pick the file. */
+type Piece = { path: string; bytes: number; sha256: string };
 type PiecedFile = { name: string; bytes: number; pieces: Piece[] };
 /** Where the files of the pair lie; engine and threaded: the module for one thread, and for several. */
 type PairFiles = { engine: string; threaded: string; weights: PiecedFile; head: PiecedFile };
@@ -16,20 +16,15 @@ type ConsentQuestion = {
 /** How many threads compute; memory: what they share, null for one thread with a memory of its own. */
 type Sharing = { threads: number; memory: WebAssembly.Memory | null };
 
-/** A tensor of a file, without its data; kind: as GGUF numbers it, or the "I64" of safetensors. */
-type Tensor = { kind: number | string; rows: number; columns: number; bytes: number };
-type PlacedTensor = Tensor & { name: string; offset: number };
-/** The beginning of a file, its tensors in the order of their places; end: where it ends, from which offsets count. */
-type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
 /** Gives the next so many bytes. */
 type Take = (count: number) => Promise<Bytes>;
-type TensorUse = (name: string, tensor: Tensor, take: Take) => Promise<void>;
-/** What a file says of itself, its tensors by name, and each of them in turn with its bytes. */
-type ModelFile = {
-  fields: Record<string, any>;
-  tensors: Record<string, Tensor>;
-  each: (use: TensorUse) => Promise<void>;
-};
+/** A tensor of a file, whose bytes come by `take`; kind: as GGUF numbers it, or the "I64" of safetensors. */
+type Tensor = { kind: number | string; rows: number; columns: number; bytes: number; take: Take };
+type PlacedTensor = Omit<Tensor, "take"> & { name: string; offset: number };
+/** The beginning of a file, its tensors in the order of their places; end: where it ends, from which offsets count. */
+type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
+/** What a file says of itself, and its tensors by name. */
+type ModelFile = { fields: Record<string, any>; tensors: Record<string, Tensor> };
 /** Where the tensors of a file lie in the engine, and of tables their numbers. */
 type Places = Record<string, any>;
 
@@ -64,8 +59,10 @@ type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; ba
 /** Rows over a vocabulary. */
 type WideRow = Float32Array | Float64Array;
 type Draws = (number | Row)[];
-/** What a proposer drafted; support: all tokens that it could have drafted; raw: its rows at temperature 1. */
-type Proposal = { tokens: number[]; q: Row[]; support: number[]; raw?: Row[] };
+/** A row that is sampled from, and the one at temperature 1, with nothing cut off, where a rule wants it. */
+type Sampled = { row: WideRow; raw: WideRow };
+/** What a proposer drafted; support: all tokens that it could have drafted. */
+type Proposal = { tokens: number[]; rows: Sampled[]; support: number[] };
 type Proposer = {
   text?: import("./engine.js").HeadText;
   propose: (text: number[], draws: Draws) => Proposal;
@@ -73,9 +70,13 @@ type Proposer = {
   settle: (length: number) => void;
   rewind: (length: number) => void;
 };
-type MergeDraft = (p: Row[], q: Row[], tokens: number[], support: number[]) => MergedDraft;
-type MakeProposer = (pair: Pair, target: TargetRows, options: FlatOptions) => Proposer;
-type TargetRows = { text: import("./engine.js").TargetText; keepsRaw: boolean };
+type MergeDraft = (read: Sampled[], drafted: Sampled[], tokens: number[], support: number[]) => MergedDraft;
+type MakeProposer = (
+  pair: Pair,
+  target: import("./engine.js").TargetText,
+  options: FlatOptions,
+  keepsRaw: boolean,
+) => Proposer;
 /** The random numbers of a round: of the drafted tokens, of the tests, and of the token after the kept ones. */
 type RoundNumbers = { draws: number[]; coins: number[]; number: number };
 /** One round: the draft, what the rule decided, and the tokens that follow. */

@@ -22,7 +22,7 @@ const DOES = /** @type {Record<string, (argument: any, progress: (news: Values) 
     const small = await whole(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = await whole(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
     const shared = sharing();
-    const engine = await fetch(shared.memory ? files.threaded : files.engine);
+    const engine = await fetch(new URL(shared.memory ? files.threaded : files.engine, self.name)); // see client.js
     const module = await WebAssembly.compile(await engine.arrayBuffer());
     pair = await makePair(told, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
