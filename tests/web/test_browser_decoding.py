@@ -62,13 +62,11 @@ MAKE = """async (told, [module, weights, head], real) => {
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {
-  const run = new pair.Run(it, options.readRequest(given, page));
-  const whole = { ...run.first.header, steps: [] };
-  for (;;) {
-    const { steps, result } = run.next();
-    whole.steps.push(...steps);
-    if (result) return { ...whole, result };
-  }
+  const { first, decoding } = pair.playedRun(it, options.readRequest(given, page));
+  const steps = [];
+  for (let step = decoding.step(); step; step = decoding.step()) steps.push(step);
+  decoding.close();
+  return { ...first.header, steps, result: decoding.result() };
 }"""
 SOFTEN = """(rows, how, module) => {
   const { readFileSync } = process.getBuiltinModule("fs");

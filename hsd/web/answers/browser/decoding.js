@@ -167,16 +167,6 @@ class Decoding {
     return step;
   }
 
-  /** Hand over the steps that come in so many seconds; whether the run has ended. @type {(seconds: number, take: (step: Step) => void) => boolean} */
-  some(seconds, take) {
-    for (const begin = now(); now() - begin < seconds; ) {
-      const step = this.step();
-      if (!step) return true;
-      take(step);
-    }
-    return false;
-  }
-
   /** One round: everything that it decided, and the tokens that it adds to the text. @type {(gamma: number, lap: ReturnType<typeof clock>["lap"]) => Round} */
   play(gamma, lap) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];

@@ -8,6 +8,7 @@ import { report } from "./report.js";
 const KNOWN = facts.options.properties;
 const scoped = (/** @type {string} */ wanted) => Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
 const [SHARED, LANE] = [scoped("shared"), scoped("lane").filter((name) => name !== "engine")];
+const NEWS = [0.05, 0.5]; // seconds between two messages: while lanes warm up, and while times count
 const ALWAYS = ["rule", "gamma", "drafts"];
 const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" }; // elsewhere in a lane's name
 const withTolerance = (/** @type {Values} */ { rule }) => CHAINS.get(rule)?.knob?.option === "tolerance";
@@ -127,7 +128,7 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
       await call("begin", { request: { ...rest, options: limited }, timed: true });
       for (let over = false; !over; ) {
         if (signal?.aborted) return void (await call("end"));
-        const { result, steps, record: timed } = await call("next", { calmly: repetition > 0 });
+        const { result, steps, record: timed } = await call("next", { seconds: NEWS[Math.sign(repetition)] });
         over = Boolean(result);
         const record = { case: header.lanes[lane].name, prompt: 0, repetition, ...timed };
         const ended = over && { text: result.text, finish: result.finish, record };

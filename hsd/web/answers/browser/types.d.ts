@@ -56,6 +56,17 @@ type FlatOptions = { temperature: number; top_k: number; top_p: number; max_new_
 /** A run that is asked for; bare: without the details of its steps. */
 type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
 
+/** Begins a run: with its first message, what is told of each step, and what comes with the last of them. */
+type MakeRun = (
+  pair: Pair,
+  request: RunRequest,
+) => {
+  decoding: import("./decoding.js").Decoding;
+  first: Values;
+  told: (step: Step) => Values;
+  last: () => Values;
+};
+
 /** Rows over a vocabulary. */
 type WideRow = Float32Array | Float64Array;
 type Draws = (number | Row)[];

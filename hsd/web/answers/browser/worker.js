@@ -2,14 +2,16 @@
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
 import { lacking, whole } from "./files.js";
-import { makePair, Run } from "./pair.js";
-import { Timed } from "./timed.js";
+import { makePair, playedRun } from "./pair.js";
+import { timedRun } from "./timed.js";
+
+const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
 /** @type {Pair} loaded before a run begins */
 let pair;
-let run = /** @type {Run | Timed | null} */ (null);
+let run = /** @type {ReturnType<MakeRun> | null} */ (null);
 
-const DOES = /** @type {Record<string, (argument: any, progress: (news: Values) => void) => unknown>} */ ({
+const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>} */ ({
   /** Which of these files are still to be loaded, {name, bytes}: how much of each. */
   async missing({ files }) {
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({ ...file, bytes: await lacking(file) }));
@@ -30,21 +32,27 @@ const DOES = /** @type {Record<string, (argument: any, progress: (news: Values) 
   },
   /** Begin a run, of which times alone are kept where it is timed; its first message. */
   begin({ request, timed }) {
-    run?.end();
-    run = null;
-    run = timed ? new Timed(pair, request) : new Run(pair, request);
+    DOES.end();
+    run = (timed ? timedRun : playedRun)(pair, request);
     return run.first;
   },
-  next(how) {
-    const message = run?.next(how);
-    if (message && "result" in message) run = null;
-    return message;
+  /** The steps of so many seconds; with the last of them the result. */
+  next({ seconds = UPDATE }) {
+    if (!run) throw new Refusal("the run was lost with its model: press Run again");
+    const steps = [];
+    for (const begin = performance.now(); performance.now() - begin < 1000 * seconds; ) {
+      const step = run.decoding.step();
+      if (!step) return { steps, ...run.last(), ...DOES.end() };
+      steps.push(run.told(step));
+    }
+    return { steps };
   },
   /** The run is not wanted any more; how it stands. */
   end() {
-    const ended = run?.end() ?? {};
+    const ended = run && { result: run.decoding.result() };
+    run?.decoding.close();
     run = null;
-    return ended;
+    return ended ?? {};
   },
 });
 
