@@ -11,16 +11,17 @@ const [SHARED, LANE] = [scoped("shared"), scoped("lane").filter((name) => name !
 const NEWS = [0.05, 0.5]; // seconds between two messages: while lanes warm up, and while times count
 const ALWAYS = ["rule", "gamma", "drafts"];
 const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" }; // elsewhere in a lane's name
-const withTolerance = (/** @type {Values} */ { rule }) => CHAINS.get(rule)?.knob?.option === "tolerance";
 /** Whether an option has another value than it has by default. @type {(options: Values, name: string) => boolean} */
 const changed = (options, name) => String(options[name]) !== String(KNOWN[name].default);
+/** The options of these names. @type {(options: Values, names: string[]) => Values} */
+const some = (options, names) => Object.fromEntries(names.map((name) => [name, options[name]]));
 
 /** The options that say how a lane drafts and checks: its rule, γ, and what is not as usual. @type {(options: Values) => string[]} */
 function ownOf(options) {
   if (options.system === "plain") return [];
-  const always = [...ALWAYS, ...(withTolerance(options) ? ["tolerance", "divergence"] : [])];
-  const others = LANE.filter((name) => ![...always, "system"].includes(name));
-  return [...always, ...others.filter((name) => changed(options, name))];
+  const tolerant = CHAINS.get(options.rule)?.knob?.option === "tolerance";
+  const always = [...ALWAYS, ...(tolerant ? ["tolerance", "divergence"] : [])];
+  return [...always, ...LANE.filter((name) => ![...always, "system"].includes(name) && changed(options, name))];
 }
 
 /** What a lane is called. @param {Values} options */
@@ -36,24 +37,28 @@ function titleOf(options) {
   return [copier?.title.split(" of ")[0], ruleOf(options.rule).head, ...own].filter(Boolean).join(", ");
 }
 
-/** Whether a lane's text follows the target. @param {Values} options */
-const lossless = (options) =>
-  options.system === "plain" || chain(options.rule).lossless || exactWith(options.rule, { ...SETTINGS, ...options });
-
 /** A lane as a race's header has it. count: of the lanes so far with this title. @type {(options: Values, count: number) => Lane} */
 function described(options, count) {
-  const names = ["system", ...SHARED.filter((name) => name !== "seed" && (name !== "prompt_as" || options[name]))];
-  const all = [...names, ...ownOf(options)];
+  const shared = SHARED.filter((name) => name !== "seed" && (name !== "prompt_as" || options[name]));
+  const all = ["system", ...shared, ...ownOf(options)];
   const own = all.filter((name) => LANE.includes(name) && (/^(rule|gamma)$/.test(name) || changed(options, name)));
-  const some = (/** @type {string[]} */ wanted) => Object.fromEntries(wanted.map((name) => [name, options[name]]));
-  const name = titleOf(options) + (count > 1 ? ` (${count})` : "");
-  return { name, options: { ...some(all), trace: false }, own: some(own), lossless: lossless(options) };
+  const sure = options.system === "plain" || chain(options.rule).lossless;
+  return {
+    name: titleOf(options) + (count > 1 ? ` (${count})` : ""),
+    options: { ...some(options, all), trace: false },
+    own: some(options, own),
+    lossless: sure || exactWith(options.rule, { ...SETTINGS, ...options }), // its text follows the target
+  };
 }
 
 /** The lanes of a link: option:value~option:value, one after another. @type {(text: string) => Values[]} */
 const fromLink = (text) =>
   text.split(",").map((lane) => Object.fromEntries(lane.split("~").map((part) => part.split(":"))));
 
+const toLink = (/** @type {Lane} */ { own }) =>
+  Object.entries(own)
+    .map((one) => one.join(":"))
+    .join("~");
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
@@ -70,7 +75,7 @@ function laneOf(shared, lane, number, page) {
 }
 
 /** What a page must know of a race, and what each lane asks for. page: what it is made with. @type {(given: Values, page: Values) => RacePlan} */
-function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
+function plan({ lanes, rounds = 3, ...given }, page) {
   const most = page.race.lanes;
   const usual = [{ rule: facts.vanilla }, { rule: facts.usual }];
   const wanted = /** @type {Values[]} */ (typeof lanes === "string" ? fromLink(lanes) : (lanes ?? usual));
@@ -78,42 +83,36 @@ function plan({ lanes, rounds = 3, gamma = "", ...rest }, page) {
     throw new Refusal(`${wanted.length + 1} lanes: a race has 2 to ${most}, plain decoding among them`);
   if (!page.race.rounds.includes(Number(rounds)))
     throw new Refusal(`${rounds} timed runs per lane: choose one of ${page.race.rounds.join(", ")}`);
-  const shared = Object.fromEntries(
-    ["prompt", "pair", ...SHARED].flatMap((name) => ((rest[name] ?? "") === "" ? [] : [[name, rest[name]]])),
-  );
-  const plain = readRequest({ ...shared, system: "plain" }, page);
-  const others = wanted.map((lane, i) => laneOf({ ...shared, ...(gamma === "" ? {} : { gamma }) }, lane, i + 2, page));
-  const seen = new Map();
+  const named = ["prompt", "pair", ...SHARED, "gamma"].filter((name) => (given[name] ?? "") !== "");
+  const shared = some(given, named);
+  const plain = readRequest({ ...shared, gamma: undefined, system: "plain" }, page);
+  const others = wanted.map((lane, i) => laneOf(shared, lane, i + 2, page));
+  const titles = /** @type {string[]} */ ([]);
   const told = [plain, ...others].map(({ options: all }, i) => {
     const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) }; // as asked for, not as found
-    seen.set(titleOf(options), (seen.get(titleOf(options)) ?? 0) + 1);
-    return described(options, seen.get(titleOf(options)));
+    titles.push(titleOf(options));
+    return described(options, titles.filter((title) => title === titles[i]).length);
   });
   const { temperature, top_p, top_k, max_new_tokens: length, seed } = plain.options;
   const parameters = Object.entries(link(plain.prompt, plain.options, page.browser));
   const query = parameters.filter(([name]) => KNOWN[name]?.scope !== "lane");
-  const texts = told.slice(1).map(({ own }) =>
-    Object.entries(own)
-      .map((one) => one.join(":"))
-      .join("~"),
-  );
   const header = {
     prompt: plain.prompt,
     sampling: { temperature, top_p, top_k, length },
     seed: String(seed),
     rounds: Number(rounds),
     lanes: told,
-    link: { ...Object.fromEntries(query), lanes: texts.join(), rounds: String(rounds) },
+    link: { ...Object.fromEntries(query), lanes: told.slice(1).map(toLink).join(), rounds: String(rounds) },
   };
   return { header, lanes: [plain, ...others] };
 }
 
 /** What it is run on. @type {(browser: Values, threads: number) => Values} */
-function ranOn({ version, chip, pair }, threads) {
-  const machine = { device: `this browser, ${threads > 1 ? `${threads} threads` : "one thread"}`, load: null };
-  const { name: title, target, draft } = chip;
-  const created = new Date().toISOString();
-  return { created, version, pair: title, target, draft, machine: { ...machine, dtype: pair.target.dtype } };
+function ranOn({ chip, pair }, threads) {
+  const device = `this browser, ${threads > 1 ? `${threads} threads` : "one thread"}`;
+  const machine = { device, load: null, dtype: pair.target.dtype };
+  const { name, target, draft } = chip;
+  return { created: new Date().toISOString(), version: pair.version, pair: name, target, draft, machine };
 }
 
 /** The messages of a race, as hsd/app has them. call: of the worker. @param {RacePlan} plan @param {Values} page @param {number} threads @param {Call} call @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
@@ -122,7 +121,6 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
   const records = /** @type {LaneRecord[]} */ ([]);
   let longest = Infinity; // new tokens: all that count are as long as the shortest text of the warm-up
   for (let repetition = 0; repetition <= header.rounds; repetition += 1) {
-    const lengths = [];
     for (const [lane, { options, ...rest }] of lanes.entries()) {
       const limited = { ...options, max_new_tokens: Math.min(options.max_new_tokens, longest) };
       await call("begin", { request: { ...rest, options: limited }, timed: true });
@@ -134,12 +132,11 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
         const ended = over && { text: result.text, finish: result.finish, record };
         yield { events: [{ lane, repetition, steps, ...ended }] };
         if (over) records.push(record);
-        if (over) lengths.push(record.new_tokens);
       }
       const numbers = repetition ? report(header.lanes, records) : null;
       if (numbers) yield { report: numbers };
     }
-    longest = Math.min(longest, Math.max(...[Math.min(...lengths), 1]));
+    longest = Math.max(Math.min(longest, ...records.map(({ new_tokens: tokens }) => tokens)), 1);
   }
 }
 
