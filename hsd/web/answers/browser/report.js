@@ -12,6 +12,17 @@ const lower = (/** @type {number[]} */ numbers) => sorted(numbers)[(numbers.leng
 const median = (/** @type {number[]} */ numbers) => (lower(numbers) + sorted(numbers)[numbers.length >> 1]) / 2;
 const most = (/** @type {number} */ x) => Math.max(x, 0);
 
+/** The passes of a model in some records; call(width): the median seconds of one over so many tokens, NaN if there was none; typical: seconds a step, if each took the median of its width. @param {LaneRecord[]} records @param {"draft" | "target"} model */
+function passesOf(records, model) {
+  const each = records.map(({ calls }) => calls[model]);
+  const widths = each.flatMap((calls) => Object.entries(calls.widths));
+  /** @type {(width: number | string) => number} */
+  const call = (width) => median(widths.flatMap(([w, [, , middle]]) => (w === String(width) ? [middle] : [])));
+  const first = sum(each.map((calls) => calls.first));
+  const typical = sum(widths.map(([width, [count]]) => count * call(width))) / sum(records.map(({ steps }) => steps));
+  return { call, first, typical, seconds: first + sum(widths.map(([, [, seconds]]) => seconds)) };
+}
+
 /** One lane's records, a round each, and what is made of them. */
 class Measured {
   constructor(/** @type {Lane} */ lane, /** @type {LaneRecord[]} */ records) {
@@ -22,46 +33,20 @@ class Measured {
     this.speeds = records.map(({ new_tokens: tokens, seconds }) => tokens / seconds);
     const totals = COUNTS.map((name) => [name, sum(records.map((record) => record[name]))]);
     this.total = /** @type {Record<typeof COUNTS[number], number>} */ (Object.fromEntries(totals));
-  }
-
-  /** The median seconds of a pass over so many tokens; NaN if there was none. @param {Reader} model @param {number | string} width */
-  call(model, width) {
-    return median(this.records.flatMap(({ calls }) => calls[model].widths[width]?.slice(2) ?? []));
-  }
-
-  /** Seconds of all passes of a model. @param {Reader} model */
-  passes(model) {
-    const each = this.records.map(({ calls }) => calls[model]);
-    return sum(each.flatMap(({ first, widths }) => [first, ...Object.values(widths).map(([, seconds]) => seconds)]));
-  }
-
-  /** Seconds a step of a model's passes, if each took the median of its width. @param {Reader} model */
-  typical(model) {
-    const counts = this.records.flatMap(({ calls }) => Object.entries(calls[model].widths));
-    return sum(counts.map(([width, [count]]) => count * this.call(model, width))) / this.total.steps;
-  }
-
-  /** What the speed-up would be if nothing but the models' passes took time. @param {Measured} plain */
-  limit(plain) {
-    const [{ gamma }, { new_tokens: tokens, target_calls: calls, steps }] = [this.lane.options, this.total];
-    const [times, seconds] = this.one
-      ? [calls, gamma * this.call("draft", 1) + this.call("target", gamma + 1)]
-      : [steps, this.typical("target") + this.typical("draft")];
-    return (tokens * plain.call("target", 1)) / times / seconds;
+    this.draft = passesOf(records, "draft");
+    this.target = passesOf(records, "target");
   }
 
   /** Where the time goes, see hsd/bench/summary.py. */
   shares() {
-    const { seconds } = this.total;
-    const [draft, target, verify] = ["draft", "target", "verify"].map((part) =>
-      sum(this.records.map(({ time }) => time[part])),
+    const { draft, target, records, total } = this;
+    const [drafting, reading, verify] = /** @type {const} */ (["draft", "target", "verify"]).map((part) =>
+      sum(records.map(({ time }) => time[part])),
     );
-    const [drafting, reading] = [this.passes("draft"), this.passes("target")];
-    const first = sum(this.records.map(({ calls }) => calls.target.first));
-    const sampling = most(draft - drafting) + most(target - (reading - first));
-    const rest = most(seconds - drafting - reading - verify - sampling);
-    const found = { draft: drafting, target: reading, verify, sampling, rest };
-    return Object.fromEntries(Object.entries(found).map(([part, x]) => [part, x / seconds]));
+    const sampling = most(drafting - draft.seconds) + most(reading - (target.seconds - target.first));
+    const rest = most(total.seconds - draft.seconds - target.seconds - verify - sampling);
+    const seconds = { draft: draft.seconds, target: target.seconds, verify, sampling, rest };
+    return Object.fromEntries(Object.entries(seconds).map(([part, x]) => [part, x / total.seconds]));
   }
 
   /** The standard error of tokens per target call, as if steps were drawn independently. Rounds repeat each other. */
@@ -70,21 +55,19 @@ class Measured {
     const kept = this.records.flatMap(({ kept_histogram: counts }) => Object.entries(counts));
     const about = (/** @type {number} */ power, middle = 0) =>
       sum(kept.map(([x, count]) => count * (Number(x) - middle) ** power)) / steps;
-    const spread = Math.sqrt(about(2, about(1)));
     const freedom = steps / this.records.length - 1;
-    return freedom > 0 ? (spread * steps) / calls / Math.sqrt(freedom) : Infinity;
+    return freedom > 0 ? (Math.sqrt(about(2, about(1))) * steps) / calls / Math.sqrt(freedom) : Infinity;
   }
 
-  /** The lane's row of the table. @param {Measured} plain @returns {TableRow} */
+  /** The lane's row of the table. limit: what the speed-up would be if nothing but the models' passes took time. @param {Measured} plain @returns {TableRow} */
   row(plain) {
-    const { records, total } = this;
-    const { proposer, gamma } = this.lane.options;
+    const { records, total, target, draft } = this;
+    const { gamma } = this.lane.options;
     const seconds = records.map((record) => record.seconds);
     const speedups = this.speeds.map((speed, i) => speed / plain.speeds[i]);
     const [own, speed] = [this !== plain, median(this.speeds)];
-    const speedup = speed / median(plain.speeds);
-    const call = own && !this.one ? this.typical("target") : this.call("target", own ? gamma + 1 : 1);
-    const outside = total.seconds - this.passes("target") - this.passes("draft");
+    const [speedup, one] = [speed / median(plain.speeds), plain.target.call(1)];
+    const check = own && !this.one ? target.typical : target.call(own ? gamma + 1 : 1);
     const row = {
       case: this.lane.name,
       lossless: this.lane.lossless,
@@ -95,8 +78,8 @@ class Measured {
       tokens_per_second: speed,
       replay: records[seconds.indexOf(lower(seconds))].repetition,
       shares: this.shares(),
-      outside_ms_per_step: (1e3 * outside) / total.steps,
-      target_call_ms: 1e3 * call,
+      outside_ms_per_step: (1e3 * (total.seconds - target.seconds - draft.seconds)) / total.steps,
+      target_call_ms: 1e3 * check,
       target_calls: lower(records.map((record) => record.target_calls)),
       calls_per_step: total.target_calls / total.steps,
       tokens_per_call: total.new_tokens / total.target_calls,
@@ -107,10 +90,13 @@ class Measured {
       ms_per_token: 1e3 / speed,
     };
     if (!own) return row;
-    const limit = this.limit(plain);
-    const draft = proposer === "ngram" ? 0 : 1e3 * this.call("draft", 1);
+    const [times, step] = this.one
+      ? [total.target_calls, gamma * draft.call(1) + check]
+      : [total.steps, check + draft.typical];
+    const limit = (total.new_tokens * one) / times / step;
+    const call = this.lane.options.proposer === "ngram" ? 0 : draft.call(1);
     const rate = total.kept / Math.max(total.drafted, 1);
-    return { ...row, limit, efficiency: speedup / limit, rate, draft_call_ms: draft };
+    return { ...row, limit, efficiency: speedup / limit, rate, draft_call_ms: 1e3 * call };
   }
 
   /** Whether it is faster than another by more than chance: in every round, or far in the only one. @param {Measured} other */
