@@ -380,7 +380,7 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
         ({"pair": "tiny"}, "the pair smollm2 alone"),
         ({"target": "a", "draft": "b"}, "models of your own"),
         ({"rule": "top-down"}, "several drafts, which need the app"),
-        ({"shadow": "traversal"}, "compare another"),
+        ({"shadow": "traversal"}, "rule traversal is for several drafts"),
         ({"rule": "nothing"}, "unknown rule 'nothing'"),
         ({"gamma": "33"}, "choose a whole number from 1 to 32"),
         ({"gamma": 1.5}, "choose a whole number"),

@@ -15,7 +15,6 @@ import { rowsOf, spread } from "./sampling.js";
 import { chain } from "./stopping.js";
 
 const BELOW_ONE = 1 - 2 ** -53;
-const NO_ROW = new Float32Array(0);
 const now = () => performance.now() / 1000;
 
 /** The token that a number picks from a row, or that wins it by times. @type {(row: Row, by: number | Row) => number} */
@@ -55,7 +54,7 @@ function drafter({ head, told, codec }, target, options, keepsRaw) {
 
 /** At most `most` tokens that followed the latest earlier occurrence of the last `agreeing` tokens; else of fewer. @type {(text: number[], most: number, agreeing: number) => number[]} */
 function followed(text, most, agreeing) {
-  for (let size = Math.min(agreeing, text.length - 1); size > 0; size -= 1) {
+  for (let size = Math.min(most && agreeing, text.length - 1); size > 0; size -= 1) {
     const tail = text.length - size;
     for (let begin = tail - 1; begin >= 0; begin -= 1)
       if (text.slice(begin, begin + size).every((token, i) => token === text[tail + i]))
@@ -64,7 +63,7 @@ function followed(text, most, agreeing) {
   return [];
 }
 
-/** Copies what followed the text's last tokens before; all of a copy's mass is on one token. @type {MakeProposer} */
+/** Copies what followed the text's last tokens before, for plain decoding nothing; all of a copy's mass is on one token. @type {MakeProposer} */
 function copier(_, target, { proposer }) {
   let rows = /** @type {Sampled[]} */ ([]);
   let [begin, length] = [0, 0];
@@ -83,9 +82,6 @@ function copier(_, target, { proposer }) {
   };
 }
 
-const NOTHING = () => ({ tokens: [], rows: [], support: [] });
-/** For plain decoding. @type {Proposer} */
-const NOBODY = { propose: NOTHING, extend: () => NO_ROW, settle: () => {}, rewind: () => {} };
 const recordOf = (/** @type {string} */ name) => facts.proposers.find((one) => one.name === name) ?? facts.proposers[0];
 
 /** A run under way. */
@@ -114,8 +110,8 @@ class Decoding {
     const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
     this.keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
     this.target = new TargetText(target);
-    const propose = recordOf(options.proposer).copies ? copier : drafter;
-    this.proposer = this.plain ? NOBODY : propose(pair, this.target, options, this.keepsRaw);
+    const propose = this.plain || recordOf(options.proposer).copies ? copier : drafter;
+    this.proposer = propose(pair, this.target, options, this.keepsRaw);
     this.recorder = new Recorder(codec, this.rule, this.plain ? this.rule : options.shadow || null, settings);
     this.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;

@@ -9,9 +9,10 @@ const Q4_1 = 3; // as GGUF numbers it
 const LONGEST = 8192; // tokens of a text
 const MOST_THREADS = 4; // more have not been measured
 const PAGES = { initial: 64, maximum: 16_384 }; // of 64 KiB: shared memory is reserved at once, and phones have little
-const TURNED = ["attn_q", "attn_k"]; // whose rows the file has in the order of its own rotary positions
-const PRODUCTS = [...TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
+const TURNED = /\.attn_[qk]\.weight$/; // whose rows the file has in the order of its own rotary positions
+const PRODUCTS = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
 const NORMS = ["attn_norm", "ffn_norm"];
+const ALONE = { threads: 1, memory: null };
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
@@ -20,11 +21,11 @@ const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + 
 
 /** One thread, on a memory of its own, unless the page's server isolates it from pages of others. @returns {Sharing} */
 function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
-  if (!self.crossOriginIsolated || !(most > 1)) return { threads: 1, memory: null };
   try {
-    return { threads: most, memory: new WebAssembly.Memory({ ...PAGES, shared: true }) };
+    const memory = self.crossOriginIsolated && most > 1 ? new WebAssembly.Memory({ ...PAGES, shared: true }) : null;
+    return memory ? { threads: most, memory } : ALONE;
   } catch {
-    return { threads: 1, memory: null }; // too much to reserve: a memory of its own grows as it is needed
+    return ALONE; // too much to reserve: a memory of its own grows as it is needed
   }
 }
 
@@ -40,7 +41,7 @@ class Engine {
    * a worker that never waits starts no others.
    * @param {WebAssembly.Module} module @param {Sharing} sharing
    */
-  constructor(module, { threads, memory } = { threads: 1, memory: null }) {
+  constructor(module, { threads, memory } = /** @type {Sharing} */ (ALONE)) {
     const { exports } = new WebAssembly.Instance(module, memory ? { env: { memory } } : {});
     this.calls = /** @type {Record<string, (...numbers: number[]) => number>} */ (exports);
     this.memory = memory ?? /** @type {WebAssembly.Memory} */ (exports.memory);
@@ -111,13 +112,13 @@ class Engine {
     return place;
   }
 
-  /** Put all tensors of a file here: where they lie, by name, and of TABLES their numbers. width(name): see `matrix`. @param {ModelFile["tensors"]} tensors @param {(name: string) => number} width */
-  async tensors(tensors, width = () => 0) {
+  /** Put all tensors of a file here: where they lie, by name, and of TABLES their numbers. width: of the heads of attention. @param {ModelFile["tensors"]} tensors */
+  async tensors(tensors, width = 0) {
     const places = /** @type {Places} */ ({});
     for (const [name, tensor] of Object.entries(tensors)) {
       if (TABLES.includes(name)) places[name] = await numbers(tensor);
       else if (name.endsWith("norm.weight")) places[name] = this.vector(await numbers(tensor));
-      else places[name] = await this.matrix(tensor, width(name));
+      else places[name] = await this.matrix(tensor, TURNED.test(name) ? width : 0);
     }
     return places;
   }
@@ -130,8 +131,7 @@ class Model {
     if (file.fields["general.architecture"] !== "llama")
       throw new Refusal("this file holds another model: choose SmolLM2's");
     const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
-    const turned = (/** @type {string} */ name) => TURNED.some((part) => name.endsWith(`.${part}.weight`));
-    return new Model(engine, file, await engine.tensors(file.tensors, (name) => (turned(name) ? width : 0)), tapped);
+    return new Model(engine, file, await engine.tensors(file.tensors, width), tapped);
   }
 
   /** places: of the tensors in the engine, by name. @param {Engine} engine @param {ModelFile} file @param {Places} places @param {number[]} tapped */

@@ -18,17 +18,16 @@ const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)
 
 /** What is asked for and this page leaves to the app, in one line; "" where there is nothing. @param {Values} options */
 function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, divergence_on: rows, gamma }) {
-  const compared = [rule, shadow].map((name) => name && recipeOf(name));
+  const rules = shadow ? [rule, shadow] : [rule];
+  const [several, clipped] = [rules.find((name) => !CHAINS.has(name)), rules.find((name) => recipeOf(name)?.clipped)];
   if (target || draft) return `this page has one pair of models: for models of your own, ${APP}`;
   if (systems.find(({ name }) => name === system)?.levels)
     return `this page has no levels: for system ${system} ${APP}`;
   if (FOREIGN.has(by)) return `proposer ${by} needs the app: choose another`;
   if (drafts > 1) return `this page judges one draft at a time: choose drafts 1, or ${APP}`;
-  if (!CHAINS.has(rule)) return `rule ${rule} is for several drafts, which need the app: choose another`;
-  const clipped = [rule, shadow].find((name) => name && recipeOf(name)?.clipped);
+  if (several) return `rule ${several} is for several drafts, which need the app: choose another`;
   if (clipped) return `rule ${clipped} needs the app: choose another, or ${APP}`;
-  if (shadow && !CHAINS.has(shadow)) return `rule ${shadow} is for several drafts: compare another`;
-  if (rows === "raw" && compared.some((recipe) => recipe && usesDivergence(recipe)))
+  if (rows === "raw" && rules.some((name) => usesDivergence(chain(name).recipe)))
     return `divergences of raw rows need the app: choose those as sampled from, or ${APP}`;
   if (gamma === "auto" && system !== "plain" && chain(rule).resamples)
     return `rule ${rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd`;
