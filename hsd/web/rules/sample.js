@@ -1,21 +1,27 @@
-// The real sampling process, with its own seeded generator: draft tokens are drawn, coins are thrown, residuals are
-// drawn from. Nothing here knows the exact law that its counts are compared with.
+// The real sampling process, with a seeded generator: draft tokens are drawn, coins are thrown, residuals are drawn
+// from. Nothing here knows the exact law that its counts are compared with.
 import { joints, openResidual } from "./audit.js";
 import { chain, kept, lawOf, next, pick, range, sum } from "./law.js";
 
-/** sfc32, seeded by one whole number: numbers in [0, 1) with 32 bits. @param {number} seed */
+const [SIZE, APART] = [624, 397];
+
+/** A Mersenne Twister: numbers in [0, 1) with 53 bits, from the low 32 bits of a seed, as torch has them. @param {number} seed */
 function generator(seed) {
-  let [a, b, c, d] = [0x9e3779b9, 0x243f6a88, seed | 0, 1];
-  const draw = () => {
-    const t = (((a + b) | 0) + d) | 0;
-    d = (d + 1) | 0;
-    a = b ^ (b >>> 9);
-    b = (c + (c << 3)) | 0;
-    c = (((c << 21) | (c >>> 11)) + t) | 0;
-    return (t >>> 0) / 4294967296;
+  const state = new Uint32Array(SIZE);
+  state[0] = seed;
+  for (let i = 1; i < SIZE; i += 1) state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
+  let at = 0;
+  const bits = () => {
+    const mixed = (state[at] & 0x80000000) | (state[(at + 1) % SIZE] & 0x7fffffff);
+    let y = state[(at + APART) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
+    state[at] = y;
+    at = (at + 1) % SIZE;
+    y ^= y >>> 11;
+    y ^= (y << 7) & 0x9d2c5680;
+    y ^= (y << 15) & 0xefc60000;
+    return (y ^ (y >>> 18)) >>> 0;
   };
-  for (let i = 0; i < 15; i++) draw(); // the first numbers still resemble the seed
-  return draw;
+  return () => ((bits() & 0x1fffff) * 2 ** 32 + bits()) / 2 ** 53;
 }
 
 /**
@@ -28,18 +34,10 @@ function simulation(model, name, seed) {
   const { resamples } = chain(name);
   const random = generator(seed);
   const [jointP, jointQ] = [joints(p), joints(q)];
-  /** @type {Map<number, Law>} a draft's law is worked out when it is first drawn */
-  const laws = new Map();
+  const laws = /** @type {Law[]} */ ([]); // a draft's is worked out when it is first drawn
   const state = { trials: 0, keptSum: 0, keptSquares: 0, counts: new Array(vocab ** (gamma + 1)).fill(0) };
 
   const code = (/** @type {number[]} */ tokens) => tokens.reduce((total, x) => total * vocab + x, 0);
-
-  function known(/** @type {number[]} */ tokens) {
-    const key = code(tokens);
-    const law = laws.get(key) ?? lawOf(name, p, q, tokens, model.settings);
-    laws.set(key, law);
-    return law;
-  }
 
   /** What the target, or naive HSD's resampling, draws next after the correction. @param {number[]} output */
   function following(output) {
@@ -51,7 +49,7 @@ function simulation(model, name, seed) {
   function once() {
     const tokens = range(gamma).map((t) => pick(q[t], random()));
     const coins = range(gamma).map(() => random());
-    const law = known(tokens);
+    const law = (laws[code(tokens)] ??= lawOf(name, p, q, tokens, model.settings));
     const count = kept(law, coins);
     const output = tokens.slice(0, count);
     output.push(pick(next(law, count), random()));

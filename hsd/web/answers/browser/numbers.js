@@ -1,5 +1,7 @@
 // One seed, three streams of random numbers, number by number those of hsd/rng.py: Mersenne Twisters as torch has them,
 // whose seeds come from the run's by BLAKE2b.
+import { generator } from "../../rules/sample.js";
+
 const NAMES = ["draft", "coin", "residual"];
 // BLAKE2b: the words that it begins with, and in which order each round mixes those of the text.
 const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36f1
@@ -40,37 +42,10 @@ function digest(bytes) {
   return new DataView(text.buffer).getBigUint64(0);
 }
 
-const SIZE = 624;
-const APART = 397;
-
-/** Numbers in [0, 1) with 53 bits, from the low 32 bits of a seed. @param {number} seed */
-function twister(seed) {
-  const state = new Uint32Array(SIZE);
-  state[0] = seed;
-  for (let i = 1; i < SIZE; i += 1) state[i] = Math.imul(1812433253, state[i - 1] ^ (state[i - 1] >>> 30)) + i;
-  let at = 0;
-
-  function bits() {
-    const mixed = (state[at] & 0x80000000) | (state[(at + 1) % SIZE] & 0x7fffffff);
-    let y = state[(at + APART) % SIZE] ^ (mixed >>> 1) ^ (mixed & 1 ? 0x9908b0df : 0);
-    state[at] = y;
-    at = (at + 1) % SIZE;
-    y ^= y >>> 11;
-    y ^= (y << 7) & 0x9d2c5680;
-    y ^= (y << 15) & 0xefc60000;
-    return (y ^ (y >>> 18)) >>> 0;
-  }
-
-  return () => {
-    const high = bits() & 0x1fffff;
-    return (high * 2 ** 32 + bits()) / 2 ** 53;
-  };
-}
-
 /** The numbers of one name: a function that gives the next one. @type {(seed: number | string, name: string) => () => number} */
 function stream(seed, name) {
   const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
-  return twister(Number((digest(bytes) >> 1n) & 0xffffffffn));
+  return generator(Number((digest(bytes) >> 1n) & 0xffffffffn));
 }
 
 /**
