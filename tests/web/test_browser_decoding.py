@@ -52,13 +52,11 @@ MAKE = """async (told, [module, weights, head], real) => {
   const [large, small] = [weights, head].map((path) => new Blob([bytes(path)]));
   const files = { module: new WebAssembly.Module(bytes(module)), weights: large, head: small };
   if (real) { globalThis.it = await pair.makePair(told, files); return; }
-  const made = new engine.Engine(files.module);
-  const draft = await gguf.readSafetensors(files.head);
-  const places = await made.tensors(draft.tensors);
-  const target = await engine.Model.load(made, await gguf.readGguf(files.weights), told.config.target_layers);
+  const [made, file] = [new engine.Engine(files.module), await gguf.readGguf(files.weights)];
+  const target = await engine.loadModel(made, file, told.config.target_layers);
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), described: (id) => ({ token: id, piece: `<${id}>` }) };
-  const drafter = new engine.Head(made, told.config, draft, places, target);
+  const drafter = await engine.loadHead(target, told.config, await gguf.readSafetensors(files.head));
   globalThis.it = { told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {

@@ -231,11 +231,11 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
 ROWS = """async ([folder, threads, ids]) => {
   const at = (path) => new URL(path, document.baseURI).href;
   const read = async (path) => new Uint8Array(await (await fetch(at(path))).arrayBuffer());
-  const [{ Engine, Model, sharing, TargetText }, { readGguf }] = await Promise.all(
+  const [{ Engine, loadModel, sharing, TargetText }, { readGguf }] = await Promise.all(
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
   const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
   const engine = new Engine(module, sharing(threads));
-  const model = await Model.load(engine, await readGguf(new Blob([await read("small.gguf")])), []);
+  const model = await loadModel(engine, await readGguf(new Blob([await read("small.gguf")])), []);
   const text = new TargetText(model);
   const copied = (row) => row.slice();
   const rows = text.read(ids, ids.length, copied);

@@ -20,7 +20,7 @@ READ = """async (module, paths) => {
   for (const path of paths) {
     try {
       const file = await gguf.readGguf(new Blob([readFileSync(path)]));
-      const model = await engine.Model.load(new engine.Engine(compiled), file, []);
+      const model = await engine.loadModel(new engine.Engine(compiled), file, []);
       found.push([null, new engine.TargetText(model).read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
     } catch (error) {
       found.push([error.name === "Error" || error.constructor.name === "Refusal" ? error.message : error.stack, null]);

@@ -26,7 +26,7 @@ function drafter({ head, told, codec }, target, options, keepsRaw) {
   const { gamma, confidence, temperature } = options;
   const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
   /** The row after tokens that are new. @type {(tokens: number[], raw: boolean) => Sampled} */
-  const read = (tokens, raw) => text.read(tokens, 1, (logits) => rowsOf(logits, options, head.engine, raw, wide))[0];
+  const read = (tokens, raw) => text.read(tokens, 1, (logits) => rowsOf(logits, options, target.engine, raw, wide))[0];
   return {
     text,
     propose(whole, draws) {

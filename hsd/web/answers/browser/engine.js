@@ -15,7 +15,6 @@ const NORMS = ["attn_norm", "ffn_norm"];
 const ALONE = { threads: 1, memory: null };
 const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
-const TABLES = ["d2t", "t2d"]; // which tokens it drafts: no parameters
 /** @type {(begin: number, count: number) => number[]} */
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
@@ -82,10 +81,9 @@ class Engine {
     return range(0, count).map((i) => make(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
   }
 
-  vector(/** @type {number[] | Float32Array} */ numbers) {
-    const values = Float32Array.from(numbers);
-    const place = this.made("take", this.place, values.byteLength);
-    this.write(place, values.byteLength, new Uint8Array(values.buffer));
+  vector(/** @type {ArrayLike<number>} */ numbers) {
+    const place = this.made("take", this.place, 4 * numbers.length);
+    new Float32Array(this.memory.buffer, place, numbers.length).set(numbers);
     return place;
   }
 
@@ -112,64 +110,48 @@ class Engine {
     return place;
   }
 
-  /** Put all tensors of a file here: where they lie, by name, and of TABLES their numbers. width: of the heads of attention. @param {ModelFile["tensors"]} tensors */
+  /** Put all tensors of a file here; what tells by a name, without ".weight", where one lies. width: of the heads of attention. @param {ModelFile["tensors"]} tensors */
   async tensors(tensors, width = 0) {
-    const places = /** @type {Places} */ ({});
-    for (const [name, tensor] of Object.entries(tensors)) {
-      if (TABLES.includes(name)) places[name] = await numbers(tensor);
-      else if (name.endsWith("norm.weight")) places[name] = this.vector(await numbers(tensor));
-      else places[name] = await this.matrix(tensor, TURNED.test(name) ? width : 0);
-    }
-    return places;
+    const places = /** @type {Record<string, number>} */ ({});
+    for (const [name, tensor] of Object.entries(tensors))
+      places[name] = name.endsWith("norm.weight")
+        ? this.vector(await numbers(tensor))
+        : await this.matrix(tensor, TURNED.test(name) ? width : 0);
+    return (/** @type {string} */ name) => places[`${name}.weight`];
   }
 }
 
-/** A Llama of SmolLM2's shape, see `load`. */
-class Model {
-  /** file: see readGguf; tapped: after how many layers hidden states are kept for a head. @param {Engine} engine @param {ModelFile} file @param {number[]} tapped */
-  static async load(engine, file, tapped) {
-    if (file.fields["general.architecture"] !== "llama")
-      throw new Refusal("this file holds another model: choose SmolLM2's");
-    const width = file.fields["llama.embedding_length"] / file.fields["llama.attention.head_count"];
-    return new Model(engine, file, await engine.tensors(file.tensors, width), tapped);
-  }
-
-  /** places: of the tensors in the engine, by name. @param {Engine} engine @param {ModelFile} file @param {Places} places @param {number[]} tapped */
-  constructor(engine, { fields, tensors }, places, tapped) {
-    const field = (/** @type {string} */ name) => fields[`llama.${name}`];
-    const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(field);
-    const [hidden, inner] = [field("embedding_length"), field("feed_forward_length")];
-    this.engine = engine;
-    this.hidden = hidden;
-    this.width = hidden / heads;
-    this.layers = layers;
-    this.vocab = tensors["token_embd.weight"]?.rows ?? 0;
-    this.context = Math.min(field("context_length"), LONGEST);
-    this.parameters = parametersOf(tensors);
-    const of = (/** @type {string} */ name) => places[`${name}.weight`];
-    const shape = [hidden, inner, heads, groups, this.width, layers];
-    const rates = [field("rope.freq_base"), field("attention.layer_norm_rms_epsilon")];
-    /** @type {(x: unknown, i: number) => boolean} */
-    const number = (x, i) => typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
-    need([...rates, ...shape, field("context_length")].every(number) && inner <= 8192 && layers <= 64, "its numbers");
-    need([32, 64, 128].includes(this.width) && heads % (3 * groups) === 0, "another shape");
-    const rows = [1, 1, hidden, groups * this.width, groups * this.width, hidden, inner, inner, hidden];
-    /** @type {(name: string, rows: number, columns?: number) => void} */
-    const held = (name, r, c = hidden) => {
-      const tensor = tensors[`${name}.weight`];
-      need(tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0), `${name}, its form`);
-    };
-    held("output_norm", 1);
-    held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : this.vocab);
-    for (const i of range(0, layers))
-      for (const [k, part] of [...NORMS, ...PRODUCTS].entries())
-        held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
-    need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
-    this.place = engine.made("model", engine.place, ...shape, ...rates, of("token_embd"), of("output_norm"));
-    for (const i of range(0, layers))
-      engine.calls.layer(this.place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
-    for (const layer of tapped) engine.calls.tap(this.place, layer);
-  }
+/** Load a Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states are kept for a head. @param {Engine} engine @param {ModelFile} file @param {number[]} tapped */
+async function loadModel(engine, { fields, tensors }, tapped) {
+  if (fields["general.architecture"] !== "llama") throw new Refusal("this file holds another model: choose SmolLM2's");
+  const field = (/** @type {string} */ name) => fields[`llama.${name}`];
+  const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(field);
+  const [hidden, inner, most] = ["embedding_length", "feed_forward_length", "context_length"].map(field);
+  const [width, vocab] = [hidden / heads, tensors["token_embd.weight"]?.rows ?? 0];
+  const shape = [hidden, inner, heads, groups, width, layers];
+  const rates = [field("rope.freq_base"), field("attention.layer_norm_rms_epsilon")];
+  /** @type {(x: unknown, i: number) => boolean} */
+  const number = (x, i) => typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
+  need([...rates, ...shape, most].every(number) && inner <= 8192 && layers <= 64, "its numbers");
+  need([32, 64, 128].includes(width) && heads % (3 * groups) === 0, "another shape");
+  const rows = [1, 1, hidden, groups * width, groups * width, hidden, inner, inner, hidden];
+  /** @type {(name: string, rows: number, columns?: number) => void} */
+  const held = (name, r, c = hidden) => {
+    const tensor = tensors[`${name}.weight`];
+    need(tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0), `${name}, its form`);
+  };
+  held("output_norm", 1);
+  held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : vocab);
+  for (const i of range(0, layers))
+    for (const [k, part] of [...NORMS, ...PRODUCTS].entries())
+      held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
+  need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
+  const of = await engine.tensors(tensors, width);
+  const place = engine.made("model", engine.place, ...shape, ...rates, of("token_embd"), of("output_norm"));
+  for (const i of range(0, layers))
+    engine.calls.layer(place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
+  for (const layer of tapped) engine.calls.tap(place, layer);
+  return { engine, place, hidden, vocab, layers, context: Math.min(most, LONGEST), parameters: parametersOf(tensors) };
 }
 
 /** A text that a model reads: how far it is read, and how it is cut back. */
@@ -193,8 +175,8 @@ class TargetText {
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
       this.tell(tokens.slice(done, done + many));
       this.pass(many, wanted);
-      if (wanted)
-        found.push(...this.engine.rows(this.engine.calls.logits(this.engine.place), wanted, this.width, make));
+      const { calls, place } = this.engine;
+      found.push(...this.engine.rows(calls.logits(place), wanted, this.width, make));
       this.length += many;
       done += many;
     }
@@ -236,32 +218,25 @@ class TargetText {
   }
 }
 
-/** The project's own head on a model. config: its file's; file: see readSafetensors; places: of its tensors in the engine. */
-class Head {
-  /** @param {Engine} engine @param {Values} config @param {ModelFile} file @param {Places} places @param {Model} target */
-  constructor(engine, config, { tensors }, places, target) {
-    this.engine = engine;
-    this.taps = /** @type {number[]} */ (config.target_layers);
-    this.vocab = /** @type {number[]} */ (places.d2t).map((skipped, i) => skipped + i);
-    this.parameters = parametersOf(tensors);
-    const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
-    const of = (/** @type {string} */ name) => places[`${name}.weight`];
-    const products = ["q", "k", "v", "o"].map((part) => of(`${LAYER}self_attn.${part}_proj`));
-    products.push(...["gate", "up", "down"].map((part) => of(`${LAYER}mlp.${part}_proj`)));
-    const shape = [config.intermediate_size, heads, groups, config.head_dim ?? target.hidden / heads];
-    const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
-    const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
-    const settings = [config.rope_theta ?? 10_000, config.rms_norm_eps, Number(config.norm_output ?? 0)];
-    this.place = engine.made("head", target.place, ...shape, ...settings, ...matrices, ...norms);
-    engine.calls.layer(this.place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
-  }
+/** Load the project's own head on a model. config: its file's; file: see readSafetensors. @param {Model} target @param {Values} config @param {ModelFile} file */
+async function loadHead({ engine, place: on, hidden }, config, { tensors }) {
+  const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
+  const { d2t, t2d: _, ...weights } = tensors; // which tokens it drafts: no parameters
+  const vocab = Array.from(await numbers(d2t), (skipped, i) => skipped + i);
+  const of = await engine.tensors(weights);
+  const products = ["q", "k", "v", "o"].map((part) => of(`${LAYER}self_attn.${part}_proj`));
+  products.push(...["gate", "up", "down"].map((part) => of(`${LAYER}mlp.${part}_proj`)));
+  const shape = [config.intermediate_size, heads, groups, config.head_dim ?? hidden / heads];
+  const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
+  const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
+  const settings = [config.rope_theta ?? 10_000, config.rms_norm_eps, Number(config.norm_output ?? 0)];
+  const place = engine.made("head", on, ...shape, ...settings, ...matrices, ...norms);
+  engine.calls.layer(place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
+  return { place, vocab, taps: /** @type {number[]} */ (config.target_layers), parameters: parametersOf(weights) };
 }
 
-/** How many numbers the tensors have, without TABLES. @param {Record<string, Tensor>} tensors */
-function parametersOf(tensors) {
-  const counted = Object.entries(tensors).filter(([name]) => !TABLES.includes(name));
-  return counted.reduce((sum, [, { rows, columns }]) => sum + rows * columns, 0);
-}
+/** How many numbers the tensors have. @param {Record<string, Tensor>} tensors */
+const parametersOf = (tensors) => Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
 /** A text read by the head, one step behind `target`, a text of its model. */
 class HeadText extends TargetText {
@@ -269,7 +244,7 @@ class HeadText extends TargetText {
   guessing = false;
 
   constructor(/** @type {Head} */ head, /** @type {TargetText} */ target) {
-    super(target.model, head.engine.made("follow", head.place), head.vocab.length);
+    super(target.model, target.engine.made("follow", head.place), head.vocab.length);
     this.head = head;
     this.target = target;
   }
@@ -305,4 +280,4 @@ class HeadText extends TargetText {
   }
 }
 
-export { Engine, Head, HeadText, Model, sharing, TargetText };
+export { Engine, HeadText, loadHead, loadModel, sharing, TargetText };

@@ -1,20 +1,17 @@
 // The pair from its files, and a run of it from its first message to its last, with no page: what the worker drives.
 import { differs } from "../../step/model.js";
 import { Decoding } from "./decoding.js";
-import { Engine, Head, Model } from "./engine.js";
+import { Engine, loadHead, loadModel } from "./engine.js";
 import { readGguf, readSafetensors } from "./gguf.js";
 import { link, notes, recorded } from "./options.js";
 import { Codec } from "./text.js";
 
 /** The pair. told: what the page knows of it, see hsd/app/browser.py; module: compiled for what `sharing` gave. @type {(told: Values, loaded: LoadedFiles) => Promise<Pair>} */
 async function makePair(told, { module, shared, weights, head }) {
-  const engine = new Engine(module, shared);
-  const draft = await readSafetensors(head);
-  const places = await engine.tensors(draft.tensors);
   const file = await readGguf(weights);
-  const target = await Model.load(engine, file, told.config.target_layers);
-  const codec = new Codec(file.fields, told.chat);
-  return { told, target, head: new Head(engine, told.config, draft, places, target), codec };
+  const target = await loadModel(new Engine(module, shared), file, told.config.target_layers);
+  const drafter = await loadHead(target, told.config, await readSafetensors(head));
+  return { told, target, head: drafter, codec: new Codec(file.fields, told.chat) };
 }
 
 const many = (/** @type {number} */ threads) => (threads > 1 ? `${threads} threads` : "one thread");

@@ -25,8 +25,9 @@ type PlacedTensor = Omit<Tensor, "take"> & { name: string; offset: number };
 type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
 /** What a file says of itself, and its tensors by name. */
 type ModelFile = { fields: Record<string, any>; tensors: Record<string, Tensor> };
-/** Where the tensors of a file lie in the engine, and of tables their numbers. */
-type Places = Record<string, any>;
+/** Models in the engine: where they lie, and their sizes; vocab of a head: the tokens that it can draft. */
+type Model = Awaited<ReturnType<typeof import("./engine.js").loadModel>>;
+type Head = Awaited<ReturnType<typeof import("./engine.js").loadHead>>;
 
 /** Makes something of a row that stands in the engine's memory for the moment. */
 type UseRow<T> = (row: Float32Array) => T;
@@ -47,8 +48,8 @@ type Named = { name: string; title: string };
 type Codec = import("./text.js").Codec;
 type Pair = {
   told: Values;
-  target: import("./engine.js").Model;
-  head: import("./engine.js").Head;
+  target: Model;
+  head: Head;
   codec: Codec;
 };
 /** The options of a run by their names in a link. */
