@@ -74,25 +74,19 @@ async function ready({ files, title, licence, pair }, { signal, status }) {
 
 /** The messages of a run or a race, as hsd/app has them, when its turn has come and the model is there. page: what it is made with. @type {(name: string, page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
 async function* stream(name, page, given, { signal, status }) {
-  const begin = asked(name, page, given, signal);
+  /** @type {[RacePlan, null] | [null, RunRequest]} what cannot be done is refused before anything is loaded */
+  const [race, request] = name === "race" ? [plan(given, page), null] : [null, readRequest(given, page)];
   const before = last;
   const { promise, resolve: over } = /** @type {PromiseWithResolvers<void>} */ (Promise.withResolvers());
   last = promise;
   try {
     await before;
     if (!signal?.aborted) await ready(page.browser, { signal, status });
-    if (!signal?.aborted) yield* begin();
+    if (signal?.aborted) return;
+    yield* race ? raced(race, page, worker?.threads ?? 1, call, signal) : run(request, signal);
   } finally {
     over();
   }
-}
-
-/** What begins it once the model is there; throws Refusal for what cannot be asked for. @type {(name: string, page: Values, given: Values, signal?: AbortSignal) => () => AsyncGenerator<Values>} */
-function asked(name, page, given, signal) {
-  const request = name === "race" ? null : readRequest(given, page);
-  if (request) return () => run(request, signal);
-  const race = plan(given, page);
-  return () => raced(race, page, worker?.threads ?? 1, call, signal);
 }
 
 /** @param {RunRequest} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */

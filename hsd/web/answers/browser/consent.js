@@ -18,9 +18,8 @@ function consent({ missing, weights, title, licence, signal }) {
     const words = wanted
       ? `Decoding here needs ${title}, which this page does not bring: choose ${weights.name} (${megabytes(weights.bytes)}), or drop it here.`
       : `Decoding here needs ${title}: ${size}${self.caches ? ", once" : ""}.`;
-    const choose = wanted
-      ? button("Choose the file …", "a file on this device", () => input.click(), { class: "hf-button is-first" })
-      : button(`Load ${size}`, "load the model", () => end(false), { class: "hf-button is-first" });
+    const [label, what] = wanted ? ["Choose the file …", "a file on this device"] : [`Load ${size}`, "load the model"];
+    const choose = button(label, what, () => (wanted ? input.click() : end(false)), { class: "hf-button is-first" });
     const leave = button("Not now", "recorded runs need no model", () => end(null), { class: "hf-button" });
     const dialog = h(
       "dialog.hsd-kit.hf-consent",

@@ -167,35 +167,30 @@ class Decoding {
   play(gamma, lap) {
     const [draws, coins, [number]] = [this.numbers.draft(gamma), this.numbers.coins(gamma), this.numbers.after(1)];
     const times = this.coupled ? this.numbers.times(this.text.length, gamma + 1, this.pair.target.vocab) : null;
-    const { tokens, rows, asked, support } = this.proposed(times ? times.slice(0, gamma) : draws);
+    const { ends } = this.pair.codec;
+    const whole = this.proposer.propose(this.text, times ? times.slice(0, gamma) : draws);
+    const end = whole.tokens.findIndex((token) => ends.includes(token)); // what follows it is no part of the draft
+    const tokens = end < 0 ? whole.tokens : whole.tokens.slice(0, end + 1);
     lap("draft");
     const read = this.read([...this.text.slice(this.target.length), ...tokens], tokens.length + 1);
     lap("target");
-    const draft = draftOf(read, rows, tokens, support);
+    const draft = draftOf(read, whole.rows.slice(0, tokens.length), tokens, whole.support);
     const law = lawOver(this.rule, draft, this.settings);
     const given = { draws, coins, number };
     const decided = times ? byCoupling(draft, law, times, given) : { ...given, row: null, token: null };
     const count = kept(law, decided.coins);
-    const ended = count > 0 && this.pair.codec.ends.includes(tokens[count - 1]);
+    const ended = count > 0 && ends.includes(tokens[count - 1]);
     const row = decided.row ?? next(law, count);
     const token = ended ? null : (decided.token ?? pick(row, number));
     lap("verify");
     const round = { ...draft, ...decided, law, row, token, kept: count, extra: [], extraDraws: [] };
-    if (ruleOf(this.rule).resamples && token !== null) this.resample(round, token, asked);
+    if (ruleOf(this.rule).resamples && token !== null) this.resample(round, token, whole.tokens.length);
     lap("target");
     const committed = [...tokens.slice(0, count), ...(token === null ? [] : [token]), ...round.extra];
     const length = this.text.length + committed.length - 1;
     this.target.crop(length);
     this.proposer.settle(length);
     return { ...round, bonus: count === tokens.length, committed };
-  }
-
-  /** A draft up to and including its first end of text; asked: how long it was before. @param {Draws} draws */
-  proposed(draws) {
-    const { tokens, rows, support } = this.proposer.propose(this.text, draws);
-    const end = tokens.findIndex((token) => this.pair.codec.ends.includes(token));
-    const count = end < 0 ? tokens.length : end + 1;
-    return { tokens: tokens.slice(0, count), rows: rows.slice(0, count), asked: tokens.length, support };
   }
 
   /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked */

@@ -13,7 +13,6 @@ const TURNED = /\.attn_[qk]\.weight$/; // whose rows the file has in the order o
 const PRODUCTS = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
 const NORMS = ["attn_norm", "ffn_norm"];
 const ALONE = { threads: 1, memory: null };
-const INPUTS = ["tokens", "positions", "before"];
 const LAYER = "midlayer.";
 /** @type {(begin: number, count: number) => number[]} */
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
@@ -35,19 +34,14 @@ class Engine {
   softened = 0; // numbers of a row for which there is room at `powers`
   powers = 0;
 
-  /**
-   * module: for several threads where a memory is shared, see `sharing`. They help from the time that `there` resolves:
-   * a worker that never waits starts no others.
-   * @param {WebAssembly.Module} module @param {Sharing} sharing
-   */
+  /** module: for as many threads as `sharing` gives; they help once `there` resolves. @param {WebAssembly.Module} module @param {Sharing} sharing */
   constructor(module, { threads, memory } = /** @type {Sharing} */ (ALONE)) {
     const { exports } = new WebAssembly.Instance(module, memory ? { env: { memory } } : {});
     this.calls = /** @type {Record<string, (...numbers: number[]) => number>} */ (exports);
     this.memory = memory ?? /** @type {WebAssembly.Memory} */ (exports.memory);
     this.threads = threads;
     this.place = this.calls.engine();
-    this.inputs = Object.fromEntries(INPUTS.map((name) => [name, this.calls[name](this.place)]));
-    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
+    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module))); // a worker that never waits starts none
     if (memory) this.calls.share(this.place, threads);
   }
 
@@ -72,7 +66,7 @@ class Engine {
 
   tell(/** @type {string} */ name, /** @type {number[]} */ values) {
     if (values.length > ROWS) throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
-    new Int32Array(this.memory.buffer, this.inputs[name], values.length).set(values);
+    new Int32Array(this.memory.buffer, this.calls[name](this.place), values.length).set(values);
   }
 
   /** What `make` makes of each of some rows of numbers, which stand here for the moment. @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]} */

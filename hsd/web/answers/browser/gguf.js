@@ -9,7 +9,6 @@ const NUMBERS = /** @type {const} */ ([
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
 ]);
 const LONGEST = 1 << 24; // bytes of the beginning of a file, which lists a vocabulary
-const product = (/** @type {number[]} */ numbers) => numbers.reduce((all, x) => all * x, 1);
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** What a visitor reads where something in a file is not as it must be. @param {string} wrong */
@@ -99,8 +98,8 @@ function safeHeader(bytes) {
   if (end > bytes.length) throw cutShort();
   const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
   const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: place }]) => {
-    const [last, blocks] = [shape.at(-1), dtype === "U8"];
-    const [rows, columns] = [product(shape) / last, blocks ? (last / 34) * 32 : last];
+    const [last, rows = 1] = shape.toReversed();
+    const columns = dtype === "U8" ? (last / 34) * 32 : last;
     return { name, kind: TYPES[dtype], rows, columns, offset: place[0], bytes: place[1] - place[0] };
   });
   return { fields: {}, tensors: tensors.sort((a, b) => a.offset - b.offset), end };

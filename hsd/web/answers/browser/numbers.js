@@ -2,7 +2,6 @@
 // whose seeds come from the run's by BLAKE2b.
 import { generator } from "../../rules/sample.js";
 
-const NAMES = ["draft", "coin", "residual"];
 // BLAKE2b: the words that it begins with, and in which order each round mixes those of the text.
 const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36f1
   510e527fade682d1 9b05688c2b3e6c1f 1f83d9abfb41bd6b 5be0cd19137e2179`
@@ -13,7 +12,6 @@ const ORDERS = `0123456789abcdef ea489fd61c02b753 b8c052fdae367194 7931dcbe265a4
 const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
   i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
 );
-const ROUNDS = 12;
 /** A word of 64 bits, turned to the right; an array of words drops what lies above. @type {(x: bigint, by: bigint) => bigint} */
 const turned = (x, by) => (x >> by) | (x << (64n - by));
 
@@ -32,9 +30,8 @@ function digest(bytes) {
     v[c] += v[d];
     v[b] = turned(v[b] ^ v[c], by[1]);
   };
-  for (let round = 0; round < ROUNDS; round += 1)
+  for (const order of [...ORDERS, ...ORDERS.slice(0, 2)])
     for (const [i, places] of MIXED.entries()) {
-      const order = ORDERS[round % 10];
       mix(places, order[2 * i], 32n, 24n);
       mix(places, order[2 * i + 1], 16n, 63n);
     }
@@ -54,7 +51,7 @@ function stream(seed, name) {
  * @param {number | string} seed
  */
 function streams(seed) {
-  const [draft, coins, after] = NAMES.map((name) => {
+  const [draft, coins, after] = ["draft", "coin", "residual"].map((name) => {
     const next = stream(seed, name);
     return (/** @type {number} */ count) => Array.from({ length: count }, next);
   });

@@ -80,10 +80,9 @@ function readRequest(given, { limits, browser }) {
   if (line) throw new Refusal(line);
   const sure = options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
   options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
-  const knobs = Object.keys(SETTINGS).filter((name) => name in options);
   const { fuzzy_mode: mode, temperature } = options;
-  const own = Object.fromEntries(knobs.map((name) => [name, options[name]]));
-  const settings = { ...SETTINGS, ...own, mode, temperature };
+  const own = Object.entries(SETTINGS).map(([name, usual]) => [name, options[name] ?? usual]);
+  const settings = { ...SETTINGS, ...Object.fromEntries(own), mode, temperature };
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 

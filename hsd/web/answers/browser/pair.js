@@ -14,8 +14,6 @@ async function makePair(told, { module, shared, weights, head }) {
   return { told, target, head: drafter, codec: new Codec(file.fields, told.chat) };
 }
 
-const many = (/** @type {number} */ threads) => (threads > 1 ? `${threads} threads` : "one thread");
-
 /** A prompt as a trace has it. forced: how many of its last tokens the text begins with. @type {(text: string, ids: number[], forced: number, codec: Codec) => Prompt} */
 function described(text, ids, forced, codec) {
   const tokens = ids.map((id) => codec.described(id));
@@ -32,7 +30,7 @@ function playedRun(pair, request) {
   const drafted = options.system !== "plain" && options.proposer === "model";
   const { vocab, taps } = head;
   const drafts = { ...told.draft, parameters: head.parameters, drafted: vocab.length, layers: null, taps };
-  const { parameters, layers } = target;
+  const { parameters, layers, engine } = target;
   const models = [...(drafted ? [drafts] : []), { ...told.target, parameters, drafted: null, layers, taps: [] }];
   const header = {
     trace_version: 2,
@@ -42,7 +40,7 @@ function playedRun(pair, request) {
       options: recorded(options),
       pair: told.name,
       models,
-      device: `browser, ${many(target.engine.threads)}`,
+      device: `browser, ${engine.threads > 1 ? `${engine.threads} threads` : "one thread"}`,
       vocab_size: codec.size,
       versions: {},
       notes: notes(options),

@@ -143,10 +143,9 @@ function fixed(x, digits = 2, ...others) {
 /** A share in per cent; "" where there is none. @param {number} share */
 const percent = (share) => (Number.isNaN(share) ? "" : `${fixed(100 * share, 0)} %`);
 
-/** The smallest and the largest of values that fall, or one if they look the same.
- * @param {number[]} values @param {number} digits */
+/** The smallest and the largest of some values, or one if they look the same. @param {number[]} values @param {number} digits */
 const span = (values, digits) =>
-  [...new Set([values.at(-1), values[0]].map((x) => fixed(/** @type {number} */ (x), digits)))].join(" to ");
+  [...new Set([Math.min(...values), Math.max(...values)].map((x) => fixed(x, digits)))].join(" to ");
 
 /** Who is fastest, if that can be told. @param {Measured[]} every @param {TableRow[]} rows */
 function verdict(every, rows) {
@@ -180,7 +179,7 @@ function calls([, ...others]) {
 
 /** What the numbers rest on. @param {TableRow[]} rows */
 function basis(rows) {
-  const tokens = sorted(rows.map((row) => row.tokens)).reverse();
+  const tokens = rows.map((row) => row.tokens);
   return tell("race basis", { prompts: 1, runs: rows[0].runs, tokens: span(tokens, 0) });
 }
 

@@ -4,7 +4,6 @@ import { likeliest, oneHot } from "../../rules/law.js";
 
 const COLDEST = 1e-30; // below, logits divided by the temperature leave single precision
 const LEAST = 1e-37; // of top-p, likewise
-const UNCHANGED = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 
 /** The numbers of a row, the largest first. @param {WideRow} row */
@@ -37,7 +36,7 @@ function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine
 
 /** Such probabilities, and those at temperature 1 with nothing cut off: the same where `wanted` is false. change: what becomes of each row. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine, wanted: boolean, change?: (row: WideRow) => WideRow) => Sampled} */
 function rowsOf(logits, sampling, engine, wanted, change = (/** @type {WideRow} */ row) => row) {
-  const raw = wanted ? change(probabilities(logits, UNCHANGED, engine)) : null; // first, as top-k cuts the logits
+  const raw = wanted ? change(probabilities(logits, { temperature: 1, top_k: 0, top_p: 1 }, engine)) : null; // first, as top-k cuts the logits
   const row = change(probabilities(logits, sampling, engine));
   return { row, raw: raw ?? row };
 }
