@@ -213,7 +213,7 @@ class TargetText {
 }
 
 /** Load the project's own head on a model. config: its file's; file: see readSafetensors. @param {Model} target @param {Values} config @param {ModelFile} file */
-async function loadHead({ engine, place: on, hidden }, config, { tensors }) {
+async function loadHead({ engine, place: targetPlace, hidden }, config, { tensors }) {
   const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
   const { d2t, t2d: _, ...weights } = tensors; // which tokens it drafts: no parameters
   const vocab = Array.from(await numbers(d2t), (skipped, i) => skipped + i);
@@ -224,7 +224,7 @@ async function loadHead({ engine, place: on, hidden }, config, { tensors }) {
   const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
   const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
   const settings = [config.rope_theta ?? 10_000, config.rms_norm_eps, Number(config.norm_output ?? 0)];
-  const place = engine.made("head", on, ...shape, ...settings, ...matrices, ...norms);
+  const place = engine.made("head", targetPlace, ...shape, ...settings, ...matrices, ...norms);
   engine.calls.layer(place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   return { place, vocab, taps: /** @type {number[]} */ (config.target_layers), parameters: parametersOf(weights) };
 }
