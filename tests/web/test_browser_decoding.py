@@ -57,7 +57,7 @@ MAKE = """async (told, [module, weights, head], real) => {
   const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
     decode: (ids) => ids.map((id) => `<${id}>`).join(""), described: (id) => ({ token: id, piece: `<${id}>` }) };
   const drafter = await engine.loadHead(target, told.config, await gguf.readSafetensors(files.head));
-  globalThis.it = { told, target, head: drafter, codec };
+  globalThis.it = { about: told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {
   const { first, decoding } = pair.playedRun(it, options.readRequest(given, page));

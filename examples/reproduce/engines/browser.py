@@ -37,7 +37,7 @@ START = """async ({ folder, page, first }) => {
     worker.postMessage({ id, name, argument });
   });
   window.files = page.browser.files;
-  await call("load", { told: page.browser.pair, files: window.files, picked: null });
+  await call("load", { about: page.browser.pair, files: window.files, picked: null });
   const { readRequest } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
   window.decode = async (given) => {
     await call("begin", { request: readRequest(given, page) });

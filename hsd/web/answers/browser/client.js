@@ -65,7 +65,7 @@ async function ready({ files, title, licence, pair }, { signal, status }) {
   const leave = () => stop("");
   signal?.addEventListener("abort", leave, { once: true });
   try {
-    const threads = await call("load", { told: pair, files, picked: picked || null }, say);
+    const threads = await call("load", { about: pair, files, picked: picked || null }, say);
     if (worker) worker.threads = threads;
   } finally {
     signal?.removeEventListener("abort", leave);

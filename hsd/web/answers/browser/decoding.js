@@ -21,7 +21,7 @@ const now = () => performance.now() / 1000;
 const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
 
 /** Make a proposer that drafts with the head, token by token: γ tokens, or for "auto" while one more pays. @type {MakeProposer} */
-function drafter({ head, told, codec }, target, options, keepsRaw) {
+function drafter({ head, about, codec }, target, options, keepsRaw) {
   const text = new HeadText(head, target);
   const { gamma, confidence, temperature } = options;
   const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
@@ -31,7 +31,7 @@ function drafter({ head, told, codec }, target, options, keepsRaw) {
     text,
     propose(whole, draws) {
       const draft = { tokens: /** @type {number[]} */ ([]), rows: /** @type {Sampled[]} */ ([]), support: head.vocab };
-      const going = gamma === "auto" ? chain(told.config.stopping, confidence, temperature) : null;
+      const going = gamma === "auto" ? chain(about.config.stopping, confidence, temperature) : null;
       let unread = whole.slice(text.length);
       for (const number of draws) {
         if (going && !going.mayPay()) break;
@@ -107,8 +107,8 @@ class Decoding {
     this.coupled = ruleOf(options.rule).recipe.coupled;
     this.rule = this.plain && !this.coupled ? VANILLA : options.rule;
     this.numbers = streams(options.seed);
-    const asked = [this.rule, options.shadow].filter((name) => name && !this.plain);
-    this.keepsRaw = asked.some((name) => recipeOf(name, settings)?.follow === "mixture");
+    const rules = [this.rule, options.shadow].filter((name) => name && !this.plain);
+    this.keepsRaw = rules.some((name) => recipeOf(name, settings)?.follow === "mixture");
     this.target = new TargetText(target);
     const propose = this.plain || recordOf(options.proposer).copies ? copier : drafter;
     this.proposer = propose(pair, this.target, options, this.keepsRaw);
@@ -193,9 +193,9 @@ class Decoding {
     return { ...round, bonus: count === tokens.length, committed };
   }
 
-  /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} asked */
-  resample({ tokens, p, q, kept: count, extra, extraDraws }, token, asked) {
-    const missing = asked - count - 1;
+  /** Naive HSD after a rejection: the block's other positions from residuals, one call of the target each. @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round @param {number} token @param {number} proposed - tokens of the whole draft */
+  resample({ tokens, p, q, kept: count, extra, extraDraws }, token, proposed) {
+    const missing = proposed - count - 1;
     if (count === tokens.length || missing <= 0) return;
     let log = 0;
     for (let t = 0; t < count; t += 1) log += Math.log(p[t][tokens[t]]) - Math.log(q[t][tokens[t]]);

@@ -163,19 +163,19 @@ class TargetText {
 
   /** Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
   read(tokens, keep, make) {
-    const [begin, found] = [performance.now(), /** @type {any[]} */ ([])];
+    const [begin, rows] = [performance.now(), /** @type {any[]} */ ([])];
     for (let done = 0; done < tokens.length; ) {
       const many = Math.min(this.most(), ROWS, tokens.length - done);
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
       this.tell(tokens.slice(done, done + many));
       this.pass(many, wanted);
       const { calls, place } = this.engine;
-      found.push(...this.engine.rows(calls.logits(place), wanted, this.width, make));
+      rows.push(...this.engine.rows(calls.logits(place), wanted, this.width, make));
       this.length += many;
       done += many;
     }
     this.times.push([tokens.length, (performance.now() - begin) / 1000]);
-    return found;
+    return rows;
   }
 
   /** How many tokens one pass may read. */

@@ -15,8 +15,8 @@ const store = async () => self.caches?.open(STORE).catch(() => null);
 /** How many bytes of the file the browser does not have. @param {PiecedFile} file */
 async function lacking({ pieces }) {
   const kept = await store();
-  const found = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
-  return pieces.reduce((sum, { bytes }, i) => sum + (found[i] ? 0 : bytes), 0);
+  const cached = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
+  return pieces.reduce((sum, { bytes }, i) => sum + (cached[i] ? 0 : bytes), 0);
 }
 
 /** Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer. @type {(into: Bytes, response: Response, name: string, heard: (bytes: number) => void) => Promise<void>} */

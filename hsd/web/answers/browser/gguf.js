@@ -23,9 +23,9 @@ function need(fits, wrong) {
 
 /** An object of pairs, no name twice. @template T @param {[string, T][]} pairs */
 function named(pairs) {
-  const found = Object.fromEntries(pairs);
-  need(Object.keys(found).length === pairs.length, "a name is there twice");
-  return found;
+  const object = Object.fromEntries(pairs);
+  need(Object.keys(object).length === pairs.length, "a name is there twice");
+  return object;
 }
 
 const viewOf = (/** @type {Bytes} */ bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
@@ -64,11 +64,11 @@ function header(bytes) {
   need(String.fromCharCode(...bytes.subarray(0, 4)) === "GGUF", "no GGUF file");
   const { number, text, value, place } = reader(bytes);
   need([2, 3].includes(number(4)), "its version");
-  const [count, told] = [number(10), number(10)];
-  need(Math.max(count, told) <= LONGEST_LIST, `${count} tensors, ${told} fields`);
+  const [count, entries] = [number(10), number(10)];
+  need(Math.max(count, entries) <= LONGEST_LIST, `${count} tensors, ${entries} fields`);
   /** @type {() => [string, any]} */
   const field = () => [text(), value(number(4))];
-  const fields = named(Array.from({ length: told }, field));
+  const fields = named(Array.from({ length: entries }, field));
   const tensors = Array.from({ length: count }, () => {
     const [name, dimensions] = [text(), number(4)];
     need(dimensions === 1 || dimensions === 2, `${name} has ${dimensions} dimensions`);

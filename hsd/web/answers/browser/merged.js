@@ -10,10 +10,10 @@ function draftOf(read, drafted, tokens, support) {
   const [rawP, rawQ] = rows.map((all) => all.map(({ raw }) => raw));
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
-    const found = new Float64Array(support.length + 1);
-    for (let i = 0; i < support.length; i += 1) found[i] = all[support[i]];
-    found[support.length] = rest ? Math.max(sum(all) - sum(found), 0) : 0;
-    return found;
+    const merged = new Float64Array(support.length + 1);
+    for (let i = 0; i < support.length; i += 1) merged[i] = all[support[i]];
+    merged[support.length] = rest ? Math.max(sum(all) - sum(merged), 0) : 0;
+    return merged;
   };
   const small = {
     p: p.map((all) => row(all, true)),
@@ -33,7 +33,7 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
     tokens,
     p,
     get q() {
-      return recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q; // made where it is asked for: rows are large
+      return recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q; // only when it is read: rows are large
     },
   };
 }

@@ -90,25 +90,25 @@ function readRequest(given, { limits, browser }) {
 function recorded(options) {
   const undrafted = { proposer: proposers[proposers.length - 1].name, gamma: 0 };
   const values = options.system === "plain" ? { ...options, ...undrafted } : options;
-  const found = /** @type {Values} */ ({ knobs: {} });
+  const groups = /** @type {Values} */ ({ knobs: {} });
   for (const [name, { at }] of Object.entries(KNOWN)) {
     const [group, inner] = at?.split(".") ?? [];
-    if (inner) (found[group] ??= {})[inner] = values[name];
-    else if (group) found[group] = values[name];
+    if (inner) (groups[group] ??= {})[inner] = values[name];
+    else if (group) groups[group] = values[name];
   }
-  found.seed = Number(found.seed);
-  return found;
+  groups.seed = Number(groups.seed);
+  return groups;
 }
 
 /** What a reader of a run must know of its rule. @type {(options: Values) => string[]} */
 function notes({ system, rule, temperature, forced, ...options }) {
   const { lossless, greedy, knob } = chain(rule);
-  const told = system !== "plain" && !lossless && !(greedy && temperature === 0);
+  const inexact = system !== "plain" && !lossless && !(greedy && temperature === 0);
   const words = exactWith(rule, { ...SETTINGS, ...options })
     ? `At ${knob?.title.toLowerCase()} ${knob?.exact} rule ${rule} is exact.`
     : `Rule ${rule} is not lossless: the text does not follow the target exactly.`;
   const start = `Forced tokens at the start of the text: ${forced.length}. The rest follows from them.`;
-  return [...(told ? [words] : []), ...(forced.length ? [start] : [])];
+  return [...(inexact ? [words] : []), ...(forced.length ? [start] : [])];
 }
 
 /** The parameters of a link that asks for the run again. @type {(prompt: string, options: Values, pair: Values) => Record<string, string>} */

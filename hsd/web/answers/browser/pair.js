@@ -6,12 +6,12 @@ import { readGguf, readSafetensors } from "./gguf.js";
 import { link, notes, recorded } from "./options.js";
 import { Codec } from "./text.js";
 
-/** The pair. told: what the page knows of it, see hsd/app/browser.py; module: compiled for what `sharing` gave. @type {(told: Values, loaded: LoadedFiles) => Promise<Pair>} */
-async function makePair(told, { module, shared, weights, head }) {
+/** The pair. about: what the page knows of it, see hsd/app/browser.py; module: compiled for what `sharing` gave. @type {(about: Values, loaded: LoadedFiles) => Promise<Pair>} */
+async function makePair(about, { module, shared, weights, head }) {
   const file = await readGguf(weights);
-  const target = await loadModel(new Engine(module, shared), file, told.config.target_layers);
-  const drafter = await loadHead(target, told.config, await readSafetensors(head));
-  return { told, target, head: drafter, codec: new Codec(file.fields, told.chat) };
+  const target = await loadModel(new Engine(module, shared), file, about.config.target_layers);
+  const drafter = await loadHead(target, about.config, await readSafetensors(head));
+  return { about, target, head: drafter, codec: new Codec(file.fields, about.chat) };
 }
 
 /** A prompt as a trace has it. forced: how many of its last tokens the text begins with. @type {(text: string, ids: number[], forced: number, codec: Codec) => Prompt} */
@@ -25,20 +25,20 @@ function described(text, ids, forced, codec) {
 /** What a player hears of a run, as hsd/app/runs.py has it. @type {MakeRun} */
 function playedRun(pair, request) {
   const { prompt, options } = request;
-  const { told, target, head, codec } = pair;
+  const { about, target, head, codec } = pair;
   const decoding = new Decoding(pair, request);
   const drafted = options.system !== "plain" && options.proposer === "model";
   const { vocab, taps } = head;
-  const drafts = { ...told.draft, parameters: head.parameters, drafted: vocab.length, layers: null, taps };
+  const drafts = { ...about.draft, parameters: head.parameters, drafted: vocab.length, layers: null, taps };
   const { parameters, layers, engine } = target;
-  const models = [...(drafted ? [drafts] : []), { ...told.target, parameters, drafted: null, layers, taps: [] }];
+  const models = [...(drafted ? [drafts] : []), { ...about.target, parameters, drafted: null, layers, taps: [] }];
   const header = {
     trace_version: 2,
-    app_version: told.version,
+    app_version: about.version,
     created: new Date().toISOString().replace(/\.\d+Z$/, "+00:00"),
     setup: {
       options: recorded(options),
-      pair: told.name,
+      pair: about.name,
       models,
       device: `browser, ${engine.threads > 1 ? `${engine.threads} threads` : "one thread"}`,
       vocab_size: codec.size,
@@ -50,8 +50,8 @@ function playedRun(pair, request) {
   let telling = /** @type {number | null} */ (null); // the first step that differs from the other rule's
   return {
     decoding,
-    first: { header, link: link(prompt, options, told) },
-    told(step) {
+    first: { header, link: link(prompt, options, about) },
+    message(step) {
       telling ??= differs(step) ? step.index : null;
       return step;
     },

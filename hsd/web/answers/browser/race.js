@@ -65,8 +65,8 @@ function laneOf(shared, lane, number, page) {
     if ("url" in lane) throw new Refusal("this page reaches no server: run the app, as its foot says");
     const unknown = Object.keys(lane).find((name) => !scoped("lane").includes(name));
     if (unknown) throw new Refusal(`unknown option '${unknown.slice(0, 40)}': choose from ${LANE.join(", ")}`);
-    const found = readRequest({ ...shared, ...lane }, page);
-    if (found.options.system !== "plain") return found;
+    const request = readRequest({ ...shared, ...lane }, page);
+    if (request.options.system !== "plain") return request;
     throw new Refusal("plain decoding is the first lane of every race: choose another system");
   } catch (refusal) {
     if (refusal instanceof Refusal) throw new Refusal(`lane ${number}: ${refusal.message}`);
@@ -88,7 +88,7 @@ function plan({ lanes, rounds = 3, ...given }, page) {
   const plain = readRequest({ ...shared, gamma: undefined, system: "plain" }, page);
   const others = wanted.map((lane, i) => laneOf(shared, lane, i + 2, page));
   const titles = /** @type {string[]} */ ([]);
-  const told = [plain, ...others].map(({ options: all }, i) => {
+  const headers = [plain, ...others].map(({ options: all }, i) => {
     const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) }; // as asked for, not as found
     titles.push(titleOf(options));
     return described(options, titles.filter((title) => title === titles[i]).length);
@@ -101,8 +101,8 @@ function plan({ lanes, rounds = 3, ...given }, page) {
     sampling: { temperature, top_p, top_k, length },
     seed: String(seed),
     rounds: Number(rounds),
-    lanes: told,
-    link: { ...Object.fromEntries(query), lanes: told.slice(1).map(toLink).join(), rounds: String(rounds) },
+    lanes: headers,
+    link: { ...Object.fromEntries(query), lanes: headers.slice(1).map(toLink).join(), rounds: String(rounds) },
   };
   return { header, lanes: [plain, ...others] };
 }

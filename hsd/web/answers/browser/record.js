@@ -15,16 +15,16 @@ const written = (x) => (x === Infinity ? "Infinity" : x);
 
 /** The places of the `count` largest numbers of a row, the largest first. @type {(row: Row, count: number) => number[]} */
 function largest(row, count) {
-  const found = /** @type {number[]} */ ([]);
+  const top = /** @type {number[]} */ ([]);
   for (let [i, least] = [0, -Infinity]; i < row.length; i += 1) {
     if (row[i] <= least) continue;
-    let at = found.length;
-    while (at > 0 && row[found[at - 1]] < row[i]) at -= 1;
-    found.splice(at, 0, i);
-    if (found.length > count) found.pop();
-    if (found.length === count) least = row[found[count - 1]];
+    let at = top.length;
+    while (at > 0 && row[top[at - 1]] < row[i]) at -= 1;
+    top.splice(at, 0, i);
+    if (top.length > count) top.pop();
+    if (top.length === count) least = row[top[count - 1]];
   }
-  return found;
+  return top;
 }
 
 /** The tokens that are likeliest by one of the rows, those in `first` before all others. @type {(rows: Row[], first: number[]) => number[]} */
@@ -142,17 +142,17 @@ class Recorder {
 
   /** @type {(law: Law, coins: number[]) => Decision[]} */
   decisions(law, coins) {
-    const found = /** @type {Decision[]} */ ([]);
+    const decisions = /** @type {Decision[]} */ ([]);
     for (const t of order(law)) {
       const [threshold, coin] = [law.threshold[t - 1], coins[t - 1]];
       const test = law.forward ? "token" : t === law.threshold.length ? "draft" : "prefix";
       const accepted = coin < threshold;
       const grounds = { ...GROUNDS, ...groundsAt(law, t) };
       for (const [name, x] of Object.entries(grounds)) Object.assign(grounds, { [name]: written(x) });
-      found.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds });
+      decisions.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds });
       if (accepted !== law.forward) break;
     }
-    return found;
+    return decisions;
   }
 }
 

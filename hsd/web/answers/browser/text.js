@@ -44,9 +44,9 @@ class Codec {
     const text = this.tokenizer.decode([token], { skip_special_tokens: false, clean_up_tokenization_spaces: false });
     const bytes = text.includes("�") ? this.bytesOf(token) : "";
     const piece = bytes ? together([{ bytes }]) : text;
-    const found = piece === text ? { token, piece } : { token, piece, bytes };
-    this.known.set(token, found);
-    return found;
+    const description = piece === text ? { token, piece } : { token, piece, bytes };
+    this.known.set(token, description);
+    return description;
   }
 
   /** In hexadecimal; "" for a token whose name is not made of bytes. @param {number} token */

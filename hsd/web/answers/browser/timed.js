@@ -19,7 +19,7 @@ function timedRun(pair, request) {
   return {
     decoding,
     first: {},
-    told(step) {
+    message(step) {
       const { committed, kept, target_calls: calls } = step;
       steps.push(step);
       return {

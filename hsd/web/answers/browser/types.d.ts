@@ -47,7 +47,7 @@ type Call = (name: string, argument?: Values, heard?: (progress: Values) => void
 type Named = { name: string; title: string };
 type Codec = import("./text.js").Codec;
 type Pair = {
-  told: Values;
+  about: Values; // what the page knows of it, see hsd/app/browser.py
   target: Model;
   head: Head;
   codec: Codec;
@@ -57,14 +57,14 @@ type FlatOptions = { temperature: number; top_k: number; top_p: number; max_new_
 /** A run that is asked for; bare: without the details of its steps. */
 type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
 
-/** Begins a run: with its first message, what is told of each step, and what comes with the last of them. */
+/** Begins a run: with its first message, the message of each step, and what comes with the last of them. */
 type MakeRun = (
   pair: Pair,
   request: RunRequest,
 ) => {
   decoding: import("./decoding.js").Decoding;
   first: Values;
-  told: (step: Step) => Values;
+  message: (step: Step) => Values;
   last: () => Values;
 };
 

@@ -17,8 +17,8 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({ ...file, bytes: await lacking(file) }));
     return (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
   },
-  /** told: of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. By how many threads it then decodes. */
-  async load({ told, files, picked }, progress) {
+  /** about: what the page knows of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. By how many threads it then decodes. */
+  async load({ about, files, picked }, progress) {
     const { weights, head } = /** @type {PairFiles} */ (files);
     const total = weights.bytes + head.bytes;
     const small = await whole(head, null, (bytes) => progress({ loaded: bytes, total }));
@@ -26,7 +26,7 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
     const shared = sharing();
     const engine = await fetch(new URL(shared.memory ? files.threaded : files.engine, self.name)); // see client.js
     const module = await WebAssembly.compile(await engine.arrayBuffer());
-    pair = await makePair(told, { module, shared, weights: large, head: small });
+    pair = await makePair(about, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
     return pair.target.engine.threads;
   },
@@ -43,7 +43,7 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
     for (const begin = performance.now(); performance.now() - begin < 1000 * seconds; ) {
       const step = run.decoding.step();
       if (!step) return { steps, ...run.last(), ...DOES.end() };
-      steps.push(run.told(step));
+      steps.push(run.message(step));
     }
     return { steps };
   },
