@@ -85,10 +85,9 @@ def needs_lent_gpu(choice: PairChoice) -> bool:
 
 def _load_models(choice: PairChoice) -> Pair:
     named = PAIRS.get(choice.name)
+    published = named and (named.target, named.draft) == (choice.target, choice.draft)
     try:
-        if named and (named.target, named.draft) == (choice.target, choice.draft):
-            return load_pair(choice.name)
-        return load_pair(target=choice.target, draft=choice.draft)
+        return load_pair(choice.name) if published else load_pair(target=choice.target, draft=choice.draft)
     except HsdError as error:
         offline = "HF_HUB_OFFLINE" in str(error)
         hint = "; this app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -149,10 +149,6 @@ class Starter:
         if self.prompt_as == "chat":
             return text
         return f"{text} …" if len(text) <= LABEL else f"… {text[-LABEL:].partition(' ')[2]} …"
-
-    def shown(self) -> dict[str, str]:
-        """Return the starter as plain data for the page."""
-        return {**asdict(self), "label": self.label}
 
 
 @lru_cache(maxsize=4)

@@ -83,8 +83,8 @@ def limits(space: Space) -> dict[str, Any]:
 
 def own(options: Values) -> dict[str, Any]:
     """Return a lane's own options, beyond the shared ones: rule, γ, and all that differ from the default."""
-    of_lane = (name for name in options if name in LANE)
-    return {n: options[n] for n in of_lane if n in ("rule", "gamma") or options[n] != RunOptions.default(n)}
+    always = ("rule", "gamma")
+    return {n: x for n, x in options.items() if n in LANE and (n in always or x != RunOptions.default(n))}
 
 
 # ---- requests
@@ -139,8 +139,8 @@ def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) 
 def _case_options(o: RunOptions) -> dict[str, Any]:
     """Return keywords of `hsd.run` as plain data, tracing off: nothing but decoding is timed."""
     names = ["system", *(name for name in SHARED if name != "seed" and (name != "prompt_as" or o.prompt_as)), *_own(o)]
-    values = {name: getattr(o, name) for name in names}
-    return {**{k: list(v) if isinstance(v, tuple) else v for k, v in values.items()}, "trace": False}
+    values = o.model_dump(mode="json")
+    return {**{name: values[name] for name in names}, "trace": False}
 
 
 def _own(o: RunOptions) -> list[str]:
@@ -150,8 +150,7 @@ def _own(o: RunOptions) -> list[str]:
     always = ["rule"] if o.system == "hispec" or o.thresholds else ["rule", "gamma"]
     always += ["drafts"] if o.system == "speculative" else []
     always += ["tolerance", "divergence"] if o.rule in FUZZY else []
-    more = [n for n in LANE if n not in (*always, "system", "gamma") and getattr(o, n) != RunOptions.default(n)]
-    return [*always, *more]
+    return always + [name for name in LANE if name in o.given() and name not in (*always, "system", "gamma")]
 
 
 def lane_name(o: RunOptions) -> str:
@@ -250,8 +249,7 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
             yield {"header": {**plan.as_data(), **piece["header"]}} if "header" in piece else piece
             ended = [event["record"] for event in piece.get("events", ()) if event["repetition"] and "record" in event]
             records += ended
-            numbers = report(plan.cases, records) if ended else None
-            if numbers:
+            if ended and (numbers := report(plan.cases, records)):
                 yield {"report": numbers}
             if time.monotonic() - began > seconds:
                 yield {"ending": f"stopped after {seconds:g} s, the longest time here: ask for less"}

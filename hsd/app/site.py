@@ -143,7 +143,10 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
             {"name": p.name, "title": p.title, "gamma": draft_length(p.name), "chats": pairs.chats(space, p.name)}
             for p in offered
         ],
-        "starters": {pair.name: [one.shown() for one in starters(pair.name, presets.values())] for pair in offered},
+        "starters": {
+            pair.name: [{**vars(one), "label": one.label} for one in starters(pair.name, presets.values())]
+            for pair in offered
+        },
         "limits": space.limits.model_dump(),
         "race": race.limits(space),
         "credits": pairs.credits(space),

@@ -161,27 +161,22 @@ class Sweep:
 
 def case_name(o: Mapping[str, Any]) -> str:
     """Return the name of a case, such as "hsd, γ=5", "n-grams, γ=5", "stack, hsd, T=3/5", "fuzzy kl≤0.3, γ=5"."""
-    system, proposer, rule = o.get("system", ""), o.get("proposer", ""), o["rule"]
-    head = COPIERS[proposer].short if proposer in COPIERS else ", ".join(filter(None, (system, _rule_name(rule, o))))
+    system, rule, copier = o.get("system", ""), o["rule"], COPIERS.get(o.get("proposer", ""))
+    knob = _knob(rule)
+    if knob and knob.option in o:
+        near = RULES[rule].recipe.by_divergence
+        rule += f" {o['divergence']}≤{o['tolerance']:g}" if near else f" {knob.sign}={o[knob.option]:g}"
     words = {
         "exits": f"exits {in_a_name(o.get('exits', ()))}",
         "thresholds": f"T={in_a_name(o.get('thresholds', ()))}",
         "gamma": f"{'T' if system in LEVELLED else 'γ'}={o.get('gamma')}",
         "drafts": f"{o.get('tree', RunOptions.default('tree'))} K={o.get('drafts')}",
+        **dict.fromkeys(("rule", "system", "tree", *((knob.option, "divergence") if knob else ())), ""),
+        **({"proposer": ""} if copier else {}),
     }
+    settings = [_setting(name, value) for name, value in o.items() if name not in words]
     own = [words[name] for name in words if name in o]
-    settings = (knob.option, "divergence") if (knob := _knob(rule)) else ()
-    known = ("rule", "system", "tree", *words, *settings, *(("proposer",) if proposer in COPIERS else ()))
-    return ", ".join([head, *own, *(_setting(name, value) for name, value in o.items() if name not in known)])
-
-
-def _rule_name(rule: str, o: Mapping[str, Any]) -> str:
-    """Return a rule's name, followed by its parameter where the options have it."""
-    knob = _knob(rule)
-    if not knob or knob.option not in o:
-        return rule
-    near = RULES[rule].recipe.by_divergence
-    return f"{rule} {o['divergence']}≤{o['tolerance']:g}" if near else f"{rule} {knob.sign}={o[knob.option]:g}"
+    return ", ".join(filter(None, [*([copier.short] if copier else [system, rule]), *own, *settings]))
 
 
 def _knob(rule: str) -> Knob | None:

@@ -76,15 +76,10 @@ def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
                     sent = time.monotonic()
         yield held
         time.sleep(PAUSE_SECONDS)
-        if not repetition:
-            cases = alike(cases, lengths)
-
-
-def alike(cases: Sequence[Case], lengths: Sequence[int]) -> list[Case]:
-    """Limit all cases to the shortest text of this project's lanes, so that no lane is timed on a longer one."""
-    own = [length for case, length in zip(cases, lengths, strict=True) if not case.runner]
-    most = {"max_new_tokens": max(min(own), 1)}
-    return [case if case.runner else replace(case, options={**case.options, **most}) for case in cases]
+        if not repetition:  # no lane is timed on a longer text than another of this project
+            most = max(min(length for case, length in zip(cases, lengths, strict=True) if not case.runner), 1)
+            short = [replace(case, options={**case.options, "max_new_tokens": most}) for case in cases]
+            cases = [case if case.runner else one for case, one in zip(cases, short, strict=True)]
 
 
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:

@@ -21,7 +21,6 @@ from hsd.trace.fill import listed, say
 
 Row = dict[str, Any]
 NOISE = 1.1  # the factor by which single runs differ by chance
-MARGIN = 1.02  # tolerance, as a factor, when shares of the time explain a difference
 
 
 def lossless(case: Case) -> bool:
@@ -202,18 +201,11 @@ def _lane_sentence(row: Row, plain: Row) -> str:
         return say("race lane", known)
     times = {"check": row["target_call_ms"], "below": row["below_ms"], "draft": row["draft_call_ms"]}
     costs = {name: _fixed(time / one) for name, time in times.items() if time is not None and time > 0}
-    return say("race lane", {**known, **costs, "limit": _fixed(row["limit"]), **_limit_facts(row, plain)})
-
-
-def _limit_facts(row: Row, plain: Row) -> Row:
-    """Return the share of the limit that a lane reached, and what explains a share above 1."""
-    share = row["speedup"] / row["limit"]
-    own, theirs = (1.0 - float(r["shares"]["draft"]) - float(r["shares"]["target"]) for r in (row, plain))
-    outside = _percent(own) != _percent(theirs) and share <= MARGIN * (1 - own) / (1 - theirs)
     several = row["calls_per_step"] > 1 and row["below_ms"] is None  # of which the limit knows one
-    calls = _fixed(row["calls_per_step"]) if several else ""
-    known = {"share": _percent(share), "more": share > 1, "outside": outside, "calls": calls}
-    return {**known, "own": _percent(own), "theirs": _percent(theirs)}
+    known["calls"] = _fixed(row["calls_per_step"]) if several else ""
+    share = row["speedup"] / row["limit"]
+    known |= {"limit": _fixed(row["limit"]), "share": _percent(share), "more": share > 1}
+    return say("race lane", {**known, **costs})
 
 
 def _served(m: Measurement) -> Row:

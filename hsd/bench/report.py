@@ -144,18 +144,16 @@ def markdown(benchmark: Benchmark) -> str:
     lines = [f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"]
     for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
         lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, rows_of))]
-    rates = {row["case"]: row.get("acceptance_rate_per_position", []) for row in table}
+    rates = {row["case"]: _percents(row.get("acceptance_rate_per_position", [])) for row in table}
     if longest := max(map(len, rates.values())):
-        percent = ([case, *_percents(own, longest)] for case, own in rates.items() if own)
+        percent = ([case, *own, *[""] * (longest - len(own))] for case, own in rates.items() if own)
         lines += _table(["acceptance rate per position, %", *map(str, range(1, longest + 1))], percent)
     shares = ([row["case"], *_percents(row["shares"].values())] for row in table if "shares" in row)
     return "\n".join([*lines, *_table(["time, %", *PARTS], shares)])
 
 
-def _percents(shares: Iterable[float], cells: int = 0) -> list[str]:
-    """Return cells with shares in per cent, and empty ones after them up to a number of cells."""
-    percents = [f"{100 * share:.1f}" for share in shares]
-    return percents + [""] * (cells - len(percents))
+def _percents(shares: Iterable[float]) -> list[str]:
+    return [f"{100 * share:.1f}" for share in shares]
 
 
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:

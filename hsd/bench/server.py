@@ -28,10 +28,9 @@ SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
 COUNTER = re.compile(
     r"^\w+:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
-    r"(?:\{(.*)\})?\s+([0-9.eE+]+)\s*$",
+    r"(?:\{(?:.*position=\"(\d{1,3})\")?.*\})?\s+([0-9.eE+]+)\s*$",
     re.MULTILINE,
 )
-Counters = Counter[str]
 
 
 class _NoRedirect(HTTPRedirectHandler):
@@ -75,7 +74,7 @@ class Server:
         drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
         body = {"model": self.model, **question, "max_tokens": options["max_new_tokens"], "seed": seed}
         body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
-        before = read_counters(self.url, self.key) if self.counters else Counters()
+        before = read_counters(self.url, self.key) if self.counters else Counter[str]()
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = json_of(self.url + place, self.timeout, body, self.key)
@@ -152,7 +151,7 @@ def _timing_counts(answer: Record) -> Record:
     return {"drafted": drafted, "kept": kept, "drafts": _count(timings, "draft_rounds") or 0}
 
 
-def _counter_growth(before: Counters, after: Counters) -> Record:
+def _counter_growth(before: Counter[str], after: Counter[str]) -> Record:
     """Return the growth of vLLM's counters between two readings, other clients' requests included."""
     grown, places = after - before, sorted(int(name) for name in after if name.isdecimal())
     counts = {"drafts": grown["drafts"], "drafted": grown["draft_tokens"], "kept": grown["accepted_tokens"]}
@@ -160,15 +159,11 @@ def _counter_growth(before: Counters, after: Counters) -> Record:
     return {**counts, "positions": positions}
 
 
-def read_counters(url: str, key: str) -> Counters:
+def read_counters(url: str, key: str) -> Counter[str]:
     """Return a server's counters over all requests so far, those per position by number; none if it does not draft."""
-    counts = Counters()
-    for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
-        place = re.search(r'position="(\d{1,3})"', labels)
-        if name == "accepted_tokens_per_pos" and not place:
-            continue
-        key = place[1] if place else name
-        counts[key] += int(float(value))
+    counts = Counter[str]()
+    for name, place, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
+        counts[place or name] += int(float(value))
     return counts
 
 

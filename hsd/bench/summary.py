@@ -55,10 +55,8 @@ class Measurement:
 
     def speedup(self, plain: Measurement) -> Interval:
         """Return the median of `speedups`, with its 95 % interval over prompts."""
-        values = []
-        for own, other in zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True):
-            speeds = [_resampled(rows, "new_tokens", "seconds") for rows in (own, other)]
-            values.append(speeds[0] / speeds[1])
+        rounds = zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True)
+        values = [np.divide(*(_resampled(rows, "new_tokens", "seconds") for rows in both)) for both in rounds]
         most = max(map(len, values))  # a benchmark that was stopped has rounds of fewer prompts
         typical = np.median([one for one in values if len(one) == most], 0)
         return _interval(statistics.median(self.speedups(plain)), typical)
@@ -90,8 +88,8 @@ class Measurement:
 
     def call_seconds(self, model: str, width: int) -> float:
         """Median seconds of a forward pass of "target" or "draft" that read `width` tokens; NaN if there was none."""
-        calls = [r["calls"][model]["widths"].get(str(width), ()) for r in self.records if model in r["calls"]]
-        medians = [median for entry in calls for median in entry[2:]]
+        calls = [r["calls"].get(model, NO_CALLS)["widths"] for r in self.records]
+        medians = [widths[str(width)][2] for widths in calls if str(width) in widths]
         return statistics.median(medians) if medians else float("nan")
 
     @cached_property

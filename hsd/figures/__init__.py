@@ -31,7 +31,7 @@ PALE = LOOKS["pale"]  # a hatch, over the bar's colour
 
 def charts(rows: Sequence[Row]) -> list[Chart]:
     """Return at most three charts, each with its "title", without those that would show nothing or single points."""
-    several = {name: len({row["options"][name] for row in _chains(rows)}) > 1 for name in AXES}
+    several = {name: len({row["options"][name] for row in _drafting(rows, fixed=True)}) > 1 for name in AXES}
     by = "temperature" if several["temperature"] and not several["gamma"] else "gamma"
     drawings = {
         f"Tokens per target call by {AXES[by][0]}, 95 % intervals": block_efficiency(rows, by),
@@ -47,7 +47,7 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
 
     Stacks, early exits and drafts that choose their length have no one length and are left out.
     """
-    drafting, traces = _chains(rows), []
+    drafting, traces = _drafting(rows, fixed=True), []
     for name, line in _lines(drafting, by):
         values, lows, highs = map(np.array, zip(*(row["block_efficiency"] for row in line), strict=True))
         error = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 5}
@@ -130,14 +130,10 @@ def chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -
     }
 
 
-def _drafting(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of our own cases that draft."""
-    return [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
-
-
-def _chains(rows: Iterable[Row]) -> list[Row]:
-    """Return the rows of `_drafting` whose drafts have a fixed length."""
-    return [row for row in _drafting(rows) if _gamma(row) and row["options"].get("gamma") != "auto"]
+def _drafting(rows: Iterable[Row], fixed: bool = False) -> list[Row]:
+    """Return the rows of our own cases that draft; fixed: of those alone whose drafts have one length."""
+    own = [row for row in rows if "acceptance_rate" in row and row["options"].get("rule")]
+    return [row for row in own if not fixed or (_gamma(row) and row["options"].get("gamma") != "auto")]
 
 
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:

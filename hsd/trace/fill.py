@@ -139,8 +139,8 @@ def same(a: float, b: float) -> str | None:
     return next((one for one, other in texts if one == other), None)
 
 
-def agreeing(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
-    """Return the numbers of a formula as texts, with as few digits as keep it true, and whether any number did.
+def shortest(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
+    """Return the numbers of a formula as texts, with the fewest digits that keep it true, and whether any number did.
 
     holds(rounded): whether the formula is true for rounded numbers. start: the least digits. Other values are left out.
     """

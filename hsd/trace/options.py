@@ -13,20 +13,9 @@ from hsd.options import MAX_LEVELS, Option, Options
 from hsd.trace.values import Name, Real, Record
 
 ABOUT: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-
-
-def _places() -> dict[str, dict[str, str]]:
-    """Group → name in it → option; group "" is the top."""
-    places: dict[str, dict[str, str]] = {"": {}}
-    for name, option in Options.options().items():
-        if option.place is not None:
-            group, _, inner = option.place.partition(".")
-            places.setdefault(group, {})[inner or name] = name
-    return places
-
-
-PLACES = _places()
-GROUPS = {group: names for group, names in PLACES.items() if group}
+_named = {n: one.place.partition(".")[::2] for n, one in Options.options().items() if one.place is not None}
+PLACES = {name: (group, inner or name) for name, (group, inner) in _named.items()}
+"""Option → its group in a trace, "" for the top, and its name there."""
 
 
 def _field(option: Option) -> tuple[Any, Any]:
@@ -41,7 +30,7 @@ def _field(option: Option) -> tuple[Any, Any]:
 
 
 def _fields(group: str) -> dict[str, Any]:
-    return {inner: _field(Options.options()[name]) for inner, name in PLACES[group].items()}
+    return {inner: _field(Options.options()[name]) for name, (of, inner) in PLACES.items() if of == group}
 
 
 def _group(group: str) -> tuple[Any, Any]:
@@ -52,7 +41,7 @@ def _group(group: str) -> tuple[Any, Any]:
     return model, ... if needed else model()
 
 
-_parts: dict[str, Any] = _fields("") | {group: _group(group) for group in GROUPS}
+_parts: dict[str, Any] = _fields("") | {group: _group(group) for group, _ in PLACES.values() if group}
 _Groups: Any = create_model("Groups", __base__=Record, **_parts)
 
 
@@ -64,13 +53,13 @@ class SetupOptions(_Groups):
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SetupOptions:
         """Return the options of a trace by groups, from {option: value}; unknown names are numbers of rules."""
-        grouped = {g: {inner: values[name] for inner, name in names.items()} for g, names in GROUPS.items()}
-        top = {name: values[name] for name in PLACES[""]}
-        return cls(**top, **grouped, knobs={n: v for n, v in values.items() if n not in Options.model_fields})
+        grouped: dict[str, Any] = {group: {} for group, _ in PLACES.values()}
+        for name, (group, inner) in PLACES.items():
+            grouped[group][inner] = values[name]
+        knobs = {name: value for name, value in values.items() if name not in Options.model_fields}
+        return cls(**grouped.pop(""), **grouped, knobs=knobs)
 
     def flat(self) -> dict[str, Any]:
         """Return the options of all groups as one dictionary, by option."""
-        values: dict[str, Any] = {name: getattr(self, name) for name in PLACES[""]}
-        for group, names in GROUPS.items():
-            values |= {name: getattr(getattr(self, group), inner) for inner, name in names.items()}
-        return values | self.knobs
+        top = self.model_dump()
+        return {name: (top[group] if group else top)[inner] for name, (group, inner) in PLACES.items()} | self.knobs

@@ -9,7 +9,7 @@ from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
-from hsd.trace.fill import Facts, agreeing, apart, filled, listed, number, pair, quoted, same, say, together
+from hsd.trace.fill import Facts, apart, filled, listed, number, pair, quoted, same, say, shortest, together
 from hsd.trace.run import Trace
 from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
@@ -47,7 +47,7 @@ class _Reading:
         self.step, self.options, self.models = step, trace.setup.options, trace.setup.models
         cold = "cold" if self.options.sampling.temperature == 0 else ""  # what a rule is there, if it is another one
         self.rules = {rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])}
-        self.forms = known.get("forms", {})
+        self.forms, self.flat = known.get("forms", {}), self.options.flat()
         self.nodes = {node.id: node for node in step.nodes}
         self.parents = {node.parent for node in step.nodes}
         self.tree = len(step.paths) > 1 or self.options.draft.drafts > 1
@@ -153,11 +153,11 @@ class _Reading:
         sides = decision.coin, decision.threshold
         if not form["coin"]:  # two numbers are compared, the lower first where the test passes
             sign, *compared = form["when"]
-            left, right = (float(evaluate(side, self.options.flat() | numbers)) for side in compared)
+            left, right = (float(evaluate(side, self.flat | numbers)) for side in compared)
             sides = (right, left) if sign in (">", "<=") else (left, right)
         (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
         digits = apart(*sides, 3)
-        texts, holds = agreeing(numbers, lambda rounded: self.holds(form, rounded, decision.threshold, digits))
+        texts, holds = shortest(numbers, lambda rounded: self.holds(form, rounded, decision.threshold, digits))
         order = judged.decisions.index(decision) + 1
         return {
             "accepted": decision.accepted,
@@ -205,18 +205,18 @@ class _Reading:
         """Return whether a test's numbers, as printed, give the threshold as it is printed, and meet its condition."""
         if any(numbers.get(name) is None for name in form["along"]):
             return True
-        met = not form["when"] or bool(evaluate(form["when"], self.options.flat() | numbers))
+        met = not form["when"] or bool(evaluate(form["when"], self.flat | numbers))
         return met and number(evaluate(form["threshold"], numbers), *digits) == number(threshold, *digits)
 
     def knob(self, name: str) -> dict[str, Any]:
         """Return the number of a rule that has one, whether the rule is exact at that, and what it gives up."""
         rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
-        value: float = self.options.flat().get(knob["option"], 0.0)
+        value: float = self.flat.get(knob["option"], 0.0)
         kept, apart, verdict = self.step.kept, self.step.divergences, self.step.verdict
         passed = [test.node for test in verdict.decisions if test.accepted] if verdict and apart else []
         spent = sum(D for node in self.step.path(max(passed, default=0)) if value >= (D := apart[node - 1]))
-        texts, _ = agreeing({"value": value}, lambda rounded: number(rounded["value"] * kept) == number(value * kept))
+        texts, _ = shortest({"value": value}, lambda rounded: number(rounded["value"] * kept) == number(value * kept))
         put = {**texts, "drift": number(spent), "bound": number(value * kept)}
         exact = knob["exact"] is not None and value <= knob["exact"]
         loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
@@ -237,7 +237,7 @@ class _Reading:
         peak = before.index(max(before)) if decision.grounds.form == "capped" else 0
         h, digits = decision.threshold, apart(decision.coin, decision.threshold)
         parts, share = {"times": r, "best": before[peak]}, number(h, *digits)
-        texts, _ = agreeing(parts, lambda n: number(min(1.0, n["times"] / n["best"]), *digits) == share, 2)
+        texts, _ = shortest(parts, lambda n: number(min(1.0, n["times"] / n["best"]), *digits) == share, 2)
         return {**texts, "capped": decision.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
