@@ -30,14 +30,12 @@ from hsd.space import Space
 
 MOST_LANES = 5
 ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
-USUAL_RULES = (VANILLA["single"], USUAL)
 SHARED = RunOptions.scoped("shared")
 LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = RESULTS / "race.json"
 Values = Mapping[str, Any]
-EXAMPLE = "http://localhost:8000"
 SECONDS = 30.0  # for an answer
 MOST = 200  # characters of a URL, and of a model's name
 NOT_HERE = "servers cannot be used from here: start the app on your own machine for that, or elsewhere with --servers"
@@ -97,7 +95,7 @@ def read_plan(space: Space, values: Values) -> Plan:
     be named, url and model. A lane without γ takes the shared one, else the pair's own. Without lanes: the vanilla rule
     and HSD. A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
     """
-    lanes = values.get("lanes") or [{"rule": rule} for rule in USUAL_RULES]
+    lanes = values.get("lanes") or [{"rule": rule} for rule in (VANILLA["single"], USUAL)]
     if isinstance(lanes, str):  # of a link, see `to_link`
         lanes = [dict(part.partition(":")[::2] for part in lane.split("~")) for lane in lanes.split(",")]
     if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
@@ -195,7 +193,7 @@ def _server_lane(space: Space, plain: Case, url: object, model: object) -> Serve
         raise HsdError(NOT_HERE)
     base, name = (str(value or "").strip() for value in (url, model))
     if not base:
-        raise HsdError(f"no server is named: give its base URL, such as {EXAMPLE}")
+        raise HsdError("no server is named: give its base URL, such as http://localhost:8000")
     if len(base) > MOST or len(name) > MOST:
         raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
     options = {key: value for key, value in plain.options.items() if key != "system"}  # nobody knows what decodes there

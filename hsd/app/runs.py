@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -117,9 +117,7 @@ def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | No
 def finished(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
     """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
     *_, last = messages(request, kept, seconds, decoder)
-    trace = kept.get(last["key"])
-    assert trace is not None, "it was kept a moment ago"
-    return trace, last["key"]
+    return cast(Trace, kept.get(last["key"])), last["key"]  # it was kept a moment ago
 
 
 def decode(request: Request, seconds: float) -> Iterator[Any]:

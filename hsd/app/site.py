@@ -133,8 +133,8 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
     first: the preset to show; opened: whether there is a trace to show instead; own: whether a visitor may name models;
     pairs: gamma is a pair's usual draft length, chats whether it answers questions; bytes: of a trace, at most.
     """
-    presets = presets_of(space)
-    offered = device.offered(space)
+    presets, offered = presets_of(space), device.offered(space)
+    begin = {pair.name: starters(pair.name, presets.values()) for pair in offered}
     return {
         "first": next(iter(presets)),
         "opened": opened,
@@ -144,8 +144,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
             for p in offered
         ],
         "starters": {
-            pair.name: [{**vars(one), "label": one.label} for one in starters(pair.name, presets.values())]
-            for pair in offered
+            p.name: [vars(s) | {"label": s.label} for s in starters(p.name, presets.values())] for p in offered
         },
         "limits": space.limits.model_dump(),
         "race": race.limits(space),

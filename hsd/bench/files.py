@@ -207,8 +207,7 @@ def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
             break
     else:
         if sure:
-            known = ", ".join(FIELDS[1:2] + FIELDS[5:9])
-            raise ValueError(f"its first line names no column of prompts: call one {known}")
+            raise ValueError(f"its header names no column of prompts: call one {', '.join(FIELDS[1:2] + FIELDS[5:9])}")
         return None
     table = csv.reader(io.StringIO(text.lstrip("\r\n"), newline=""), delimiter=delimiter, strict=True)
     rows = [(f"row {number}", cells) for number, cells in enumerate(filter(None, table))][1:]

@@ -31,8 +31,7 @@ class Calibration:
         of a rejected token. Raises HsdError for a share outside 0 to 1, and where nothing was rejected.
         """
         if not isinstance(share, (int, float)) or not 0 <= share <= 1:
-            meant = "such as 0.2 for 20 % of what would be rejected"
-            raise HsdError(f"share {share!r}: choose a number from 0 to 1, {meant}")
+            raise HsdError(f"share {share!r}: choose a number from 0 to 1, such as 0.2 to accept 20 % of the rejected")
         if not self.rejected:
             raise HsdError("exact decoding rejected nothing on these prompts: give more of them, or longer runs")
         return self.rejected[math.ceil(share * len(self.rejected)) - 1] if share > 0 else EXACT

@@ -173,10 +173,9 @@ def calls(table: Sequence[Row]) -> str:
     others = sorted(table[1:], key=lambda row: row["tokens_per_call"], reverse=True)
     if not others:
         return say("race calls", {"alone": True})
-    best, reach = others[0], [student(row["steps"] - 1) * row["call_error"] for row in others]
-    chances = [math.hypot(reach[0], own) for own in reach]  # by how much two lanes differ by chance, by Student's t
-    pairs = zip(others, chances, strict=True)
-    lanes = [row for row, chance in pairs if best["tokens_per_call"] - row["tokens_per_call"] <= chance]
+    best, reach = others[0], [student(row["steps"] - 1) * row["call_error"] for row in others]  # of chance
+    less = (best["tokens_per_call"] - row["tokens_per_call"] for row in others)
+    lanes = [row for row, x, own in zip(others, less, reach, strict=True) if x <= math.hypot(reach[0], own)]
     known = {"prompts": lanes[0]["prompts"], "saved": lanes[0]["tokens_per_call"] > 1, "lanes": len(lanes)}
     fewer = _span([100 - 100 / row["tokens_per_call"] for row in lanes], 0)
     return say("race calls", {**known, "names": _names(lanes), "fewer": fewer})
@@ -202,10 +201,9 @@ def _lane_sentence(row: Row, plain: Row) -> str:
     times = {"check": row["target_call_ms"], "below": row["below_ms"], "draft": row["draft_call_ms"]}
     costs = {name: _fixed(time / one) for name, time in times.items() if time is not None and time > 0}
     several = row["calls_per_step"] > 1 and row["below_ms"] is None  # of which the limit knows one
-    known["calls"] = _fixed(row["calls_per_step"]) if several else ""
-    share = row["speedup"] / row["limit"]
-    known |= {"limit": _fixed(row["limit"]), "share": _percent(share), "more": share > 1}
-    return say("race lane", {**known, **costs})
+    share, calls = row["speedup"] / row["limit"], _fixed(row["calls_per_step"]) if several else ""
+    limit = {"limit": _fixed(row["limit"]), "share": _percent(share), "more": share > 1, "calls": calls}
+    return say("race lane", {**known, **costs, **limit})
 
 
 def _served(m: Measurement) -> Row:

@@ -79,17 +79,10 @@ def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
 def time_shares(rows: Sequence[Row]) -> Chart:
     """Return where the time of each case went: stacked bars of the two models, verification, sampling and the rest."""
     known = [row for row in rows if "shares" in row]
-    traces = [
-        {
-            "type": "bar",
-            "orientation": "h",
-            "name": style["title"],
-            "x": [row["shares"][part] for row in known],
-            "y": [safe(row["case"]) for row in known],
-            "marker": {"color": style["colour"], "pattern": {"shape": style["hatch"], **PALE}},
-        }
-        for part, style in PARTS.items()
-    ]
+    bar, traces = {"type": "bar", "orientation": "h", "y": [safe(row["case"]) for row in known]}, []
+    for part, style in PARTS.items():
+        marker = {"color": style["colour"], "pattern": {"shape": style["hatch"], **PALE}}
+        traces.append({**bar, "name": style["title"], "x": [row["shares"][part] for row in known], "marker": marker})
     x = {"title": "share of the time", "tickformat": ".0%", "range": [0, 1]}
     y = {"title": "", "autorange": "reversed", "type": "category", "showgrid": False}
     return chart(traces, 112 + 28 * len(known), x, y, barmode="stack")
@@ -153,12 +146,9 @@ def _gamma(row: Row) -> int:
 
 def _dash(rows: Sequence[Row], row: Row, name: str) -> str:
     """Return the dash of a row: one for each number of drafts and value of the option `name`."""
-
-    def kind(one: Row) -> tuple[int, float]:
-        return one["options"].get("drafts", 1), _gamma(one) if name == "gamma" else one["options"].get(name, 0)
-
-    dashes: list[str] = LOOKS["dashes"]
-    return dashes[sorted({*map(kind, rows)}).index(kind(row)) % len(dashes)]
+    value = _gamma if name == "gamma" else lambda one: one["options"].get(name, 0)
+    kinds = [(one["options"].get("drafts", 1), value(one)) for one in (row, *rows)]
+    return str(LOOKS["dashes"][sorted({*kinds}).index(kinds[0]) % len(LOOKS["dashes"])])
 
 
 def _height(names: Sequence[Any]) -> int:

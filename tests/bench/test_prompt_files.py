@@ -203,7 +203,7 @@ DEEP = {
         ("a.json", '[{"prompt": "a"}, {"prompt": null}]', 'entry 2 of .* has no field "prompt"'),
         ("a.jsonl", lines({"messages": [said("system", "Be short.")]}), "line 1|entry 1"),
         ("a.jsonl", lines({"messages": [said("user", [{"type": "image_url", "image_url": "x"}])]}), "entry 1"),
-        ("a.csv", "id,words\n1,a\n", "names no column of prompts: call one prompt, question"),
+        ("a.csv", "id,words\n1,a\n", "its header names no column of prompts: call one prompt, question"),
         ("a.csv", "id,prompt\n1,a\n2,b,c\n", "row 2 has 3 cells and the header 2"),
         ("a", "prompt\na, b\n", "row 1 has 2 cells and the header 1"),
         ("a.csv", 'prompt\n"a', "cannot read"),

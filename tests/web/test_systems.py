@@ -9,7 +9,7 @@ import pytest
 from hsd.app.presets import SYSTEM_WORDS, definitions, from_json, of_systems, recorded, telling_step
 from hsd.app.site import CHARTS
 from hsd.app.systems import planner
-from hsd.app.systems.planner import WORKED, alternatives, described, in_words, presets
+from hsd.app.systems.planner import WORKED, alternatives, in_words, presets, way_data
 from hsd.planner import Models, latency, plan
 
 PRESETS = {preset["name"]: preset for preset in presets()}
@@ -83,7 +83,7 @@ def test_a_bar_is_as_long_as_its_latency_and_cut_into_the_models_shares(here):
         "part.getBoundingClientRect().width / bar.getBoundingClientRect().width))"
     )
     for way, parts in zip(ways, widths, strict=True):
-        told = [level["share"] * way.latency / 60 for level in described(models, way)["levels"]]
+        told = [level["share"] * way.latency / 60 for level in way_data(models, way)["levels"]]
         assert parts == pytest.approx(told, abs=2e-3)
 
 
