@@ -143,9 +143,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
             {"name": p.name, "title": p.title, "gamma": draft_length(p.name), "chats": pairs.chats(space, p.name)}
             for p in offered
         ],
-        "starters": {
-            p.name: [vars(s) | {"label": s.label} for s in starters(p.name, presets.values())] for p in offered
-        },
+        "starters": {name: [vars(one) | {"label": one.label} for one in own] for name, own in begin.items()},
         "limits": space.limits.model_dump(),
         "race": race.limits(space),
         "credits": pairs.credits(space),
