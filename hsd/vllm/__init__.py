@@ -1,5 +1,5 @@
 """A plugin of vLLM: each verification step of chosen requests as a `Step`, and HSD in place of vLLM's verification.
 
-Nothing happens unless the server is started with `--additional-config '{"hsd": {…}}'`; `settings.py` says what may
-stand there. Tested with vLLM 0.32.0; what it needs of 0.33.0 is compared with recorded signatures.
+Nothing happens unless the server is started with `--additional-config '{"hsd": {…}}'`; `Settings` in `serving.py` says
+what may stand there. Tested with vLLM 0.32.0; what it needs of 0.33.0 is compared with recorded signatures.
 """

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError, first_line
 from hsd.version import __version__
-from hsd.vllm.settings import Settings, settings_of
+from hsd.vllm.serving import Settings, settings_of
 
 log = logging.getLogger("vllm.plugins.hsd")
 V2 = "this server uses vLLM's V2 runner, which is not watched: start it with VLLM_USE_V2_MODEL_RUNNER=0"

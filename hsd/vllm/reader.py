@@ -14,12 +14,12 @@ from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError
 from hsd.rules import USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
-from hsd.vllm.settings import KEY
+from hsd.vllm.serving import KEY
 
 BEAT = 0.25  # seconds between two looks
 WAIT = 600.0  # … for an answer
 DRAWN = '"draft_sample_method": "probabilistic"'
-BLOCK = '"rejection_sample_method": "block"'
+HSD = '"rule": "hsd"'
 
 
 @dataclass(eq=False)
@@ -91,12 +91,11 @@ class Reader:
         posting = threading.Thread(target=post, daemon=True)
         posting.start()
         while True:
-            ended = not posting.is_alive()
-            self.look()
+            ended, news = not posting.is_alive(), self.look()
             if found := next((one for one in self.requests.values() if name in one.name), None):
                 yield from self.follow(found)
                 return
-            if ended:
+            if ended and not news:
                 unseen = HsdError(f"{self.url} has answered and recorded nothing of it: see the server's log")
                 raise failed[-1] if len(failed) == len(ways) else unseen
             time.sleep(BEAT)
@@ -132,12 +131,11 @@ def summary(steps: Sequence[Step]) -> list[str]:
     ]
     if all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes):
         return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
-    token, block = VANILLA["single"], USUAL
-    more = [step.expected_kept[block] - step.expected_kept[token] for step in drafted]
+    more = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
     return [
         *lines,
         _gain("Drawing the draft keeps {} of each token more than its likeliest", map(_drawing, drafted), DRAWN),
-        _gain("Block verification keeps {} tokens more of each draft", more, BLOCK),
+        _gain("HSD keeps {} tokens more of each draft than token-wise verification", more, HSD),
     ]
 
 
@@ -148,7 +146,7 @@ def _drawing(step: Step) -> float:
 
 
 def _gain(words: str, gains: Iterable[float], setting: str) -> str:
-    """Return words with the mean gain of drafts and its 95 % interval, and whether it speaks for a setting of vLLM."""
+    """Return words with the mean gain of drafts and its 95 % interval, and whether it speaks for a setting."""
     rows = [{"prompt": draft, "gain": gain, "drafts": 1} for draft, gain in enumerate(gains)]
     gain, low, high = ratio_interval(rows, "gain", "drafts", -math.inf)
     unclear = f"{setting} brings nothing that shows yet" if high > 0 else f"leave out {setting}"

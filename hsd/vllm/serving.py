@@ -1,24 +1,62 @@
-"""What was recorded, for readers: numbered entries in bounded memory, and `GET /hsd/steps?after=N` on the server."""
+"""What a server is asked to record, what it keeps of that in memory, and who may read it: `GET /hsd/steps?after=N`."""
 
 import json
 import os
+import zlib
 from argparse import Namespace
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from hmac import compare_digest
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Literal
 
+from pydantic import Field, ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
 from hsd.errors import HsdError
-from hsd.vllm.settings import KEY, settings_of
+from hsd.trace.values import Record
 
+KEY = "hsd"  # of vLLM's --additional-config, and of a request's vllm_xargs
 OVERHEAD = 200  # bytes that an entry takes beside its text
 ANSWER = 4_000_000  # bytes of one answer, but always at least one entry
 TOKEN = "HSD_VLLM_TOKEN"
+
+
+class Settings(Record):
+    """The values under "hsd" in vLLM's --additional-config.
+
+    record: the share of requests whose steps are recorded, from 0 to 1. A request itself may ask for it, or against it,
+    by `vllm_xargs` {"hsd": true}, whatever stands here. rule: "hsd" replaces the verification of vLLM's V1 runner; ""
+    leaves it as it is. prompts: record the prompts too; without it a trace begins after the prompt. megabytes: of steps
+    that are kept for readers; the oldest are dropped. remote: other machines may read the steps too.
+    """
+
+    record: Annotated[float, Field(ge=0, le=1)] = 0
+    rule: Literal["", "hsd"] = ""
+    prompts: bool = False
+    megabytes: Annotated[float, Field(gt=0)] = 64
+    remote: bool = False
+
+    def wants(self, request: str, own: Any) -> bool:
+        """Return whether a request is recorded. request: its name; own: what its vllm_xargs say, None for nothing."""
+        if own is not None:
+            return str(own).lower() not in ("", "0", "false", "no")
+        return zlib.crc32(request.encode()) / 2**32 < self.record
+
+
+def settings_of(config: Any) -> Settings | None:
+    """Return the settings in vLLM's additional config; None where there are none. Raises HsdError for wrong ones."""
+    if not isinstance(config, Mapping) or config.get(KEY) is None:
+        return None
+    try:
+        return Settings.model_validate(config[KEY])
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        where, choices = ".".join([KEY, *map(str, first["loc"])]), ", ".join(Settings.model_fields)
+        raise HsdError(f"{where} in --additional-config: {first['msg']} (it takes {choices})") from None
 
 
 class Buffer:

@@ -13,13 +13,13 @@ from torch.nn.functional import one_hot
 
 from hsd.draft import Draft
 from hsd.errors import first_line
+from hsd.models.loading.text import TokenizerCodec
 from hsd.rules import VANILLA
 from hsd.rules.law import likeliest
 from hsd.sampling import draw
 from hsd.vllm.law import hsd_of_batch
 from hsd.vllm.record import PROCESSORS, Recording, setup_of
-from hsd.vllm.serving import Buffer
-from hsd.vllm.settings import KEY, Settings
+from hsd.vllm.serving import KEY, Buffer, Settings
 
 log = logging.getLogger("vllm.plugins.hsd")
 CPU = torch.device("cpu")
@@ -134,8 +134,6 @@ class Watcher:
     def _codec(self) -> Any:
         from vllm.tokenizers import cached_tokenizer_from_config
 
-        from hsd.models.loading.text import TokenizerCodec
-
         return TokenizerCodec(cached_tokenizer_from_config(self._config.model_config), frozenset())
 
     def _end(self, name: str) -> None:
@@ -161,18 +159,16 @@ class Watcher:
 
         Of a greedy request p has all its mass on the likeliest token and q on the drafted one, and no coin was thrown.
         """
-        given, sizes = self._given, self._given["num_draft_tokens"]
-        begin = sum(sizes[:at])
-        part = slice(begin, begin + sizes[at])
-        tokens, logits = given["draft_token_ids"][part].long().cpu(), given["target_logits"][part]
-        tokens = tokens[(tokens < 0).cumsum(0) == 0]  # without what follows a -1
+        given = self._given
+        rows = given["draft_token_ids"], given["target_logits"], given["draft_probs"], self._coins
+        parts: Any = (None if x is None else x.split(given["num_draft_tokens"])[at] for x in rows)
+        tokens, logits, q, coins = parts
+        tokens = tokens[(tokens < 0).cumsum(0) == 0].long().cpu()  # without what follows a -1
         p = (likeliest(logits) if greedy else logits.softmax(-1, dtype=torch.float32)).cpu()
-        certain = greedy or given["draft_probs"] is None
-        q = one_hot(tokens, p.shape[1]) if certain else given["draft_probs"][part][: len(tokens)].cpu()
-        coins = torch.full((len(tokens),), NOT_THROWN, dtype=torch.float64)
-        if not (greedy or self._coins is None):
-            coins = self._coins[part][: len(tokens)].double().cpu()
-        return Draft.chain(tokens, q.float(), coins[:0], coins), p
+        size, (_, vocab) = len(tokens), p.shape
+        q = one_hot(tokens, vocab) if greedy or q is None else q[:size].cpu()
+        coins = torch.full((size,), NOT_THROWN) if greedy or coins is None else coins[:size].cpu()
+        return Draft.chain(tokens, q.float(), coins[:0], coins.double()), p
 
 
 def _part(rows: Tensor, sizes: list[int], size: int) -> Tensor:

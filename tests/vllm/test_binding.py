@@ -15,7 +15,7 @@ import torch
 from hsd.errors import HsdError
 from hsd.vllm import binding
 from hsd.vllm.binding import NEEDS, SAMPLER
-from hsd.vllm.settings import Settings, settings_of
+from hsd.vllm.serving import Settings, settings_of
 from hsd.vllm.watcher import Watcher
 
 SIGNATURES = json.loads(Path(__file__).with_name("signatures.json").read_text())

@@ -142,8 +142,8 @@ def test_advice_follows_from_the_two_gains(recorded):
     lines = summary(recorded.steps)
     assert "blockwise" in lines[1]
     assert ': ask for "draft_sample_method"' in lines[2]
-    assert ': ask for "rejection_sample_method"' in lines[3]
-    assert ': leave out "rejection_sample_method"' in summary(recorded.steps[:1])[3]  # which kept less, on average
+    assert ': ask for "rule": "hsd"' in lines[3]
+    assert ': leave out "rule": "hsd"' in summary(recorded.steps[:1])[3]  # which kept less, on average
     certain = [
         step.model_copy(update={"nodes": [node.model_copy(update={"q": 1.0}) for node in step.nodes]})
         for step in recorded.steps

@@ -13,8 +13,7 @@ from hsd.draft import Draft
 from hsd.rules import RULES
 from hsd.trace import ModelInfo, Setup, SetupOptions, Trace
 from hsd.vllm.record import Recording
-from hsd.vllm.serving import Buffer
-from hsd.vllm.settings import Settings
+from hsd.vllm.serving import Buffer, Settings
 from hsd.vllm.watcher import Watcher
 
 VOCAB, END = 6, 5
