@@ -2,7 +2,6 @@
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Literal
 
 import torch
@@ -15,7 +14,7 @@ from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Round
 from hsd.draft import COPIERS, Draft
 from hsd.models.base import Codec
-from hsd.models.loading.memory import numbers_in_folder
+from hsd.models.loading.memory import of_config
 from hsd.models.reading import Rows
 from hsd.rules import RULES, USUAL, VANILLA, find_rule
 from hsd.sampling import Sampling
@@ -143,7 +142,8 @@ def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
 
 
 def _model(config: Any, model: Any) -> ModelInfo:
-    """Return a trace's description of a model: numbers in its files, as a worker may hold a part, or pack them."""
-    parameters = numbers_in_folder(Path(config.model)) or sum(weight.numel() for weight in model.parameters())
+    """Return a trace's description of a model. A worker may hold a part of its numbers: its configuration counts."""
+    sizes = of_config(config.hf_config)
+    parameters = sizes.parameters if sizes else sum(weight.numel() for weight in model.parameters())
     name, layers = str(config.model).rstrip("/").rpartition("/")[2], config.get_total_num_hidden_layers()
     return ModelInfo(name=name[:200], parameters=parameters, dtype=str(config.dtype), layers=layers)

@@ -14,9 +14,8 @@ from safetensors.torch import save_file
 from small_gguf import HEAD, TAPS, VOCAB, head_weights, write_gguf
 
 import hsd
-from hsd.models.loading.portable import load_small
+from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.head import SmallHead
 from hsd.rules import RULES
 
 FILE = Path(__file__).with_suffix(".json")
@@ -78,12 +77,13 @@ class Letters:
 
 def small_pair(folder: Path) -> tuple[hsd.Pair, list[Path]]:
     """Write a random pair of the engine's shape; return it with the files of its target and its head."""
-    files = [folder / "small.gguf", folder / "head.safetensors"]
+    files = [folder / "small.gguf", folder / "model.safetensors"]
     write_gguf(files[0])
     weights = head_weights()
     save_file(weights, files[1])
     target = load_small(read_gguf(files[0]), "small", "", TAPS)
-    head = SmallHead(HEAD, weights, target, "small head", None)
+    (folder / "config.json").write_text(json.dumps(HEAD), encoding="utf-8")
+    head = load_small_head(folder, target, "small head", None)
     return hsd.Pair("smollm2", target, head, Letters(), ""), files
 
 

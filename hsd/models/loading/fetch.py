@@ -20,6 +20,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -217,19 +218,15 @@ def _ready(model: Fetchable) -> Path | None:
 
 
 def _sound(model: Fetchable, file: Path) -> bool:
-    """Return whether a file can be read and is the model's, by its hash.
-
-    A hidden file beside it keeps the hash, after its size and its times of change, so that nothing is read twice.
-    """
-    memory = file.with_name(f".{file.name}.checked")
+    """Return whether a file can be read and is the model's, by its hash."""
     try:
         about = file.stat()
-        stamp = f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} "
-        known = memory.read_text(encoding="utf-8", errors="replace") if memory.is_file() else ""
-        sha256 = known.removeprefix(stamp) if known.startswith(stamp) else sha256_of(file)
+        return _hash(file, about.st_size, about.st_mtime_ns, about.st_ctime_ns) == model.gguf_sha256
     except OSError:
         return False
-    if known != stamp + sha256:
-        with suppress(OSError):  # a folder that cannot be written: hashed again next time
-            memory.write_text(stamp + sha256, encoding="utf-8")
-    return sha256 == model.gguf_sha256
+
+
+@cache
+def _hash(file: Path, *_stamp: int) -> str:
+    """Return the sha256 of a file, read again only where its size or its times of change are others."""
+    return sha256_of(file)

@@ -23,7 +23,6 @@ import re
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
-from zipfile import is_zipfile
 
 import torch
 from huggingface_hub.errors import LocalEntryNotFoundError
@@ -31,12 +30,12 @@ from safetensors.torch import load_file
 from torch import Tensor
 from transformers import LlamaConfig
 
-from hsd.errors import HsdError, first_line
+from hsd.errors import HsdError
 from hsd.models.head import LAYER, HeadModel, Shape, in_full
 from hsd.models.loading.fetch import sha256_of
-from hsd.models.loading.hub import UNREADABLE, Source, explain, file_of
+from hsd.models.loading.hub import UNREADABLE, Source, cannot_load, explain, file_of
 from hsd.models.loading.memory import Sizes, of_head
-from hsd.models.small.head import shapes_of
+from hsd.models.loading.tensors import Shapes, check_tensors, drafted_ids, head_shapes
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms
@@ -48,13 +47,11 @@ OF_LLAMA = (
 )  # fmt: skip
 NAMES = ("model.safetensors", "pytorch_model.bin")
 PRODUCTS = (LAYER + "self_attn.", LAYER + "mlp.")
+GATE = LAYER + "mlp.gate_proj.weight"
+OPTIONAL = ("embed_tokens.weight", "taps_norm.weight", LAYER + "token_proj.weight")
 UNUSED = ("t2d", "rotary_emb.inv_freq")
 PADDING = 512  # rows by which two sizes of one vocabulary may differ
 ROUNDING = 2**-7  # of a number that was stored in 16 bits
-
-
-class Unfit(ValueError):
-    """Why a head cannot be read, in one line."""
 
 
 def is_head(source: Source) -> bool:
@@ -83,11 +80,8 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
         weights = {_named(key): tensor for file in files for key, tensor in _tensors(file).items()}
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
-    except HsdError:  # for another target
-        raise
     except UNREADABLE as error:
-        reason = str(error) if isinstance(error, Unfit) else f"{type(error).__name__}: {first_line(error)}"
-        raise HsdError(f"the head in {source.name!r} cannot be read: {reason}") from None
+        raise cannot_load("a head", error, source) from None
 
 
 def _config(source: Source) -> dict[str, Any] | None:
@@ -108,41 +102,36 @@ def _llama(config: dict[str, Any]) -> Any:
     known = {name: value for name, value in config.items() if value is not None}
     for name in (*NEEDED, *(name for name in WHOLE if name in known)):
         if name not in known:
-            raise Unfit(f"its config.json does not give {name}")
+            raise HsdError(f"its config.json does not give {name}")
         if type(known[name]) is not int or known[name] < 1:
-            raise Unfit(f"its config.json gives {known[name]!r} as {name}")
+            raise HsdError(f"its config.json gives {str(known[name])[:40]} as {name}")
     return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known} | {"attn_implementation": "sdpa"})
 
 
 def _shape(config: dict[str, Any], target: Any) -> Shape:
-    """Return the head's shape for this target. Raises Unfit for another kind of head, HsdError for another target's."""
-    kinds = config.get("architectures") or ARCHITECTURES
-    kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
-    if "speculators_model_type" in config or kind not in ARCHITECTURES:
-        what = "format is that of speculators" if "speculators_model_type" in config else f"architecture is {kind}"
-        raise Unfit(f"its {what}, which is not supported: choose one published as {ARCHITECTURES[0]}")
-    form = next((name for name in FORMS if config.get(name)), None)
-    if form or config.get("hidden_act", "silu") != "silu":
-        other = f"{form} in its config.json" if form else f"the activation {config['hidden_act']!r}"
-        raise Unfit(f"{other} makes it another model than the published one, and is not supported")
+    """Return the head's shape for this target. Raises HsdError for another kind of head, or another target's."""
     if not hasattr(target, "embedding"):
         raise HsdError(f"{target.name} is no model that a head can be put on")
-    llama, theirs = _llama(config), target.model.config.get_text_config()
-    hidden, rows = llama.hidden_size, llama.vocab_size
-    if hidden != theirs.hidden_size:
-        raise _other_target(f"hidden size {hidden:,}, and {target.name} has {theirs.hidden_size:,}")
-    if abs(rows - theirs.vocab_size) > PADDING:
-        raise _other_target(f"vocabulary {rows:,}, and {target.name} has {theirs.vocab_size:,}")
-    turning = (llama.rope_parameters or {}).get("rope_type", "default")
-    if turning not in ROPES:
-        raise Unfit(f"positions of the kind {turning!r} are not supported: choose {', '.join(ROPES)}")
-    return Shape(
-        llama,
-        taps=_taps(config, theirs.num_hidden_layers, target.name),
-        first="target_layers" in config,
-        norm_output=bool(config.get("norm_output")),
-        stopping=config.get("stopping"),
-    )
+    llama, theirs, activation = _llama(config), target.model.config.get_text_config(), config.get("hidden_act", "silu")
+    kinds, form = config.get("architectures") or ARCHITECTURES, next(filter(config.get, FORMS), None)
+    kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
+    kind = "that of speculators" if "speculators_model_type" in config else kind
+    positions = (llama.rope_parameters or {}).get("rope_type", "default")
+    unread, other = f"not supported: choose one published as {ARCHITECTURES[0]}", "it is for another target:"
+    reasons = {
+        f"its architecture is {kind}, which is {unread}": kind not in ARCHITECTURES,
+        f"{form} in its config.json makes it another model, which is {unread}": form,
+        f"the activation {activation!r} is {unread}": activation != "silu",
+        f"positions of the kind {positions!r} are {unread}": positions not in ROPES,
+        f"{other} {target.name} has not hidden size {llama.hidden_size:,}": llama.hidden_size != theirs.hidden_size,
+        f"{other} {target.name} has not {llama.vocab_size:,} tokens": (
+            abs(llama.vocab_size - theirs.vocab_size) > PADDING
+        ),
+    }
+    if reason := next((words for words, holds in reasons.items() if holds), None):
+        raise HsdError(reason)
+    taps, normed = _taps(config, theirs.num_hidden_layers, target.name), bool(config.get("norm_output"))
+    return Shape(llama, taps, "target_layers" in config, normed, config.get("stopping"))
 
 
 def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
@@ -154,115 +143,84 @@ def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
     else:
         taps = config.get("target_layers") or [2, layers // 2, layers - 3]
     if taps != sorted({*taps}) or taps[0] < 0 or taps[-1] >= layers:  # what the last layer gives is normed, and no tap
-        what = ", ".join(map(str, taps))
-        raise _other_target(f"it reads the states after {what} layers, and {name} has {layers} layers")
+        what = f"it reads the states after {', '.join(map(str, taps))} layers, and {name} has {layers} layers"
+        raise HsdError(f"{what}: choose the target that it was trained for")
     return tuple(taps)
-
-
-def _other_target(why: str) -> HsdError:
-    return HsdError(f"the head is for another target: {why}; choose the target that it was trained for")
 
 
 def _files(source: Source) -> list[Path]:
     """Return the files with the weights: one, or the parts that an index lists."""
     for name in NAMES:
-        if whole := file_of(source, name):
-            return [whole]
-        if index := file_of(source, f"{name}.index.json"):
-            parts = sorted({Path(part).name for part in json.loads(index.read_text())["weight_map"].values()})
-            files = {part: file_of(source, part) for part in parts}
-            missing = [part for part, file in files.items() if file is None]
-            if missing:
-                raise Unfit(f"the file {missing[0]} is missing")
+        index = file_of(source, f"{name}.index.json")
+        listed = json.loads(index.read_text())["weight_map"].values() if index else [name]
+        files = {part: file_of(source, part) for part in sorted({Path(part).name for part in listed})}
+        missing = next((part for part, file in files.items() if file is None), None)
+        if not missing:
             return [file for file in files.values() if file]
+        if index:
+            raise HsdError(f"the file {missing} is missing: fetch it too")
     if source.local_only and not Path(source.name).is_dir():
         raise HsdError(explain(LocalEntryNotFoundError(NAMES[0]), source))
-    raise Unfit(f"it has no weights, neither {' nor '.join(NAMES)}")
+    raise HsdError(f"it has no weights, neither {' nor '.join(NAMES)}")
 
 
 def _tensors(file: Path) -> dict[str, Tensor]:
     """Return the tensors in a file. A pickle is read without running what it holds."""
     if file.suffix == ".safetensors":
         return in_full(load_file(file))
-    if not is_zipfile(file):
-        raise Unfit(f"{file.name} is cut short, or no file that torch has saved")
     try:
         content = torch.load(file, map_location="cpu", weights_only=True, mmap=True)
     except UnpicklingError:
-        raise Unfit(f"{file.name} holds other things than tensors, which are not run") from None
-    if not isinstance(content, dict):
-        raise Unfit(f"{file.name} holds a {type(content).__name__} in place of named tensors")
-    other = next((key for key, value in content.items() if not isinstance(value, Tensor)), None)
-    if other is not None:
-        raise Unfit(f"{file.name} holds {other!r}, which is no tensor")
+        content = None
+    except (RuntimeError, OSError):
+        raise HsdError(f"{file.name} is cut short, or no file that torch has saved: fetch it again") from None
+    if not isinstance(content, dict) or not all(isinstance(value, Tensor) for value in content.values()):
+        raise HsdError(f"{file.name} holds other things than tensors, which are not run: choose another head")
     return content
 
 
 def _named(key: str) -> str:
-    """Return this project's name of a tensor. Raises Unfit where it belongs to a second layer."""
+    """Return this project's name of a tensor. Raises HsdError where it belongs to a second layer."""
     key = key.removeprefix("model.")
     layer = re.match(r"\w*layers\.(\d+)\.", key)
     if layer and (layer[1] != "0" or not key.startswith("layers.")):
-        raise Unfit(f"it has several layers ({key}), and only heads with one are supported")
+        raise HsdError(f"it has several layers ({key}), and only heads with one are supported")
     return key.replace("layers.0.", LAYER, 1)
 
 
 def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
-    """Raise Unfit for missing, unknown or misshapen tensors; remove from `weights` what the head does not use.
+    """Raise HsdError for missing, unknown or misshapen tensors; remove from `weights` what the head does not use.
 
     The norms of EAGLE-3.1's `fc_norm`, one for each state, become one tensor `taps_norm`.
     """
-    drafted, rows = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size
+    drafted, rows, gate = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size, weights.get(GATE)
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
     if "d2t" not in weights and drafted == config["vocab_size"]:
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
-    shapes, optional = _shapes(shape, config, weights, drafted)
-    if target.model.config.get_text_config().tie_word_embeddings:
-        optional.add("lm_head.weight")
+    llama, inner = shape.llama, config.get("intermediate_size") or (0 if gate is None else len(gate))
+    hidden, heads, groups = llama.hidden_size, llama.num_attention_heads, llama.num_key_value_heads
+    parts = head_shapes(hidden, inner, heads, groups, llama.head_dim, len(shape.taps), drafted)
     norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
-    if missing := next((name for name in (*shapes, *norms) if name not in {*weights, *optional}), None):
-        raise Unfit(f"the tensor {missing} is missing")
+    shapes: Shapes = {f"{name}.weight": sizes for name, sizes in parts.items()} | dict.fromkeys(norms, (hidden,))
+    biases: Shapes = {f"{name}.bias": parts[name][:1] for name in parts if name == "fc" or name.startswith(PRODUCTS)}
+    tied = ["lm_head.weight"] * target.model.config.get_text_config().tie_word_embeddings
+    shapes |= {"d2t": (drafted,), "embed_tokens.weight": (config["vocab_size"], hidden), **biases}
+    check_tensors(weights, shapes, {*biases, *OPTIONAL, *tied})
+    drafted_ids(weights["d2t"], rows)
     if norms:
         weights["taps_norm.weight"] = torch.stack([weights.pop(name) for name in norms])
-    for name, tensor in weights.items():
-        if name not in shapes:
-            raise Unfit(f"the tensor {name} is no part of the published form")
-        if tuple(tensor.shape) != shapes[name]:
-            raise Unfit(f"the tensor {name} has shape {tuple(tensor.shape)}, where {shapes[name]} is needed")
-    ids = weights["d2t"] + torch.arange(drafted)
-    if weights["d2t"].is_floating_point() or ids.min() < 0 or ids.max() >= rows or len(ids.unique()) < drafted:
-        raise Unfit(f"d2t does not lead to {drafted:,} tokens of a vocabulary of {rows:,}")
     own, theirs = weights.get("embed_tokens.weight"), target.embedding
     if own is not None and _same(own, theirs):
         del weights["embed_tokens.weight"]
     elif own is not None and len(own) < rows:
-        raise Unfit(f"its own embeddings are of {len(own):,} tokens, and {target.name} has {rows:,}")
+        raise HsdError(f"its own embeddings are of {len(own):,} tokens, and {target.name} has {rows:,}")
 
 
 def _same(own: Tensor, theirs: Tensor) -> bool:
     """Return whether two tables are equal but for rounding, a part at a time: they may be large."""
     parts = zip(own.split(8192), theirs.split(8192), strict=False)
     return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
-
-
-def _shapes(
-    shape: Shape, config: dict[str, Any], weights: dict[str, Tensor], drafted: int
-) -> tuple[dict[str, tuple[int, ...]], set[str]]:
-    """Return the shapes of all tensors that a head can have, by name, and the names of those that it may lack."""
-    gate = LAYER + "mlp.gate_proj.weight"
-    inner = config.get("intermediate_size") or (len(weights[gate]) if gate in weights else 0)
-    llama = shape.llama
-    hidden, heads, groups = llama.hidden_size, llama.num_attention_heads, llama.num_key_value_heads
-    parts = shapes_of(hidden, inner, heads, groups, llama.head_dim, len(shape.taps), drafted)
-    shapes = {f"{name}.weight": sizes for name, sizes in parts.items()} | {"d2t": (drafted,)}
-    shapes["embed_tokens.weight"] = config["vocab_size"], hidden
-    biases = {f"{name}.bias": parts[name][:1] for name in parts if name == "fc" or name.startswith(PRODUCTS)}
-    optional = {*biases, "embed_tokens.weight", "taps_norm.weight", LAYER + "token_proj.weight"}
-    for group in (("q_", "k_", "v_"), ("gate_", "up_")):  # joined into one product, with all biases or none
-        names = {name for name in biases if name.split(".")[-2].startswith(group)}
-        optional -= names if names & {*weights} else set()
-    return shapes | biases, optional
 
 
 def _revision(source: Source, files: list[Path]) -> str:

@@ -104,7 +104,9 @@ def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
     """Return the error, in one line, for an exception of `from_pretrained`. what: "a model", "a tokenizer"."""
     if any(isinstance(cause, FROM_HUB) for cause in _causes(error)):
         return HsdError(explain(error, source))
-    return HsdError(f"cannot load {what} from {source.name!r}: {first_line(error)}")
+    kind = "it lacks " if isinstance(error, KeyError) else f"{type(error).__name__}: "
+    reason = first_line(error) if isinstance(error, (OSError, ValueError)) else f"{kind}{first_line(error)}"
+    return HsdError(f"cannot load {what} from {source.name!r}: {reason}")
 
 
 def explain(error: Exception, source: Source) -> str:

@@ -4,7 +4,6 @@ Sizes are those of the configuration; of published models, what the Hub counts. 
 that makers of GPUs print.
 """
 
-import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import psutil
 import torch
 import yaml
 
@@ -85,17 +85,6 @@ def of_config(config: Any) -> Sizes | None:
         return None
 
 
-def numbers_in_folder(folder: Path) -> int | None:
-    """Return how many numbers a model's safetensors files in a folder hold, by their headers; None without any."""
-    from safetensors import safe_open
-
-    count = 0
-    for path in folder.glob("model*.safetensors"):
-        with safe_open(path, "pt") as file:
-            count += sum(math.prod(file.get_slice(name).get_shape()) for name in file.keys())  # noqa: SIM118
-    return count or None
-
-
 def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:
     """Return the sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
 
@@ -164,18 +153,14 @@ def free_on(device: str) -> float | None:
     return None
 
 
-def free_ram(root: Path = Path("/")) -> float | None:
-    """Return free bytes of this machine's memory, or of the container's share of it. Only Linux tells."""
-    bounds = []
-    with suppress(OSError, StopIteration):
-        lines = (root / "proc/meminfo").read_text().splitlines()
-        bounds.append(float(next(line for line in lines if line.startswith("MemAvailable:")).split()[1]) * 1024)
+def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
+    """Return free bytes of this machine's memory, or of the container's share of it, which its group tells."""
+    bounds = [float(psutil.virtual_memory().available)]
     with suppress(OSError, ValueError):  # no limit: "max"
-        group = root / "sys/fs/cgroup"
         used, limit = (int((group / f"memory.{name}").read_text()) for name in ("current", "max"))
         lines = (group / "memory.stat").read_text().splitlines()  # cached files do not count as used
         bounds.append(limit - used + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
-    return min(bounds, default=None)
+    return min(bounds)
 
 
 @dataclass(frozen=True)

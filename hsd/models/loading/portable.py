@@ -1,10 +1,8 @@
-"""Pairs by the portable engine: the fetched one from its published file, with the project's head and exits, and toys.
-
-`transformers` is not needed, so that they are ready in two seconds, most of which torch takes.
-"""
+"""Pairs by the portable engine: a fetched model with the project's own head and exits, and the embedded toys."""
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,15 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import Tensor
 
-from hsd.errors import HsdError, first_line
+from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.head import in_full
 from hsd.models.loading import fetch
-from hsd.models.loading.hub import UNREADABLE
+from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
 from hsd.models.loading.registry import EMBEDDED, FETCHED
-from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
-from hsd.models.loading.tokenizer import FileTokenizer
+from hsd.models.loading.tensors import Shapes, check_tensors, drafted_ids, head_shapes
+from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of, load_tokenizer
+from hsd.models.loading.tokenizer import tokenizer_of
 from hsd.models.small.engine import BF16, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
 from hsd.models.small.gguf import Gguf, read_gguf
@@ -56,7 +55,7 @@ def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, 
     found = read_gguf(file)
     target = load_small(found, called["target"], called["revision"], taps)
     target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
-    tokenizer = FileTokenizer(found.fields, target.vocab_size)
+    tokenizer = tokenizer_of(found.fields, target.vocab_size)
     head = load_small_head(draft, target, called["draft"], None)
     chat = bool(tokenizer.chat_template) if chat is None else chat
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), chat), chat)
@@ -68,7 +67,7 @@ def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
     if file is None:
         roles = {"draft": "smallest", "middle": "draft", "target": "target"}  # of the folders, what each is in a pair
         smallest, draft, target = (load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items())
-        tokenizer = FileTokenizer.of(ASSETS / name / "target")
+        tokenizer = load_tokenizer(Source(str(ASSETS / name / "target"), local_only=True))
         check_template(tokenizer, chat)
         codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), False))
         return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))
@@ -92,7 +91,7 @@ def load_folder(folder: Path, name: str) -> SmallModel:
             ours = reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, theirs)
             tensors[ours] = _packed(weight, ours, config["head_dim"])
     except UNREADABLE as error:
-        raise HsdError(f"{folder.name!r} holds no Llama that can be read ({first_line(error)})") from None
+        raise cannot_load("a Llama", error, Source(folder.name)) from None
     model = load_small(Gguf(fields, tensors), name, None)
     model.parameters = sum(weight.numel() for weight in weights.values())
     model.parts = SmallLayers(model, {}, config.get("early_exits", ()))
@@ -121,13 +120,21 @@ def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
     """Return the head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
     try:
-        weights = in_full(load_file(folder / "model.safetensors"))
-        return SmallHead(_config_of(folder), weights, target, name, revision)
-    except HsdError:
-        raise
+        config, weights = _config_of(folder), in_full(load_file(folder / "model.safetensors"))
+        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
+            raise HsdError(f"it is for another target than {target.name}")
+        drafted = len(drafted_ids(weights["d2t"], target.vocab_size))
+        heads, base = config["num_attention_heads"], config.get("rope_theta", 10_000.0)
+        shape = replace(
+            target.shape, layers=1, inner=config["intermediate_size"], heads=heads, vocab=drafted, base=base,
+            groups=config.get("num_key_value_heads", heads), eps=config["rms_norm_eps"],
+            width=config.get("head_dim", target.shape.width),
+        ).check()  # fmt: skip
+        of_head = head_shapes(shape.hidden, shape.inner, heads, shape.groups, shape.width, len(target.tapped), drafted)
+        check_tensors(weights, {f"{part}.weight": size for part, size in of_head.items()} | {"d2t": (drafted,)})
+        return SmallHead(config, shape, weights, target, name, revision)
     except UNREADABLE as error:
-        reason = f"{type(error).__name__}: {first_line(error)}"
-        raise HsdError(f"the head in {folder.name!r} cannot be read: {reason}") from None
+        raise cannot_load("a head", error, Source(folder.name)) from None
 
 
 def _config_of(folder: Path) -> dict[str, Any]:
@@ -152,30 +159,23 @@ def _shape(file: Gguf) -> Shape:
         found = fields.get(begins + key, value)
         if type(found) is not type(value) or found != value:
             raise HsdError(f"{begins}{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
-    _check_tensors(file.tensors, shape)
+    check_tensors(file.tensors, _tensor_shapes(shape))
+    floats = file.tensors["token_embd.weight"].kind == BF16  # then all matrices are, as activations have one form
+    for name, tensor in file.tensors.items():
+        quantised = {0, 1, 8} if name == "token_embd.weight" else {*KINDS} - {BF16}
+        if tensor.kind not in ({0} if tensor.rows == 1 else {BF16} if floats else quantised):
+            raise HsdError(f"{name} is stored as {KINDS[tensor.kind]}: choose another file")
     return shape
 
 
-def _check_tensors(tensors: dict[str, Packed], shape: Shape) -> None:
-    """Raise HsdError unless there are the tensors of this shape and no others; KeyError for one that lacks."""
+def _tensor_shapes(shape: Shape) -> Shapes:
+    """Return the shapes of a model's tensors by their names in a GGUF file; a vector has one row."""
     hidden, kept = shape.hidden, shape.groups * shape.width
     layer = {"attn_q": (hidden, hidden), "attn_k": (kept, hidden), "attn_v": (kept, hidden), "ffn_norm": (1, hidden)}
     layer |= {"attn_output": (hidden, hidden), "ffn_gate": (shape.inner, hidden), "ffn_up": (shape.inner, hidden)}
     layer |= {"ffn_down": (hidden, shape.inner), "attn_norm": (1, hidden)}
-    wanted = {f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()}
-    floats = tensors["token_embd.weight"].kind == BF16  # then all matrices are, as activations have one form
-    wanted |= {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden)}
-    for name in {**wanted, **tensors}:
-        if name not in wanted:
-            raise HsdError(f"the portable engine does not know {name[:60]}: choose another engine for this model")
-        held, size = tensors[name], wanted[name]
-        of_table = {0, 1, 8} if name == "token_embd.weight" else {*KINDS} - {BF16}
-        kinds = {0} if size[0] == 1 else {BF16} if floats else of_table
-        if (held.rows, held.columns) != size or held.kind not in kinds:
-            found = f"{held.rows:,} by {held.columns:,} {KINDS[held.kind]}"
-            raise HsdError(f"{name} is {found}, and the model has {size[0]:,} by {size[1]:,}: fetch it again")
-        if not held.finite():
-            raise HsdError(f"{name} has numbers that are not finite: fetch it again")
+    layers = {f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()}
+    return {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden), **layers}
 
 
 def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, SmallExit]:
@@ -194,30 +194,21 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
 
 def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> SmallExit:
     hidden, engine = target.shape.hidden, target.engine
-    if not 1 <= depth < target.layers:
-        raise HsdError(f"{file.name} is for another target: {target.name} has {target.layers} layers")
     try:
         weights = load_file(file)
+        rank, drafted = len(weights.get("into", ())), len(weights.get("d2t", ()))
+        shapes = {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,), "d2t": (drafted,)}
+        check_tensors(weights, shapes)
+        ids = drafted_ids(weights["d2t"], target.vocab_size)
+        if drafted % SIDE:
+            raise HsdError(f"it drafts {drafted:,} tokens, and not a multiple of {SIDE}")
+        if not 1 <= depth < target.layers:
+            raise HsdError(f"{target.name} has {target.layers} layers")
     except UNREADABLE as error:
-        raise HsdError(f"{file.name} cannot be read: {first_line(error)}") from None
-    if unknown := sorted({*weights} - {"into", "out", "norm", "d2t"}):
-        raise HsdError(f"{file.name} has the tensor {unknown[0]}, which is no part of an exit head")
-    rank = len(weights["into"]) if "into" in weights else 0
-    for name, shape in {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,)}.items():
-        if name not in weights or tuple(weights[name].shape) != shape:
-            held = tuple(weights[name].shape) if name in weights else "missing"
-            raise HsdError(f"{file.name} is for another target: {name} is {held}, where {shape} is needed")
-        if not weights[name].isfinite().all():
-            raise HsdError(f"{file.name} has numbers that are not finite: make it again")
-    offsets = weights.get("d2t", torch.empty(0)).long()
-    ids = offsets + torch.arange(len(offsets))
-    if not len(ids) or ids.min() < 0 or ids.max() >= target.vocab_size or len(ids.unique()) < len(ids):
-        raise HsdError(f"{file.name} is for another target: d2t leads out of a vocabulary of {target.vocab_size:,}")
-    if len(ids) % SIDE:
-        raise HsdError(f"{file.name} drafts {len(ids):,} tokens: choose a multiple of {SIDE}")
+        raise cannot_load(f"an exit of {target.name}", error, Source(file.name)) from None
     size, more = len(rows.data) // rows.rows, -rank % SIDE  # further columns of zeros change nothing
     data = b"".join(bytes(rows.data[size * i : size * (i + 1)]) for i in ids.tolist())
-    out = engine.matrix(rows.kind, len(ids), hidden, memoryview(data))
+    out = engine.matrix(rows.kind, drafted, hidden, memoryview(data))
     maps = F.pad(weights["into"].float(), (0, 0, 0, more)), F.pad(weights["out"].float(), (0, more))
     place = engine.made("leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"]))
     return SmallExit(place, ids, sum(weights[name].numel() for name in ("norm", "into", "out")))

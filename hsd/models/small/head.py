@@ -18,60 +18,30 @@ STRAIGHT, ATTENTION, MLP = f"{LAYER}token_proj", LAYER + "self_attn.{}_proj", LA
 NORMS = ("norm", *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")))
 
 
-def shapes_of(
-    hidden: int, inner: int, heads: int, groups: int, width: int, taps: int, drafted: int
-) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of a head's weights by their names, which files end with ".weight"."""
-    queries, kept = heads * width, groups * width
-    return {
-        "fc": (hidden, taps * hidden), **{ATTENTION.format(part): (kept, 2 * hidden) for part in "kv"},
-        ATTENTION.format("q"): (queries, 2 * hidden), ATTENTION.format("o"): (hidden, queries),
-        MLP.format("gate"): (inner, hidden), MLP.format("up"): (inner, hidden), MLP.format("down"): (hidden, inner),
-        **dict.fromkeys(NORMS, (hidden,)), "lm_head": (drafted, hidden), STRAIGHT: (hidden, hidden),
-        "taps_norm": (taps, hidden),
-    }  # fmt: skip
-
-
 class SmallHead:
     """A head for a `SmallModel` that keeps the states it reads.
 
-    weights: of the file, by the names that `hsd.models.head` has; float16 or float32, packed here into blocks of 8
-    bits. config: the file's. Raises HsdError for heads of another form than the project's own.
+    shape: of its one layer; its vocabulary is what it drafts. weights: of these sizes, by the names that
+    `hsd.models.head` has; float16 or float32, packed here into blocks of 8 bits. config: that of its file.
     """
 
     device, dtype = torch.device("cpu"), "int16, 8bit weights"
 
     def __init__(
-        self, config: dict[str, Any], weights: dict[str, Tensor], target: SmallModel, name: str, revision: str | None
-    ) -> None:
-        hidden = target.shape.hidden
-        if any(f"{name}.weight" not in weights for name in (STRAIGHT, "taps_norm")) or "target_layers" not in config:
-            raise HsdError("the portable engine reads heads that this project trained: choose another engine")
-        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != hidden:
-            raise HsdError(f"this head is for another target than {target.name}: choose another head")
+        self, config: dict[str, Any], shape: Shape, weights: dict[str, Tensor], target: SmallModel, name: str,
+        revision: str | None,
+    ) -> None:  # fmt: skip
         self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
         self.vocab_size, self.context, self.stopping = target.vocab_size, target.context, config.get("stopping")
-        self.vocab = weights["d2t"] + torch.arange(len(weights["d2t"]))
-        self.drafted = len(self.vocab)  # how many tokens it can draft
-        self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
-        engine, heads, inner = target.engine, config["num_attention_heads"], config["intermediate_size"]
-        groups, width = config.get("num_key_value_heads", heads), config.get("head_dim", target.shape.width)
-        base, eps = config.get("rope_theta", 10_000.0), config["rms_norm_eps"]
-        Shape(1, hidden, inner, heads, groups, width, len(self.vocab), self.context, base, eps).check()
-        shapes = shapes_of(hidden, inner, heads, groups, width, len(self.taps), len(self.vocab))
-        for part, shape in shapes.items():
-            held = weights[f"{part}.weight"]
-            if tuple(held.shape) != shape or not held.is_floating_point() or not held.isfinite().all():
-                raise HsdError(f"the head's {part} is not {shape} finite numbers: choose another head")
-        if not bool(((self.vocab >= 0) & (self.vocab < self.vocab_size)).all()):
-            raise HsdError("the head drafts tokens that its target does not have: choose another head")
-
-        kinds = {part: engine.vector if part in (*NORMS, "taps_norm") else engine.floats for part in shapes}
-        places = {part: pack(weights[f"{part}.weight"]) for part, pack in kinds.items()}
+        self.vocab, self.drafted = weights["d2t"] + torch.arange(shape.vocab), shape.vocab  # ids, and how many
+        engine, vectors = target.engine, (*NORMS, "taps_norm")
+        parts = {name.removesuffix(".weight"): weight for name, weight in weights.items() if name != "d2t"}
+        self.parameters = sum(weight.numel() for weight in parts.values())
+        places = {part: (engine.vector if part in vectors else engine.floats)(weight) for part, weight in parts.items()}
         names = ("fc", STRAIGHT, "lm_head", "norm", "taps_norm", *NORMS[1:3])
         self.place = engine.made(
-            "head", target.place, inner, heads, groups, width, float(base), float(eps),
-            int(config.get("norm_output", False)), *map(places.__getitem__, names),
+            "head", target.place, shape.inner, shape.heads, shape.groups, shape.width, float(shape.base),
+            float(shape.eps), int(config.get("norm_output", False)), *map(places.__getitem__, names),
         )  # fmt: skip
         products = (*map(ATTENTION.format, "qkvo"), *map(MLP.format, ("gate", "up", "down")))
         engine.call("layer", self.place, 0, 0, places[NORMS[3]], *map(places.__getitem__, products))

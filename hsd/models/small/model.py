@@ -32,6 +32,10 @@ class Packed:
     columns: int
     data: memoryview
 
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.rows, self.columns
+
     def finite(self) -> bool:
         """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
         _, size = BLOCKS[self.kind]

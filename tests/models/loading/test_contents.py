@@ -15,7 +15,6 @@ from transformers import LlamaConfig, LlamaForCausalLM
 
 import hsd
 from hsd import HsdError, load_pair
-from hsd.models.loading.memory import numbers_in_folder
 from hsd.models.loading.settings import OFF
 
 
@@ -101,19 +100,6 @@ def test_other_weights_that_are_unused_are_noted(folder: Path):
 def test_an_adapter_is_not_left_out(folder: Path):
     (folder / "adapter_config.json").write_text("{}")
     assert "has an adapter, which would be left out: merge it into the weights first" in refusal(folder)
-
-
-# Memory
-
-
-def test_only_files_that_are_read_count(folder: Path, tmp_path: Path):
-    counted = numbers_in_folder(folder)
-    shutil.copy(folder / "model.safetensors", folder / "consolidated.safetensors")
-    assert numbers_in_folder(folder) == counted
-    model = LlamaForCausalLM.from_pretrained(folder)
-    model.save_pretrained(tmp_path / "parts", max_shard_size="20KB")
-    shutil.copy(folder / "model.safetensors", tmp_path / "parts" / "consolidated.safetensors")
-    assert numbers_in_folder(tmp_path / "parts") == counted
 
 
 # Chats

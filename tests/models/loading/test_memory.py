@@ -8,11 +8,12 @@ import sys
 from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
-from small_models import ARCHITECTURES, bytes_tokenizer, save_architecture, save_model
+from small_models import ARCHITECTURES, bytes_tokenizer, save_architecture
 from transformers import AutoModelForCausalLM, Qwen2Config
 
 import hsd
@@ -21,7 +22,7 @@ from hsd.models.loading import memory as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import SIZES, TOKENS, Need, numbers_in_folder, of_config
+from hsd.models.loading.memory import SIZES, TOKENS, Need, of_config
 from hsd.models.loading.model import load_config, load_model
 from hsd.models.loading.registry import PAIRS
 from hsd.paths import ASSETS
@@ -97,14 +98,6 @@ def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
     assert found.cache_per_token == kept / 50
 
 
-def test_weights_in_several_files_are_added_up(tmp_path: Path):
-    folder = save_model(tmp_path / "one", bytes_tokenizer())
-    model = AutoModelForCausalLM.from_pretrained(folder)
-    model.save_pretrained(tmp_path / "many", max_shard_size="20KB")
-    assert len(list((tmp_path / "many").glob("*.safetensors"))) > 2
-    assert numbers_in_folder(tmp_path / "many") == numbers_in_folder(folder) == model.num_parameters()
-
-
 def test_what_the_published_models_take_is_told_by_their_configuration():
     known = SIZES["Qwen/Qwen2.5-0.5B-Instruct"]
     config = Qwen2Config(
@@ -128,24 +121,21 @@ def test_a_configuration_that_tells_nothing_is_left_to_the_loader(wrong: dict[st
 # What is free
 
 
-def test_free_memory_is_the_container_s_share(tmp_path: Path):
-    (tmp_path / "proc").mkdir()
-    (tmp_path / "proc/meminfo").write_text("MemTotal: 16000000 kB\nMemAvailable:   8000000 kB\n")
-    assert room.free_ram(tmp_path) == 8_000_000 * 1024
-    group = tmp_path / "sys/fs/cgroup"
-    group.mkdir(parents=True)
-    (group / "memory.current").write_text("3000000000\n")
-    (group / "memory.stat").write_text("anon 5\ninactive_file 1000000000\n")
-    (group / "memory.max").write_text("max\n")
-    assert room.free_ram(tmp_path) == 8_000_000 * 1024, "no limit"
-    (group / "memory.max").write_text("4000000000\n")
+def test_free_memory_is_the_container_s_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(room.psutil, "virtual_memory", lambda: SimpleNamespace(available=8_000_000_000))
+    assert room.free_ram(tmp_path / "nowhere") == 8_000_000_000
+    (tmp_path / "memory.current").write_text("3000000000\n")
+    (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 1000000000\n")
+    (tmp_path / "memory.max").write_text("max\n")
+    assert room.free_ram(tmp_path) == 8_000_000_000, "no limit"
+    (tmp_path / "memory.max").write_text("4000000000\n")
     assert room.free_ram(tmp_path) == 2_000_000_000
-    assert room.free_ram(tmp_path / "nowhere") is None
 
 
 def test_this_machine_tells_what_is_free():
     free = room.free_on("cpu")
-    assert free is None or 1e6 < free < 1e14
+    assert free is not None
+    assert 1e6 < free < 1e14
 
 
 def test_a_gpu_that_cannot_be_asked_yet_refuses_nothing(monkeypatch: pytest.MonkeyPatch):

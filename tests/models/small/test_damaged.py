@@ -86,7 +86,7 @@ def test_what_says_the_same_in_another_way_is_read(file: Path, tmp_path: Path):
         ("llama.attention.head_count 0", "heads is 0"),
         ("llama.rope.freq_base nan", "base is nan"),
         ("token_embd not finite", "token_embd.weight has numbers that are not finite"),
-        ("output_norm lacks", "lacks output_norm.weight"),
+        ("output_norm lacks", "output_norm.weight is missing"),
         ("b'output.weight' too", "output.weight"),
         ("lists in lists", "a list of lists"),
         ("1152921504606846976 values 8", "a list of 1,152,921,504,606,846,976 values"),

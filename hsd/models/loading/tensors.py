@@ -1,0 +1,52 @@
+"""Tensors as files have them: whether they are those that a model needs, and which tokens a head drafts."""
+
+from collections.abc import Collection, Mapping
+
+import torch
+from torch import Tensor
+
+from hsd.errors import HsdError
+from hsd.models.small.head import ATTENTION, MLP, NORMS, STRAIGHT
+from hsd.models.small.model import Packed
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+def check_tensors(tensors: Mapping[str, Tensor | Packed], shapes: Shapes, optional: Collection[str] = ()) -> None:
+    """Raise HsdError unless these are all tensors of these names and shapes but optional ones, with finite numbers."""
+    for name in {**shapes, **tensors}:
+        wrong, tensor, shape = "", tensors.get(name), shapes.get(name)
+        if tensor is None:
+            wrong = "" if name in optional else "is missing"
+        elif shape is None:
+            wrong = "is no part of the model"
+        elif tuple(tensor.shape) != shape:
+            wrong = f"has shape {tuple(tensor.shape)}, where {shape} is needed"
+        elif not (tensor.finite() if isinstance(tensor, Packed) else tensor.isfinite().all()):
+            wrong = "has numbers that are not finite"
+        if wrong:
+            raise HsdError(f"the tensor {name[:80]} {wrong}: fetch it again, or choose another file")
+
+
+def drafted_ids(offsets: Tensor, rows: int) -> Tensor:
+    """Return the ids that a head drafts, (n,) int64, from `d2t`: for each, in order, how far off the target's id is.
+
+    rows: of the target's vocabulary. Raises HsdError where an id is not in it, or is there twice.
+    """
+    ids = offsets.long() + torch.arange(len(offsets))
+    known = ((ids >= 0) & (ids < rows)).all() and 0 < len(ids) == len(ids.unique())
+    if offsets.is_floating_point() or not known:
+        raise HsdError(f"d2t does not lead to {len(ids):,} tokens of a vocabulary of {rows:,}")
+    return ids
+
+
+def head_shapes(hidden: int, inner: int, heads: int, groups: int, width: int, taps: int, drafted: int) -> Shapes:
+    """Return the shapes of a head's weights by their names, which files end with ".weight"."""
+    queries, kept = heads * width, groups * width
+    return {
+        "fc": (hidden, taps * hidden), **{ATTENTION.format(part): (kept, 2 * hidden) for part in "kv"},
+        ATTENTION.format("q"): (queries, 2 * hidden), ATTENTION.format("o"): (hidden, queries),
+        MLP.format("gate"): (inner, hidden), MLP.format("up"): (inner, hidden), MLP.format("down"): (hidden, inner),
+        **dict.fromkeys(NORMS, (hidden,)), "lm_head": (drafted, hidden), STRAIGHT: (hidden, hidden),
+        "taps_norm": (taps, hidden),
+    }  # fmt: skip
