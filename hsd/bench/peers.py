@@ -50,8 +50,7 @@ def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: di
         seconds = time.perf_counter() - begin
     summary = {name: times.summary() for name, times in calls.items()}
     passes = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
-    new = output.shape[1] - ids.shape[1]
-    return {"new_tokens": new, "target_calls": passes, "seconds": seconds, "calls": summary}
+    return {"new_tokens": output.shape[1] - ids.shape[1], "target_calls": passes, "seconds": seconds, "calls": summary}
 
 
 def module_of(model: Any) -> Any:

@@ -26,7 +26,6 @@ Event = dict[str, Any]
 NEWS_SECONDS = 0.05  # between two pieces of news while lanes warm up
 SELDOM_SECONDS = 0.5  # … and while runs that count are under way
 PAUSE_SECONDS = 0.1  # for the page to read its news while nothing is timed
-TWO_LEVELS = "A stack of two models is ordinary speculative decoding."
 
 
 def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
@@ -52,7 +51,7 @@ def _notes(pair: Pair, case: Case, number: int) -> list[str]:
         levels = levels_of(pair, RunOptions(**case.options))
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
-    return levels.notes + ([TWO_LEVELS] if len(levels.stack) == 2 else [])
+    return levels.notes + ["A stack of two models is ordinary speculative decoding."] * (len(levels.stack) == 2)
 
 
 def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetitions: int) -> Iterator[list[Event]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
+from pydantic_core import from_json
 
 from hsd.errors import HsdError
 from hsd.trace.options import SetupOptions
@@ -143,8 +143,8 @@ class Trace(Record):
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
         try:
-            data = json.loads(text, parse_constant=_refuse)
-        except (ValueError, RecursionError) as error:
+            data = from_json(text, allow_inf_nan=False)
+        except (TypeError, ValueError) as error:  # the first of half a character
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
@@ -187,10 +187,6 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "tokens_per_second": tokens / seconds if seconds else 0.0,
         "time": {k: sum(getattr(s.times, k) for s in steps) for k in ("draft", "target", "verify", "rest")},
     }
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is not JSON")
 
 
 def _short(message: object) -> str:

@@ -80,10 +80,7 @@ class _Reading:
         }
         names = ("next", "bonus", "entire", "coupled", "chance", "replaced", "repeated", "extra", "follows")
         facts |= {key: own[key] for key in names}
-        if step.shadow:
-            assert other
-            facts |= self.between(verdict, step.shadow, own, other)
-        return facts
+        return facts | (self.between(verdict, step.shadow, own, other) if step.shadow and other else {})
 
     def ratio(self, node: int) -> float:
         """Return p/q of the whole path to a node."""
@@ -108,7 +105,6 @@ class _Reading:
         knob = self.knob(judged.rule)
         exact = lossless or knob["exact"]
         tests = [self.test(judged, decision) for decision in decisions]
-        tries = tests[decisions.index(passed[-1]) + 1 if passed else 0 :]
         return {
             **knob,
             "name": name,
@@ -132,7 +128,7 @@ class _Reading:
             "first": tests[0] if tests else None,
             "end": self.test(judged, stops[0]) if stops else None,
             "back": len(decisions) - 1,
-            "tries": len(tries),
+            "tries": len(decisions) - (decisions.index(passed[-1]) + 1 if passed else 0),
             "tried": len({decision.draft for decision in decisions}),
             "failures": len(decisions) - len(passed),
             "through": self.through(last),

@@ -5,7 +5,6 @@ import { sum } from "../../rules/law.js";
 import { listing, plain, say } from "../../step/fill.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
-const MARGIN = 1.02; // what a share of the time explains, it explains about to this factor
 const COUNTS = /** @type {const} */ (["new_tokens", "target_calls", "steps", "drafted", "kept", "seconds"]);
 const sorted = (/** @type {number[]} */ numbers) => numbers.toSorted((a, b) => a - b);
 const lower = (/** @type {number[]} */ numbers) => sorted(numbers)[(numbers.length - 1) >> 1];
@@ -194,17 +193,9 @@ function why(row, reference) {
   if (Number.isNaN(row.limit) || Number.isNaN(one)) return tell("race lane", step);
   const draft = row.draft_call_ms > 0 ? fixed(row.draft_call_ms / one) : "";
   const costs = { draft, check: fixed(row.target_call_ms / one), limit: fixed(row.limit) };
-  return tell("race lane", { ...step, ...costs, ...reached(row, reference) });
-}
-
-/** The share of the limit that was reached, and what explains one above 1. @param {TableRow} row @param {TableRow} reference */
-function reached(row, reference) {
   const share = row.speedup / row.limit;
-  const [own, theirs] = [row, reference].map(({ shares }) => 1 - shares.draft - shares.target);
-  const outside = percent(own) !== percent(theirs) && share <= (MARGIN * (1 - own)) / (1 - theirs);
   const several = row.calls_per_step > 1 ? fixed(row.calls_per_step) : "";
-  const parts = { share: percent(share), more: share > 1, outside, calls: several };
-  return { ...parts, own: percent(own), theirs: percent(theirs) };
+  return tell("race lane", { ...step, ...costs, share: percent(share), more: share > 1, calls: several });
 }
 
 export { median, report };
