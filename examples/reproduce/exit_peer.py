@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from hsd.bench.measure import Case, Record
-from hsd.bench.peers import draft_always, generated, module_of, sampling, timed
+from hsd.bench.peers import continue_prompt, draft_always, module_of, sampling, timed
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.timing import CallTimes
@@ -39,6 +39,6 @@ def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt
     draft_always(target, gamma)
     try:
         with timed(target, whose):
-            return generated(pair, prompt, seed, {**sampling(options), "assistant_early_exit": depth}, calls)
+            return continue_prompt(pair, prompt, seed, {**sampling(options), "assistant_early_exit": depth}, calls)
     finally:
         config.num_hidden_layers = layers  # the library does not restore it when a call fails

@@ -150,7 +150,7 @@ def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], o
             asked = {**shared, "temperature": heat, "lanes": lanes}
             found.append({"domain": kind, **record(kind, asked, prompts[: options.prompts], seeds)})
     write(out, {"format": race.FORMAT, "races": found})
-    for one in race.recorded(out)["races"]:
+    for one in race.recordings(out)["races"]:
         told = one["report"]
         sentences = [f"{row['case']}: {row['sentence']}" for row in told["rows"]]
         title = f"\n{one['domain']}, T = {one['header']['sampling']['temperature']:g}"

@@ -17,7 +17,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
 
 from hsd import load_pair
-from hsd.app.presets import of_systems, recorded
+from hsd.app.presets import of_systems, trace_of
 from hsd.app.site import CHARTS
 from hsd.facts import facts
 from hsd.figures import PALE, PARTS, chart, safe
@@ -107,7 +107,7 @@ def _costs() -> Iterator[Values]:
     parts = parts_of(load_pair("tiny").target)
     layers, head = parts.layers, parts.head_cost
     for preset in (one for one in of_systems().values() if one.system == "hispec"):
-        trace = recorded(preset)
+        trace = trace_of(preset)
         yield _named(preset.name, preset.title, *_cost(trace, layers, head))
 
 

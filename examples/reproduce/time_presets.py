@@ -20,7 +20,7 @@ from typing import Any
 from measuring import RESULTS, save
 
 import hsd
-from hsd.app.presets import Preset, definitions, recorded
+from hsd.app.presets import Preset, definitions, trace_of
 from hsd.models.timing import machine
 
 OUT = RESULTS / "presets.json"
@@ -49,7 +49,7 @@ def main() -> int:
 def timed(preset: Preset, rounds: int) -> dict[str, Any]:
     """tokens_per_second, plain: medians over rounds; times: of their ratios, round by round, and spread: its ends."""
     pair = hsd.load_pair(preset.pair)
-    seed = recorded(preset).setup.options.seed
+    seed = trace_of(preset).setup.options.seed
     shared = {name: preset.options[name] for name in SHARED if name in preset.options}
     speeds = []
     for _ in range(rounds + 1):

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from hsd import facts
-from hsd.app.presets import Preset, recorded
+from hsd.app.presets import Preset, trace_of
 from hsd.app.queue import MODEL, Endpoints
 from hsd.app.race import pieces, read_plan
 from hsd.app.replies import compact
-from hsd.app.runs import Decoder, Kept, finished, messages, read
+from hsd.app.runs import Decoder, Kept, messages, read, run_to_end
 from hsd.audit import audit as exact_audit
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
@@ -34,7 +34,7 @@ def endpoints(space: Space, known: Mapping[str, Preset], decoder: Decoder | None
     kept = Kept(space.limits.stored_traces)
 
     def finish(**given: Any) -> tuple[Trace, str]:
-        return finished(read(space, given), kept, space.limits.run_seconds, decoder)
+        return run_to_end(read(space, given), kept, space.limits.run_seconds, decoder)
 
     def decode(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
         """Decode a prompt step by step: each answer is a JSON text with what is new, see the page on the API.
@@ -149,7 +149,7 @@ def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., An
         if isinstance(trace, dict):
             return Trace.from_json(json.dumps(trace))
         name = str(trace)
-        run = recorded(presets[name]) if name in presets else kept.get(name)
+        run = trace_of(presets[name]) if name in presets else kept.get(name)
         if run is None:
             raise HsdError(f"{name[:40]!r} is no recorded run, and no run that is still kept: give its trace")
         return run

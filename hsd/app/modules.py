@@ -15,16 +15,16 @@ COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\n", r
 
 
 @cache
-def sent(name: str) -> bytes:
+def content(name: str) -> bytes:
     """Return a file of `hsd/web` as browsers get it: a module of ours without comments, which are a fifth of it."""
-    content = (WEB / name).read_bytes()
+    data = (WEB / name).read_bytes()
     own = name.endswith(".js") and not name.startswith("vendor/")
-    return COMMENT.sub("", content.decode()).encode() if own else content
+    return COMMENT.sub("", data.decode()).encode() if own else data
 
 
 def read(name: str) -> str:
     """Return the same as text."""
-    return sent(name).decode()
+    return content(name).decode()
 
 
 def imports(module: str) -> list[str]:

@@ -72,7 +72,7 @@ def of_systems() -> dict[str, Preset]:
     return {name: preset for name, preset in definitions(SYSTEMS).items() if preset.file.is_file()}
 
 
-def recorded(preset: Preset) -> Trace:
+def trace_of(preset: Preset) -> Trace:
     """Return the trace of a preset. Raises HsdError when it has not been recorded."""
     if not preset.file.is_file():
         raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/reproduce/record.py`")
@@ -127,7 +127,7 @@ def _side(step: Step) -> int:
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1
 
 
-def shown(trace: Trace) -> dict[str, Any]:
+def player_data(trace: Trace) -> dict[str, Any]:
     """Return a trace and the step to open it at, from 0, as plain data."""
     return {"trace": trace.model_dump(mode="json"), "step": telling_step(trace)}
 
@@ -166,5 +166,5 @@ def prompts_by_pair(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
 
 def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:
     """Return the prompts for a pair: what the file lists, else those of its recorded runs. May be none."""
-    own = dict.fromkeys(preset.prompt for preset in presets if recorded(preset).setup.pair == pair)
+    own = dict.fromkeys(preset.prompt for preset in presets if trace_of(preset).setup.pair == pair)
     return prompts_by_pair().get(pair) or tuple(map(Starter, own))

@@ -258,7 +258,7 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
 
 
 @cache
-def recorded(file: Path = FILE) -> dict[str, Any]:
+def recordings(file: Path = FILE) -> dict[str, Any]:
     """Return the recorded races: {"races": domain, header, events, coins and report of each}.
 
     Of several domains at one temperature there is one more, "All", with the report of all together. Raises HsdError

@@ -114,7 +114,7 @@ def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | No
     yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
 
 
-def finished(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
+def run_to_end(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
     """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
     *_, last = messages(request, kept, seconds, decoder)
     return cast(Trace, kept.get(last["key"])), last["key"]  # it was kept a moment ago

@@ -18,7 +18,7 @@ from hsd.app import device, downloads, pairs, race
 from hsd.app.endpoints import endpoints
 from hsd.app.middleware import guarded
 from hsd.app.page import CARD, reference
-from hsd.app.presets import shown
+from hsd.app.presets import player_data
 from hsd.app.queue import Server
 from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
 from hsd.app.site import Site, folder_of_modules, presets_of, site
@@ -67,8 +67,8 @@ class Questions:
         self.functions: dict[str, Callable[[Answer], Any]] = {
             "pair": lambda given: pairs.describe(space, str(given.get("name") or downloads.first(space).name)),
             "downloads": lambda _: offers(),
-            "opened": lambda _: shown(opened) if opened else None,
-            "check": lambda given: shown(Trace.from_json(str(given.get("text") or ""))),
+            "opened": lambda _: player_data(opened) if opened else None,
+            "check": lambda given: player_data(Trace.from_json(str(given.get("text") or ""))),
             "plan_stack": planner.plan_stack,
             "race_plan": lambda given: race.read_plan(space, given).as_data(),
         }

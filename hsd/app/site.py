@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from hsd.app import browser, device, modules, page, pairs, race
-from hsd.app.presets import SYSTEM_WORDS, Preset, definitions, from_json, of_systems, recorded, shown, starters
+from hsd.app.presets import SYSTEM_WORDS, Preset, definitions, from_json, of_systems, player_data, starters, trace_of
 from hsd.app.replies import compact, shortened
 from hsd.app.systems import planner
 from hsd.bench.report import read
@@ -80,7 +80,7 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
         f"{folder}facts.json": lambda: facts_json().encode(),
         f"{folder}single.html": lambda: page.template().encode(),
         f"{folder}trace.schema.json": _json(Trace.schema_for_others),
-        **{f"{folder}{path}": partial(modules.sent, path) for path in served()},
+        **{f"{folder}{path}": partial(modules.content, path) for path in page_files()},
         f"{folder}vendor/plotly.js": PLOTLY.read_bytes,
         **{f"{folder}docs/{file.name}": file.read_bytes for file in sorted(DOCS.glob("*.md"))},
         **(browser.files(folder, weights) if alone else {}),
@@ -100,7 +100,7 @@ def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
 # ---- the modules and sheets
 
 
-def served() -> Iterator[str]:
+def page_files() -> Iterator[str]:
     """Yield the files of `hsd/web` that the page may fetch, as paths there."""
     for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.suffix not in NOT_SERVED):
         yield file.relative_to(WEB).as_posix()
@@ -110,7 +110,7 @@ def served() -> Iterator[str]:
 def folder_of_modules() -> str:
     """Return the folder of the modules, beside the page. Its name changes with any file, so browsers may cache it."""
     digest = hashlib.sha256(facts_json().encode() + page.template().encode())
-    for path in served():
+    for path in page_files():
         digest.update(path.encode() + b"\0" + (WEB / path).read_bytes())
     return f"web/{digest.hexdigest()[:16]}/"
 
@@ -159,12 +159,12 @@ def recorded_questions(space: Space) -> dict[str, Question]:
 
     def preset(name: str) -> Values:
         one = presets[name]
-        return {**shortened(shown(recorded(one))), "title": one.title, "why": one.why, "timed": timings.get(name)}
+        return {**shortened(player_data(trace_of(one))), "title": one.title, "why": one.why, "timed": timings.get(name)}
 
     return {
         "preset": Question(preset, presets, f"unknown preset '?': choose {', '.join(presets)}"),
         "lessons": Question(partial(from_json, LESSONS)),
-        "races": Question(race.recorded),
+        "races": Question(race.recordings),
         "lengths": Question(partial(from_json, LENGTHS)),
         "systems": Question(lambda: about_systems(presets)),
         "charts": Question(charts.__getitem__, charts, "there is no system '?': choose another"),
@@ -185,7 +185,7 @@ def about_systems(presets: Mapping[str, Preset]) -> Values:
     """
 
     def run(preset: Preset) -> Values:
-        per_call = recorded(preset).stats()["block_efficiency"]
+        per_call = trace_of(preset).stats()["block_efficiency"]
         return {"name": preset.name, "title": preset.title, "why": preset.why, "tokens_per_call": per_call}
 
     shown = [

@@ -34,10 +34,10 @@ def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, p
     calls = {"target": CallTimes(), "draft": CallTimes()}
     with timed(target, lambda: calls["target"]), timed(draft, lambda: calls["draft"]):
         how = {**sampling(options), "assistant_model": draft if assisted else None}
-        return generated(pair, prompt, seed, how, calls)
+        return continue_prompt(pair, prompt, seed, how, calls)
 
 
-def generated(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
+def continue_prompt(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
     """Continue a prompt with the target's `generate`, whose calls are being timed."""
     target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)

@@ -6,7 +6,7 @@ import pytest
 from trade_off import drift, overruled
 
 import hsd
-from hsd.app.presets import of_systems, recorded
+from hsd.app.presets import of_systems, trace_of
 from hsd.paths import ASSETS
 
 NAMES = [name for name, preset in of_systems().items() if preset.options.get("rule") == "fuzzy"]
@@ -15,7 +15,7 @@ TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the
 
 @pytest.mark.parametrize("name", NAMES)
 def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
-    trace = recorded(of_systems()[name])
+    trace = trace_of(of_systems()[name])
     assert trace.replay() == trace.tokens
     tolerance = trace.setup.options.fuzzy.tolerance
     for step in trace.steps:
@@ -24,7 +24,7 @@ def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
 
 @TINY
 def test_what_is_said_of_recorded_runs_is_true():
-    traces = {name: recorded(of_systems()[name]) for name in NAMES}
+    traces = {name: trace_of(of_systems()[name]) for name in NAMES}
     wrong, preset = traces["fsd-sum"], of_systems()["fsd-sum"]
     assert sum(overruled(step) for step in wrong.steps) == 1
     assert "8 + 2 = 9" in wrong.text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hsd.app.presets import SYSTEMS, definitions, of_systems, recorded
+from hsd.app.presets import SYSTEMS, definitions, of_systems, trace_of
 
 PRESETS = of_systems()
 
@@ -12,7 +12,7 @@ PRESETS = of_systems()
 def test_every_run_of_the_panels_is_recorded_and_true():
     assert set(PRESETS) == set(definitions(SYSTEMS))
     for name, preset in PRESETS.items():
-        trace = recorded(PRESETS[name])
+        trace = trace_of(PRESETS[name])
         assert trace.prompt.text == preset.prompt
         flat = trace.setup.options.flat()
         told = {key: flat[key] for key in preset.options if key not in ("trace", "gamma")}
@@ -22,7 +22,7 @@ def test_every_run_of_the_panels_is_recorded_and_true():
 
 
 def test_runs_that_break_something_say_what():
-    notes = {name: recorded(PRESETS[name]).setup.notes for name in PRESETS}
+    notes = {name: trace_of(PRESETS[name]).setup.notes for name in PRESETS}
     assert "larger: put models in order of size" in notes["stack-order"][0]
     assert "not say that it was trained to predict after layer 1 and 3" in notes["hispec-untrained"][0]
     assert not notes["stack-three"]

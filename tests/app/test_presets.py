@@ -11,7 +11,7 @@ import yaml
 
 import hsd
 from hsd import space
-from hsd.app.presets import definitions, gain, recorded, telling_step
+from hsd.app.presets import definitions, gain, telling_step, trace_of
 from hsd.app.replies import DIGITS
 from hsd.app.site import site
 from hsd.models.loading import fetch
@@ -44,7 +44,7 @@ def test_a_step_is_told_by_what_the_rules_keep_over_all_coins(rule: str, seed: i
 
 @pytest.mark.parametrize("name", sorted(set(SEARCHED) - HARDLY_ANY_GAIN))
 def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
-    trace = recorded(PRESETS[name])
+    trace = trace_of(PRESETS[name])
     step = trace.steps[telling_step(trace)]
     assert step.verdict
     assert step.shadow
@@ -56,14 +56,14 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
 
 @pytest.mark.parametrize("name", ["stack-three", "hispec-trained"])
 def test_a_run_with_levels_opens_on_a_draft_of_which_the_target_keeps_a_part(name: str):
-    trace = recorded(PRESETS[name])
+    trace = trace_of(PRESETS[name])
     step = trace.steps[telling_step(trace)]
     assert 0 < step.kept < step.drafted
     assert any(event.tested for event in step.events)
 
 
 def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla_keeps_less():
-    trace = recorded(PRESETS[space.load().presets[0]])
+    trace = trace_of(PRESETS[space.load().presets[0]])
     step = trace.steps[telling_step(trace)]
     assert step.verdict
     assert step.shadow
@@ -82,7 +82,7 @@ def test_a_recorded_run_comes_out_the_same_again(monkeypatch, name: str):
         if FILE is None:
             pytest.skip("run python -m hsd fetch smollm2")
         monkeypatch.setattr(fetch, "find", lambda name: FILE)
-    before = recorded(preset)
+    before = trace_of(preset)
     again = hsd.run(_pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options})
     assert again.tokens == before.tokens
     assert again.setup.options == before.setup.options
@@ -109,16 +109,16 @@ def test_the_opening_runs_options_show_a_difference_on_most_prompts_of_ones_own(
 
 
 def test_a_step_that_shows_the_whole_rule_is_told_before_one_that_cannot_be_lost():
-    trace = recorded(PRESETS["lighthouse"])
+    trace = trace_of(PRESETS["lighthouse"])
     back = trace.steps[telling_step(trace)]
-    sure = recorded(PRESETS["whole-draft"])
+    sure = trace_of(PRESETS["whole-draft"])
     kept = sure.steps[telling_step(sure)]
     both = trace.model_copy(update={"steps": [kept, back]})
     assert (kept.kept, telling_step(both)) == (kept.drafted, 1)
 
 
 def test_the_page_gets_a_recorded_run_with_fewer_digits_and_nothing_else_changed():
-    trace = recorded(PRESETS["sum"])
+    trace = trace_of(PRESETS["sum"])
     got = json.loads(site(space.load(), "files")["data/preset/sum.json"]())["trace"]
     exact = trace.model_dump(mode="json")
     assert len(json.dumps(got)) < 0.9 * len(json.dumps(exact))

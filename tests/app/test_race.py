@@ -74,7 +74,7 @@ def test_every_option_of_a_run_that_says_how_to_draft_and_check_can_be_a_lanes()
 
 def test_a_pair_that_is_not_here_and_does_not_come_leaves_its_race_to_one_that_is(monkeypatch):
     """As where HSD_DOWNLOAD is 0: the recorded races name a model that has to be fetched."""
-    link = {**race.recorded()["races"][0]["header"]["link"], "lanes": LANES}
+    link = {**race.recordings()["races"][0]["header"]["link"], "lanes": LANES}
     monkeypatch.setattr(fetch, "find", lambda name: None)
     monkeypatch.setattr(downloads, "_news", {})
     asked = race.read_plan(space.load(), link)
@@ -221,7 +221,7 @@ def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, o
 
 
 def test_the_recorded_races_say_where_and_how_they_were_made():
-    for shown in race.recorded()["races"]:
+    for shown in race.recordings()["races"]:
         header, rows = shown["header"], shown["report"]["rows"]
         assert header["machine"]["processor"]
         assert header["machine"]["load"] >= 0
@@ -230,7 +230,7 @@ def test_the_recorded_races_say_where_and_how_they_were_made():
 
 
 def test_four_domains_are_recorded_at_two_temperatures_and_counted_together():
-    shown = race.recorded()["races"]
+    shown = race.recordings()["races"]
     heats = list(dict.fromkeys(one["header"]["sampling"]["temperature"] for one in shown))
     names = ["Stories", "Sums", "Code", "Questions", "All"]
     assert [(one["header"]["sampling"]["temperature"], one["domain"]) for one in shown] == [
@@ -251,7 +251,7 @@ def test_four_domains_are_recorded_at_two_temperatures_and_counted_together():
 
 
 def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins():
-    for shown in (one for one in race.recorded()["races"] if one.get("coins")):
+    for shown in (one for one in race.recordings()["races"] if one.get("coins")):
         sums = {}
         for one in shown["coins"]:
             kept, drafts = sums.get(one["case"], (0, 0))
@@ -262,7 +262,7 @@ def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins():
 
 
 def test_a_recorded_race_says_what_the_form_would_ask_for():
-    for shown in race.recorded()["races"]:
+    for shown in race.recordings()["races"]:
         lanes = [lane["own"] for lane in shown["header"]["lanes"][1:]]
         asked = race.read_plan(space.load(), {**shown["header"]["link"], "pair": "tiny", "lanes": lanes})
         assert [case.options for case in asked.cases] == [lane["options"] for lane in shown["header"]["lanes"]]
@@ -285,7 +285,7 @@ def recording(tmp_path: Path, monkeypatch, flags: str) -> Path:
 
 def test_races_are_recorded_on_many_prompts_and_seeds_and_shown_again(tmp_path: Path, monkeypatch):
     out = recording(tmp_path, monkeypatch, "--seeds 1 --gamma 2,3,2")
-    shown = race.recorded(out)["races"]
+    shown = race.recordings(out)["races"]
     places = [(one["domain"], one["header"]["sampling"]["temperature"]) for one in shown]
     assert places == [(name, heat) for heat in (0.7, 0.0) for name in ("One", "Two", "All")]
     for one in shown:
@@ -301,7 +301,7 @@ def test_races_are_recorded_on_many_prompts_and_seeds_and_shown_again(tmp_path: 
         assert one["report"]["rules"].startswith(begin)
     (tmp_path / "old.json").write_text('{"format": "hsd-race-1"}')
     with pytest.raises(HsdError, match="there is no recorded race"):
-        race.recorded(tmp_path / "old.json")
+        race.recordings(tmp_path / "old.json")
 
 
 def test_the_calculators_rows_are_what_rules_keep_over_all_coins(tmp_path: Path, monkeypatch):

@@ -19,7 +19,7 @@ from hsd import HsdError, Trace, space
 from hsd.app import device, pairs, runs
 from hsd.app.presets import telling_step
 from hsd.app.replies import answer
-from hsd.app.runs import Kept, Request, finished, messages, read
+from hsd.app.runs import Kept, Request, messages, read, run_to_end
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.trace import SetupOptions, Step
@@ -79,7 +79,7 @@ def test_the_options_of_a_run_and_each_of_its_steps_are_checked_once(monkeypatch
     steps: list[Step] = []
     taken = Decoding.__next__
     monkeypatch.setattr(Decoding, "__next__", lambda run: (steps.append(one := taken(run)), one)[1])
-    trace, _ = finished(request(max_new_tokens=12), Kept(1), SECONDS)
+    trace, _ = run_to_end(request(max_new_tokens=12), Kept(1), SECONDS)
     assert [(one is kept) for one, kept in zip(steps, trace.steps, strict=True)] == [True] * len(steps)
     assert checked == [RunOptions, SetupOptions]
 
@@ -186,10 +186,10 @@ def test_what_nobody_expected_is_told_with_a_name_that_the_log_has_and_without_t
 
 def test_the_runs_that_were_looked_at_last_are_kept_under_keys_that_nobody_can_guess(letters):
     kept = Kept(2)
-    trace, first = finished(request(max_new_tokens=4), kept, SECONDS)
-    _, second = finished(request(max_new_tokens=4), kept, SECONDS)
+    trace, first = run_to_end(request(max_new_tokens=4), kept, SECONDS)
+    _, second = run_to_end(request(max_new_tokens=4), kept, SECONDS)
     assert kept.get(first) == trace
-    _, third = finished(request(max_new_tokens=4), kept, SECONDS)
+    _, third = run_to_end(request(max_new_tokens=4), kept, SECONDS)
     assert kept.get(second) is None, "longest not looked at"
     assert kept.get(first)
     assert kept.get(third)
@@ -201,7 +201,7 @@ def test_equal_seeds_give_equal_texts_whoever_else_asks(letters):
     kept, found = Kept(20), {}
 
     def ask(i: int) -> None:
-        found[i] = finished(request(seed=i % 2, max_new_tokens=20), kept, SECONDS)[0].text
+        found[i] = run_to_end(request(seed=i % 2, max_new_tokens=20), kept, SECONDS)[0].text
 
     threads = [threading.Thread(target=ask, args=(i,)) for i in range(12)]
     for thread in threads:
@@ -215,7 +215,7 @@ def test_equal_seeds_give_equal_texts_whoever_else_asks(letters):
 
 def test_own_models_from_folders_run(byte_folders):
     target, draft = byte_folders
-    trace, _ = finished(request(target=target, draft=draft, max_new_tokens=8), Kept(1), SECONDS)
+    trace, _ = run_to_end(request(target=target, draft=draft, max_new_tokens=8), Kept(1), SECONDS)
     assert len(trace.tokens) == 8
 
 
@@ -241,9 +241,9 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
         device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))(runs.decode),
     )
     monkeypatch.setattr(pairs.hub, "bring", lambda name: None)
-    assert len(finished(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
+    assert len(run_to_end(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
-    assert len(finished(request(max_new_tokens=8, pair="qwen2.5-7b"), Kept(1), SECONDS)[0].tokens) == 8
+    assert len(run_to_end(request(max_new_tokens=8, pair="qwen2.5-7b"), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [runs.LOAD_SECONDS + 1]
 
 
@@ -254,5 +254,5 @@ def test_without_the_package_for_zero_gpu_nothing_is_decorated(monkeypatch):
 
 def test_the_time_between_messages_is_not_spent_waiting(letters, monkeypatch):
     monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: 0.0))  # a clock to wait for stands still
-    trace, _ = finished(request(max_new_tokens=4), Kept(1), SECONDS)
+    trace, _ = run_to_end(request(max_new_tokens=4), Kept(1), SECONDS)
     assert len(trace.tokens) == 4

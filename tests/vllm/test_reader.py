@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from starlette.exceptions import HTTPException
 
-from hsd.app.runs import Kept, finished, read
+from hsd.app.runs import Kept, read, run_to_end
 from hsd.bench import server
 from hsd.cli import main
 from hsd.errors import HsdError
@@ -86,7 +86,7 @@ def test_the_page_runs_and_offers_what_the_server_records(monkeypatch, served, r
     assert main(["watch", "http://localhost:8000"]) == 0
     assert [pair["name"] for pair in app["offers"]()["here"]] == ["server", "request-1"]
     asked = read(app["manifest"], {"pair": "request-1", "prompt": "as it was"})
-    assert finished(asked, Kept(1), 60, app["decode"])[0] == recorded
+    assert run_to_end(asked, Kept(1), 60, app["decode"])[0] == recorded
 
 
 @pytest.mark.parametrize(("template", "prompt_as"), [(True, ""), (False, ""), (True, "text")])

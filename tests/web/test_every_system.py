@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from hsd.app.presets import recorded, telling_step
+from hsd.app.presets import telling_step, trace_of
 from hsd.app.site import presets_of
 from hsd.space import load
 
@@ -37,6 +37,6 @@ def test_every_recorded_run_opens_at_its_telling_step(visitors):
     for name, preset in presets_of(load()).items():
         visitor.page.select_option("#hsd-preset", name)
         visitor.page.locator(".hf-caption b", has_text=preset.title).wait_for()
-        trace = recorded(preset)
+        trace = trace_of(preset)
         visitor.until(f"window.__hsd.steps === {len(trace.steps)}")
         assert visitor.state["step"] == telling_step(trace)

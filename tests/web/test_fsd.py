@@ -6,7 +6,7 @@ import pytest
 from trade_off import drift, overruled
 
 import hsd
-from hsd.app.presets import of_systems, recorded
+from hsd.app.presets import of_systems, trace_of
 from hsd.paths import ASSETS
 
 NAMES = [name for name, preset in of_systems().items() if preset.system == "fsd"]
@@ -17,7 +17,7 @@ TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the
 @pytest.mark.core
 @pytest.mark.parametrize("name", NAMES)
 def test_needles_and_drift_are_those_of_the_trace(stage, name: str):
-    trace = recorded(of_systems()[name])
+    trace = trace_of(of_systems()[name])
     stage.load(trace.model_dump(mode="json"))
     tolerance, spent = trace.setup.options.fuzzy.tolerance, 0.0
     for index, step in enumerate(trace.steps[:4]):
@@ -53,7 +53,7 @@ def assert_told(trace: hsd.Trace, index: int, i: int, css: str, said: str) -> No
 
 
 def test_a_needle_says_what_became_of_its_token_once_it_is_tested(stage):
-    stage.load(recorded(of_systems()["fsd-sum"]).model_dump(mode="json"))
+    stage.load(trace_of(of_systems()["fsd-sum"]).model_dump(mode="json"))
     stage.go(1)
     ahead = "document.querySelectorAll('.hp-needles .is-later').length"
     assert stage.page.evaluate(ahead) == 0, "a step is shown at its end"

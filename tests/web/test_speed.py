@@ -88,7 +88,7 @@ def saved(visitor, button) -> str:
 @pytest.mark.recorded(core=True)
 def test_the_recorded_race_is_there_at_a_glance(visitors):
     visitor = opened(visitors())
-    shown = race.recorded()["races"][0]
+    shown = race.recordings()["races"][0]
     rows = shown["report"]["rows"]
     assert verdict(visitor) == shown["report"]["verdict"]
     assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in rows]
@@ -115,7 +115,7 @@ def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors
 @pytest.mark.recorded
 def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors):
     visitor = opened(visitors())
-    shown = race.recorded()["races"]
+    shown = race.recordings()["races"]
     choices = [visitor.page.get_by_role("group", name=name, exact=True) for name in ("Prompts", "Temperature")]
     assert choices[0].locator(".hp-option").all_inner_texts() == list(dict.fromkeys(one["domain"] for one in shown))
     for one in shown[::-1]:
@@ -150,7 +150,7 @@ def test_opening_the_tab_puts_it_into_the_address(visitors):
 def test_the_folded_numbers_are_those_that_python_computes(visitors):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
-    found = race.recorded()["races"][0]["report"]
+    found = race.recordings()["races"][0]["report"]
     assert found["calls"] in visitor.page.inner_text(".hf-words")
     for i, row in enumerate(found["rows"]):
         line = visitor.page.locator(f".hf-numbers tr[data-case='{row['case']}']")
@@ -172,13 +172,13 @@ def test_a_race_can_be_saved(visitors, tmp_path):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
     buttons = visitor.page.locator(".hf-numbers .hp-row")
-    found = race.recorded()["races"][0]["report"]["rows"]
+    found = race.recordings()["races"][0]["report"]["rows"]
     for line, row in zip(csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True):
         assert line["lane"] == row["case"]
         assert float(line["speedup"]) == row["speedup"]
         assert float(line["share_target"]) == row["shares"]["target"]
     (tmp_path / "race.json").write_text(saved(visitor, buttons.get_by_text("JSON")), encoding="utf-8")
-    (again,) = race.recorded(tmp_path / "race.json")["races"]
+    (again,) = race.recordings(tmp_path / "race.json")["races"]
     assert again["report"]["rows"] == found
 
 
@@ -209,7 +209,7 @@ def test_the_replay_shows_each_step_when_it_had_ended_and_the_pace_so_far(visito
 
 def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
     visitor = opened(visitors(), {"domain": "Sums"})
-    header = race.recorded()["races"][1]["header"]
+    header = race.recordings()["races"][1]["header"]
     setup = state(visitor)["setup"]
     assert setup["prompt"] == header["prompt"]
     sampling = header["sampling"]
@@ -311,7 +311,7 @@ def test_a_link_that_cannot_be_raced_says_so_and_shows_what_is_recorded(visitors
     assert "lane 2: unknown rule '<img src=x>'" in visitor.alert()
     visitor.until("window.__hsdSpeed.state !== 'running'")
     assert state(visitor)["domain"] == "Stories"
-    assert verdict(visitor) == race.recorded()["races"][0]["report"]["verdict"]
+    assert verdict(visitor) == race.recordings()["races"][0]["report"]["verdict"]
 
 
 def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors):

@@ -315,7 +315,7 @@ def test_a_race_here_on_the_exported_page_has_the_options_of_the_race_that_is_sh
     page.goto(f"{served.url}?tab=speed&domain=Sums")
     page.locator(".hf-other > summary").click()
     page.locator("#hsd-race-top-p-input").fill("0.5")
-    page.locator(".hf-part").get_by_role("radio", name=race.recorded()["races"][2]["domain"]).check()
+    page.locator(".hf-part").get_by_role("radio", name=race.recordings()["races"][2]["domain"]).check()
     page.wait_for_function("window.__hsdSpeed.setup.top_p === 1")
     given, shown = page.evaluate("[window.__hsdSpeed.setup, window.__hsdSpeed.header]")
     header = page.evaluate(

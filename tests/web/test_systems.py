@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from hsd.app.presets import SYSTEM_WORDS, definitions, from_json, of_systems, recorded, telling_step
+from hsd.app.presets import SYSTEM_WORDS, definitions, from_json, of_systems, telling_step, trace_of
 from hsd.app.site import CHARTS
 from hsd.app.systems import planner
 from hsd.app.systems.planner import WORKED, alternatives, in_words, presets, way_data
@@ -302,4 +302,4 @@ def test_every_recorded_run_of_a_system_opens_on_the_stage(visitors, name: str):
 
 
 def recorded_run(name: str):
-    return recorded({**of_systems(), **definitions()}[name])
+    return trace_of({**of_systems(), **definitions()}[name])
