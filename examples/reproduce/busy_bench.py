@@ -32,7 +32,7 @@ from measuring import RESULTS, save
 
 import hsd
 from hsd.models.loading import fetch
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 
 ROOT = Path(__file__).resolve().parents[2]
 PROMPT, GOAL = "Once upon a time there was a", 1 / 3

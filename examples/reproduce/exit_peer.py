@@ -9,7 +9,7 @@ from hsd.bench.measure import Case, Record
 from hsd.bench.peers import continue_prompt, draft_always, module_of, sampling, timed
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.timing import CallTimes
+from hsd.models.reading import Passes
 
 
 def exit_peer_case(gamma: int, options: dict[str, Any], depth: int) -> Case:
@@ -31,9 +31,9 @@ def _leaving(gamma: int, options: dict[str, Any], depth: int, pair: Pair, prompt
         raise HsdError(f"transformers cannot leave {type(target).__name__} early: leave the peer out")
     if not 1 <= depth < layers:
         raise HsdError(f"exit {depth}: choose one from 1 to {layers - 1}, before the last of the target's layers")
-    calls = {"target": CallTimes(), "draft": CallTimes()}
+    calls: dict[str, Passes] = {"target": [], "draft": []}
 
-    def whose() -> CallTimes:
+    def whose() -> Passes:
         return calls["target" if config.num_hidden_layers == layers else "draft"]
 
     draft_always(target, gamma)

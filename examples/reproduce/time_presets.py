@@ -21,7 +21,7 @@ from measuring import RESULTS, save
 
 import hsd
 from hsd.app.presets import Preset, definitions, trace_of
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 
 OUT = RESULTS / "presets.json"
 SHARED = ("temperature", "top_p", "top_k", "prompt_as")

@@ -3,7 +3,7 @@
 from hsd.bench.measure import Case, Record, measure
 from hsd.bench.prompts import PromptSet, prompt_set, shipped
 from hsd.bench.summary import Measurement, measurements, rows
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 
 __all__ = [
     "Case", "Measurement", "PromptSet", "Record", "machine", "measure", "measurements", "prompt_set", "rows", "shipped",

@@ -10,7 +10,7 @@ from hsd.bench.measure import UNTIMED, Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
-from hsd.models.threads import threads_of
+from hsd.models.machine import threads_of
 from hsd.sampling import Sampling
 
 NAME = "llama.cpp"

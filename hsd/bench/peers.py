@@ -12,8 +12,8 @@ from transformers.utils import logging
 from hsd.bench.measure import Case, Record
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.threads import computing
-from hsd.models.timing import CallTimes
+from hsd.models.machine import computing
+from hsd.models.reading import Passes, summary
 from hsd.sampling import Sampling
 
 
@@ -31,13 +31,13 @@ def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, p
     if assisted and target.config.vocab_size != draft.config.vocab_size:
         raise HsdError("transformers needs equal vocabulary sizes for its assistant: leave the peer out")
     draft_always(draft, gamma)
-    calls = {"target": CallTimes(), "draft": CallTimes()}
+    calls: dict[str, Passes] = {"target": [], "draft": []}
     with timed(target, lambda: calls["target"]), timed(draft, lambda: calls["draft"]):
         how = {**sampling(options), "assistant_model": draft if assisted else None}
         return continue_prompt(pair, prompt, seed, how, calls)
 
 
-def continue_prompt(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, CallTimes]) -> Record:
+def continue_prompt(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, Passes]) -> Record:
     """Continue a prompt with the target's `generate`, whose calls are being timed."""
     target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
@@ -48,9 +48,8 @@ def continue_prompt(pair: Pair, prompt: str, seed: int, how: dict[str, Any], cal
         begin = time.perf_counter()
         output = target.generate(ids, attention_mask=mask, pad_token_id=end, **how)
         seconds = time.perf_counter() - begin
-    summary = {name: times.summary() for name, times in calls.items()}
-    passes = 1 + sum(n for n, _, _ in summary["target"]["widths"].values())
-    return {"new_tokens": output.shape[1] - ids.shape[1], "target_calls": passes, "seconds": seconds, "calls": summary}
+    new, times = output.shape[1] - ids.shape[1], {name: summary(passes) for name, passes in calls.items()}
+    return {"new_tokens": new, "target_calls": len(calls["target"]), "seconds": seconds, "calls": times}
 
 
 def module_of(model: Any) -> Any:
@@ -73,7 +72,7 @@ def draft_always(draft: Any, gamma: int) -> None:
 
 
 @contextmanager
-def timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
+def timed(module: Any, times: Callable[[], Passes]) -> Iterator[None]:
     """Time every forward pass of a module. times: returns the record to which the pass that just ended is added."""
     begun: list[float] = []
 
@@ -81,7 +80,7 @@ def timed(module: Any, times: Callable[[], CallTimes]) -> Iterator[None]:
         if output.logits.device.type == "cuda":
             torch.cuda.synchronize()
         ids = named["input_ids"] if named.get("input_ids") is not None else positional[0]
-        times().add(ids.shape[-1], time.perf_counter() - begun.pop())
+        times().append((ids.shape[-1], time.perf_counter() - begun.pop()))
 
     begin = module.register_forward_pre_hook(lambda *_: begun.append(time.perf_counter()))
     with begin, module.register_forward_hook(after, with_kwargs=True):

@@ -21,7 +21,7 @@ from hsd.bench.prompts import PromptSet
 from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 from hsd.sampling import Sampling
 from hsd.version import __version__
 

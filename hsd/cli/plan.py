@@ -8,7 +8,7 @@ from typing import Any
 from hsd.bench.prompts import prompt_set
 from hsd.cli.arguments import load, refuse
 from hsd.errors import HsdError
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
 from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees

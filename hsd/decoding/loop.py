@@ -18,9 +18,9 @@ from hsd.decoding.systems import Levels, engine_of, levels_of, longest_block, ma
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
+from hsd.models.machine import computing
 from hsd.models.quick import QuickRounds
-from hsd.models.threads import computing
-from hsd.models.timing import timed
+from hsd.models.reading import timed
 from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
@@ -109,7 +109,7 @@ class Decoding(Iterator[Step]):
             self.seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
     def time_calls(self) -> Callable[[], dict[str, Any]]:
-        """Time every forward call from now on; return what gives the times so far, see `hsd.models.timing.timed`."""
+        """Time every forward call from now on; return what gives the times so far, see `hsd.models.reading.timed`."""
         return timed(self._rounds.readers)
 
     def close(self) -> None:

@@ -38,22 +38,6 @@ class SharedText(ABC):
         Returns the logits of the exit above it after the last `keep` tokens, (keep, vocab).
         """
 
-    def read(self, tokens: Tensor, level: int, keep: int) -> tuple[Work, Tensor]:
-        """Run `tokens` (n,) through every layer up to an exit, those already through some layers from there on.
-
-        Returns what was computed, and the exit's logits after the last `keep`, (keep, vocab).
-        """
-        begin, end = self.lengths[level], self.lengths[level] + len(tokens)
-        known, new = self.tokens[begin:end], tokens.to(self.tokens.device)
-        assert torch.equal(known, new[: len(known)]), "the exits below have read other tokens: crop them first"
-        self.tokens, work, logits = torch.cat([self.tokens, new[len(known) :]]), Work(heads=keep), torch.empty(0)
-        for group, (first, last) in enumerate(self.groups[: level + 1]):
-            if (unread := end - self.lengths[group]) > 0:
-                logits = self.advance(group, end, keep if group == level else 0)
-                self.lengths[group] = end
-                work += Work(last - first, (last - first) * unread)
-        return work, logits
-
     def forget(self, level: int, length: int) -> None:
         """Forget tokens from position `length` on, at this exit and all that are deeper."""
         self.lengths[level:] = [min(length, reached) for reached in self.lengths[level:]]
@@ -149,8 +133,16 @@ class ExitSession:
         """
         if view is not None:
             raise HsdError("early exits read one text at a time, no tree: choose a single draft")
-        work, logits = self._text.read(tokens, self._level, keep)
-        self.work += work
+        text, end = self._text, self.length + len(tokens)
+        known, read, logits = text.tokens[self.length : end], tokens.to(text.tokens.device), torch.empty(0)
+        assert torch.equal(known, read[: len(known)]), "the exits below have read other tokens: crop them first"
+        text.tokens = torch.cat([text.tokens, read[len(known) :]])
+        for group, (first, last) in enumerate(text.groups[: self._level + 1]):
+            if (unread := end - text.lengths[group]) > 0:
+                logits = text.advance(group, end, keep if group == self._level else 0)
+                text.lengths[group] = end
+                self.work += Work(last - first, (last - first) * unread)
+        self.work += Work(heads=keep)
         return logits
 
     def crop(self, length: int) -> None:

@@ -70,7 +70,7 @@ class HeadModel:
             weights = {**weights, "lm_head.weight": theirs[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
         held = {name: w.to(theirs) for name, w in weights.items() if w.is_floating_point()}
-        self.embedding, self.straight = held.get("embed_tokens.weight", theirs), f"{LAYER}token_proj.weight" in held
+        self.embedding, self.adds_token = held.get("embed_tokens.weight", theirs), f"{LAYER}token_proj.weight" in held
         self._weights, self.taps_norm = held, held.get("taps_norm.weight")
         self.product = partial(product, held)
         self.rotary = LlamaRotaryEmbedding(shape.llama).to(theirs.device)
@@ -198,7 +198,7 @@ class HeadSession(Following):
         if begin and self.alone:
             sees = F.pad(sees[:, 1:], (1, 0))  # nobody sees the first token
         embedded = model.normed(model.embedding[tokens.to(place)], LAYER + "input_layernorm")
-        if model.straight:
+        if model.adds_token:
             hidden = hidden + model.product(LAYER + "token_proj", embedded)
         rows = torch.cat([embedded, model.normed(hidden, LAYER + "hidden_norm")], -1)[None]
         mixed, _ = model.attention(rows, model.rotary(rows, positions[None]), sees[None, None], self._cache)

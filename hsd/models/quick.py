@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -95,13 +94,12 @@ class QuickRounds:
             if chain and not chain.may_pay:
                 break
             rows.read(unread, 1, row)
-            surest = rows.surest(row) if chain else 0.0
-            if chain and not chain.pays(surest):
+            if chain and not chain.pays(rows.surest(row)):
                 break
             unread = [rows.pick(row, number)]
             tokens += unread
             if chain:
-                chain.add(rows.share(row, unread[0], surest))
+                chain.add(rows.share(unread[0]))
             if unread[0] in self.end_ids:
                 break
         return tokens
@@ -159,9 +157,10 @@ class Chances:
         self._soften(row, 1.0, self._rest_at)
         return float(np.max(self._rest[: self._session.width]))
 
-    def share(self, row: int, token: int, surest: float) -> float:
-        """Return a token's probability in `row` at temperature 1. surest: the largest one of the row, see `surest`."""
-        return surest * math.pow(self.of(row, token) / float(np.max(self._logits[row])), self._sampling.temperature)
+    def share(self, token: int) -> float:
+        """Return a token's probability at temperature 1, in the row that `surest` last saw."""
+        ids = self._session.ids
+        return float(self._rest[token if ids is None else np.argmax(ids == token)])
 
     def pick(self, row: int, number: float) -> int:
         """Return the token that a number in [0, 1) picks from a row."""

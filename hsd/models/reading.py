@@ -1,10 +1,14 @@
-"""Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end."""
+"""Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end.
 
+Forward calls are counted, and timed where somebody wants that.
+"""
+
+import statistics
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +18,7 @@ from hsd.models.base import Session, View, Work
 from hsd.sampling import Sampling
 
 UNCHANGED, NOTHING = Sampling(temperature=1.0), Work()
+Passes = list[tuple[int, float]]  # of forward calls: how many tokens each read, and its seconds
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ class Reader:
     """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
 
     rows: of the model, where they may be fewer. It reads other tokens as its last one, which any draft's rule bears.
-    watch: takes the width and the seconds of every forward call, if somebody wants them.
+    passes: to a list here, every forward call adds its width and its seconds.
 
     Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
     belong to the text, they can be added in several calls of `grow`.
@@ -48,7 +53,7 @@ class Reader:
     def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, rows: int = 0):
         self.session, self.device, self._last = session, device, (rows or vocab_size) - 1
         self.sampling, self.vocab_size = sampling, vocab_size
-        self.calls, self.watch = 0, cast("Callable[[int, float], None] | None", None)
+        self.calls, self.passes = 0, cast("Passes | None", None)
         self._lineages: dict[int, list[int]] = {}  # columns of the cache that lead from the text to each node
         self._base = 0  # how many columns the text has, once there are nodes
 
@@ -59,14 +64,14 @@ class Reader:
 
     @contextmanager
     def call(self, width: int) -> Iterator[None]:
-        """Count the forward call over `width` tokens that is made inside, and time it for `watch`."""
+        """Count the forward call over `width` tokens that is made inside, and time it for `passes`."""
         self.calls += 1
         begin = time.perf_counter()
         yield
-        if self.watch:
+        if self.passes is not None:
             if self.device.type == "cuda":
                 torch.cuda.synchronize()
-            self.watch(width, time.perf_counter() - begin)
+            self.passes.append((width, time.perf_counter() - begin))
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
@@ -126,3 +131,29 @@ class Reader:
 
     def close(self) -> None:
         self.session.close()
+
+
+def summary(passes: Passes) -> dict[str, Any]:
+    """Return the seconds of the first pass, which reads the prompt, and of the others by width.
+
+    widths: by the number of tokens read how many passes, their seconds in all, and the median of one.
+    """
+    by_width: dict[int, list[float]] = {width: [] for width in sorted({width for width, _ in passes[1:]})}
+    for width, seconds in passes[1:]:
+        by_width[width].append(seconds)
+    widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in by_width.items()}
+    return {"first": passes[0][1] if passes else 0.0, "widths": widths}
+
+
+def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
+    """Time the forward passes of a run's readers, smallest model first, from now on.
+
+    Returns what gives their times so far by level, each as `summary` has them.
+    "target" is the last one; "draft" what drafts for it: the draft model, or the exit below the target; "level 0" and
+    so on what is under that one, smallest first.
+    """
+    names = [*(f"level {i}" for i in range(len(readers) - 2)), "draft", "target"][-len(readers) :]
+    passes: dict[str, Passes] = {name: [] for name in ("target", "draft", *names)}
+    for reader, name in zip(readers, names, strict=False):
+        reader.passes = passes[name]
+    return lambda: {name: summary(of_level) for name, of_level in passes.items()}

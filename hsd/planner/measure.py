@@ -14,9 +14,8 @@ from torch import Tensor
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair
-from hsd.models.reading import UNCHANGED, Reader, fitted
-from hsd.models.threads import computing
-from hsd.models.timing import CallTimes
+from hsd.models.machine import computing
+from hsd.models.reading import UNCHANGED, Passes, Reader, fitted
 from hsd.planner import Models
 from hsd.sampling import Sampling
 
@@ -87,16 +86,16 @@ def pass_times(
     models: Sequence[LanguageModel], ids: Tensor, widths: Sequence[int], repetitions: int
 ) -> list[dict[int, float]]:
     """Return for each model {width: ms of a pass over the last `width` of `ids`}: medians, models measured in turn."""
-    context, timings = len(ids) - max(widths), [CallTimes(first=0.0) for _ in models]
+    context, timings = len(ids) - max(widths), [Passes() for _ in models]
     readers = [Reader(model.start(), model.device, UNCHANGED, model.vocab_size) for model in models]
     for reader in readers:
         reader.read(ids[:context], keep=1)
     for repetition in range(repetitions + 1):  # the first one warms up
-        for reader, times in zip(readers, timings, strict=True):
-            reader.watch = times.add if repetition else None
+        for reader, passes in zip(readers, timings, strict=True):
+            reader.passes = passes if repetition else None
             for width in widths:
                 reader.read(ids[context : context + width], keep=width)
                 reader.settle(context)
     for reader in readers:
         reader.close()
-    return [{width: 1e3 * statistics.median(found) for width, found in times.by_width.items()} for times in timings]
+    return [{n: 1e3 * statistics.median(s for width, s in passes if width == n) for n in widths} for passes in timings]

@@ -9,7 +9,7 @@ import torch
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.models.threads import computing
+from hsd.models.machine import computing
 from hsd.planner.measure import pass_times
 from hsd.planner.trees import TreeCosts, TreeNode
 from hsd.rules import VANILLA

@@ -49,8 +49,8 @@ from measuring import RESULTS, save  # noqa: E402
 from hsd.app.browser import CHAT  # noqa: E402
 from hsd.models.loading import fetch  # noqa: E402
 from hsd.models.loading.tokenizer import tokenizer_of  # noqa: E402
+from hsd.models.machine import processor  # noqa: E402
 from hsd.models.small.gguf import read_gguf  # noqa: E402
-from hsd.models.timing import processor  # noqa: E402
 
 NAME = "smollm2"
 OURS = ("native", "wasm, wasmtime", "wasm, Chromium", "torch")

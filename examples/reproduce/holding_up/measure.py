@@ -31,7 +31,7 @@ from visitor import ROOT, Values
 
 from hsd import load_pair
 from hsd.models.loading import fetch
-from hsd.models.timing import machine
+from hsd.models.machine import machine
 
 RESULTS = ROOT / "assets" / "results" / "holding_up.json"
 PAGE = DOCS / "deploy.md"

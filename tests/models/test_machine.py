@@ -16,9 +16,8 @@ import torch
 import hsd
 from hsd import HsdError, Pair
 from hsd.bench.race import facts
-from hsd.models import threads
-from hsd.models.threads import LONGEST, PATIENCE, OtherWork, computing, threads_of
-from hsd.models.timing import machine
+from hsd.models import machine as threads
+from hsd.models.machine import LONGEST, PATIENCE, OtherWork, computing, machine, threads_of
 
 PROMPT = "abc"
 

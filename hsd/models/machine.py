@@ -1,14 +1,21 @@
-"""How many threads a target computes with on a CPU: one if it is small, else all, and one while the machine is busy.
+"""The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
 
-A second thread slows small models down and speeds larger ones up. Beside other work it waits, and the first one for it,
-at every product: what took 10 ms takes seconds. A step tells that by its own clock: how much of its time its thread had
-a processor. The caller's own number of threads comes back after every step.
+That is one if the target is small, else all, and one while the machine is busy: a second thread slows small models down
+and speeds larger ones up. Beside other work it waits, and the first one for it, at every product: what took 10 ms takes
+seconds. A step tells that by its own clock: how much of its time its thread had a processor. The caller's own number of
+threads comes back after every step.
 """
 
+import os
+import platform
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -72,3 +79,21 @@ def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
             torch.set_num_threads(before)
         if most > 1:
             OTHERS.learn((time.thread_time() - computed) / max(time.perf_counter() - begin, 1e-9))
+
+
+def machine(pair: Pair) -> dict[str, Any]:
+    """Return what identifies the machine, versions and precision behind a measured number, for a file."""
+    device = pair.target.device
+    return {
+        "device": f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device),
+        "processor": processor(), "cores": os.cpu_count(), "threads": threads_of(pair.target),
+        "load": round(os.getloadavg()[0], 2), "dtype": pair.target.dtype, "python": platform.python_version(),
+        "torch": torch.__version__, "transformers": version("transformers"),
+    }  # fmt: skip
+
+
+def processor() -> str:
+    """Return the processor's name, as far as the system tells it."""
+    file = Path("/proc/cpuinfo")
+    named = re.search(r"^model name\s*:\s*(.+)", file.read_text(encoding="utf-8") if file.is_file() else "", re.M)
+    return named[1] if named else platform.processor() or platform.machine()
