@@ -115,7 +115,7 @@ def test_every_draft_has_pythons_thresholds_and_residuals(lab: Engine, name: str
         """(rule, p, q, drafts) => drafts.map((x) => {
           const one = law.lawOf(rule, p, q, x);
           return {threshold: one.threshold, stop: law.stops(one.threshold, one.forward), order: law.order(one),
-                  kept: law.mean(law.stops(one.threshold, one.forward)), next: p.map((_, t) => law.next(one, t))};
+                  kept: law.mean(law.stops(one.threshold, one.forward)), next: p.map((_, t) => [...law.next(one, t)])};
         })""".replace("(rule, p, q, drafts) => ", "(p, q, drafts) => [...law.CHAINS.keys()].map((rule) => ")
         + ")",
         model["p"],
@@ -230,7 +230,7 @@ def test_every_setting_gives_pythons_law_and_enumeration(lab: Engine, name: str)
           laws: drafts.map((x) => {
             const one = law.lawOf("fuzzy", model.p, model.q, x, settings);
             const near = x.map((_, t) => law.groundsAt(one, t + 1).form === "near");
-            return {threshold: one.threshold, near, next: model.p.map((_, t) => law.next(one, t))};
+            return {threshold: one.threshold, near, next: model.p.map((_, t) => [...law.next(one, t)])};
           }),
         }))""",
         model,
@@ -275,7 +275,7 @@ def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, 
         found = lab.call(
             """(model, rule, settings, x) => {
               const one = law.lawOf(rule, model.p, model.q, x, settings);
-              const next = model.p.map((_, t) => law.next(one, t));
+              const next = model.p.map((_, t) => [...law.next(one, t)]);
               return {threshold: one.threshold, next, exact: audit.enumerate({...model, settings}).rules[rule]};
             }""",
             model,
