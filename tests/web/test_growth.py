@@ -55,11 +55,12 @@ def of_steps(engine: Engine, trace: dict, expression: str) -> list:
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_token_sees_its_path_and_shares_its_position_with_its_siblings(engine: Engine, name: str):
-    seen = "[0, ...view.nodes.keys()].map((id) => [growth.seenBy(view, id), growth.positionOf(view, id)])"
+    seen = "growth.maskRows(view, 0).map(({sees, position}) => [sees, position])"
     for step, nodes in zip(TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), seen), strict=True):
         if not step.nodes:
             assert nodes is None
             continue
+        assert len(nodes) == len(step.nodes) + 1
         wanted = [[[0, *line(step, id)], step.context_length - 1 + len(line(step, id))] for id in range(len(nodes))]
         assert nodes == wanted
 

@@ -17,6 +17,15 @@ from hsd.facts import facts
 from hsd.rules import RULES
 from hsd.trace import step_in_words
 
+NODES = """
+  globalThis.Node = class {
+    children = [];
+    setAttribute() {}
+    append(child) { this.children.push(child); }
+    get textContent() { return this.children.map((one) => one.textContent ?? one).join(""); }
+  };
+  document.createElement = () => new Node();
+"""  # enough of a page to read what a formula says
 FILES = ("step/model.js", "step/again.js", "step/formula.js", "step/sentences.js", "rules/law.js", "rules/audit.js")
 
 
@@ -60,12 +69,13 @@ def test_a_draft_of_another_rule_can_be_judged_by_it(page: Engine):
 def test_its_tests_have_formulas_and_sentences(page: Engine):
     trace = trace_by(NEWCOMER.name)
     told = page.call(
-        """(trace) => trace.steps.map((_, i) => {
+        f"(trace) => {{ {NODES}"
+        """return trace.steps.map((_, i) => {
           const view = model.readStep(trace, i);
-          const spoken = (made) =>
-            formula.spoken(view.depth.get(made.node), again.numbersOf(view, made), made.threshold);
-          return [view.own.decisions.map(spoken), sentences.lines(view).join("\\n")];
-        })""",
+          const heard = (made) =>
+            formula.formula(view.depth.get(made.node), again.numbersOf(view, made), made.threshold).ariaLabel;
+          return [view.own.decisions.map(heard), sentences.lines(view).join("\\n")];
+        })}""",
         json.loads(trace.to_json()),
     )
     for step, (formulas, words) in zip(trace.steps, told, strict=True):

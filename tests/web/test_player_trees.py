@@ -63,6 +63,7 @@ def walk(stage: Stage, trace: dict) -> Iterator[tuple[int, dict]]:
 
 FRACTIONS = """(list) => list.map((test) => {
   const copy = test.querySelector(".hp-numbers").cloneNode(true);
+  for (const unseen of copy.querySelectorAll(".hp-unseen")) unseen.remove();
   const part = (f, i) => `(${f.children[i].textContent})`;
   for (const f of copy.querySelectorAll(".hp-frac")) f.replaceWith(`(${part(f, 0)}/${part(f, 1)})`);
   return [test.querySelector(".hp-formula").dataset.form, copy.textContent];

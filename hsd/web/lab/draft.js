@@ -17,11 +17,11 @@ const TITLES = /** @type {[string, string][]} */ ([...CHAINS.values()].map(({ na
 const HINT =
   "A test succeeds when its coin falls below its threshold. Drag a coin, open a test, or choose a token to see its branch.";
 
-const FOLDS = [
-  ["tests", "The tests, one by one"],
-  ["branch", "A branch in full: what could come next"],
-  ["numbers", "The numbers, token by token"],
-];
+const FOLDS = /** @type {const} */ ([
+  ["tests", "The tests, one by one", decisions],
+  ["branch", "A branch in full: what could come next", ledger],
+  ["numbers", "The numbers, token by token", table],
+]);
 
 /** The card. @param {LabActions} actions */
 function draft(actions) {
@@ -35,10 +35,12 @@ function draft(actions) {
   const list = h("ol.hf-positions");
   const coin = (/** @type {number} */ node, /** @type {number} */ value) =>
     actions.coin(node - 1, Math.round(100 * value) / 100);
-  const grid = board.create({ select, coin, judgeBy: actions.rule, test: () => open("tests") });
-  const folds = Object.fromEntries(FOLDS.map(([name, title]) => [name, fold(title, () => fill(name))]));
+  const test = () => open("tests");
+  const grid = board.create({ open: ({ branch }) => select(branch), test, coin, judgeBy: actions.rule });
+  const made = FOLDS.map(([name, title, draw]) => [name, { ...fold(title, () => fill(name)), draw }]);
+  const folds = Object.fromEntries(made);
   const parts = Object.values(folds).map((one) => one.element);
-  const step = h("div.hsd-player", grid.element, parts);
+  const step = h("div.hsd-player", grid.drawing, parts);
   const element = folded("hf-draft", "One draft, coin by coin", HINT, about, tools, problem, spoken, list, step);
   let [drawn, node] = ["", 0];
   let lines = /** @type {ReturnType<typeof position>[]} */ ([]);
@@ -67,7 +69,7 @@ function draft(actions) {
       ...[lead, detail, why, warning].filter((one) => one.length).map((one) => h("p", prose(one))),
     );
     const phases = plan(view);
-    grid.draw(view, { plan: phases, selected: node, changed: false });
+    grid.draw(view, { plan: phases, selected: node });
     grid.beat(phases.total, true);
     Object.keys(folds).forEach(fill);
   }
@@ -85,10 +87,8 @@ function draft(actions) {
 
   /** Draw the body of a fold, if it is open; each change draws it again. */
   function fill(/** @type {string} */ name) {
-    const { element: unfolded, body } = folds[name];
-    if (!view || !unfolded.open) return body.replaceChildren();
-    if (name === "tests") return body.replaceChildren(decisions(view, { select, coin }));
-    return body.replaceChildren(name === "branch" ? ledger(view, node, null) : table(view, { node, select }));
+    const { element: unfolded, body, draw } = folds[name];
+    body.replaceChildren(view && unfolded.open ? draw(view, { node, select, coin }) : "");
   }
 
   return { element, update, step: () => view && view.step };

@@ -17,25 +17,28 @@ import { beatOf, named } from "./phases.js";
 const CELLS = 15; // characters of a token that fit its column
 const OVER = "the chances of keeping 0, 1, … tokens of this draft, over all coins; ▾ this time";
 
+/** A single draft of a run that recorded its details. @type {StepPart["shows"]} */
+const shows = ({ detail, isTrie, step }) => detail && !isTrie && step.drafted > 0;
+
 /** The board of a player. @param {BoardActions} actions */
 function create(actions) {
   const map = h("div.hp-minimap", { "aria-hidden": "true" });
   const grid = h("div.hp-board-grid");
   const scroller = h("div.hp-scroll.hp-board-scroll", grid);
-  const element = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
+  const drawing = h("section.hp-card.hp-board", { "aria-label": "The draft and both verdicts" }, map, scroller);
   let deciding = /** @type {Element | null} */ (null); // the cell of the own lane's last test, which is in sight at the end
   dragging(grid, actions);
   for (const kind of ["pointerover", "focusin", "focusout"])
-    window.addEventListener(kind, (event) => join(element, kind === "focusout" ? element : targetOf(event)));
+    window.addEventListener(kind, (event) => join(drawing, kind === "focusout" ? drawing : targetOf(event)));
   map.addEventListener("click", (event) => {
     const node = targetOf(event).closest("[data-node]")?.getAttribute("data-node");
     follow(scroller, grid.querySelector(`.hp-guess[data-node="${node}"]`));
   });
 
-  /** selected: a node; changed: whether this is not what happened (other coins, another rule); first: draw only what brief.js has. @type {(view: View, state: {plan: Plan, selected: number, changed: boolean, first?: boolean}) => void} */
-  function draw(view, { plan, selected, changed, first = false }) {
+  /** @type {PartCard["draw"]} */
+  function draw(view, { plan, selected, first = false }) {
     grid.style.setProperty("--hp-columns", String(view.step.drafted));
-    grid.classList.toggle("is-what-if", changed);
+    grid.classList.toggle("is-what-if", Boolean(view.original));
     grid.classList.toggle("is-brief", first);
     const offered = first ? null : actions;
     const rows = [guesses, pass, ratios, massesAfter].flatMap((row) => row(view, plan, offered));
@@ -43,7 +46,7 @@ function create(actions) {
     const held = focusIn(grid);
     grid.replaceChildren(...rows, ...lanes);
     /** @type {HTMLElement | null} */ (held && grid.querySelector(held))?.focus({ preventScroll: true });
-    element.dataset.long = view.step.drafted > 8 ? "everywhere" : view.step.drafted > 4 ? "narrow" : "no";
+    drawing.dataset.long = view.step.drafted > 8 ? "everywhere" : view.step.drafted > 4 ? "narrow" : "no";
     map.replaceChildren(...view.step.nodes.map(({ id }) => mark(plan, id)));
     const last = view.own.decisions.at(-1)?.node;
     deciding = [...grid.querySelectorAll(`.is-own[data-node="${last}"]`)].at(-1) ?? null;
@@ -52,7 +55,7 @@ function create(actions) {
 
   /** ended: whether nothing comes after it. @type {(now: number, ended: boolean) => void} */
   function beat(now, ended) {
-    appear(element, now);
+    appear(drawing, now);
     follow(scroller, ended ? deciding : grid.querySelector(".hp-cell-of.is-current"));
   }
 
@@ -61,7 +64,7 @@ function create(actions) {
       one.setAttribute("aria-pressed", String(one.getAttribute("data-node") === String(node)));
   }
 
-  return { element, grid, draw, beat, select };
+  return { drawing, picture: grid, draw, beat, select };
 }
 
 /** A selector of what has the focus, to give it back once all is drawn anew; null if it is elsewhere. @param {HTMLElement} grid */
@@ -116,7 +119,8 @@ function guesses({ step, rootPiece }, plan, actions) {
     const css = id ? "hp-guess" : "hp-guess is-root";
     if (!actions) return h("div", { "class": css, "data-node": id }, words);
     const title = `${name}: what could follow it`;
-    const attributes = { "type": "button", "data-node": id, title, "onclick": () => actions.select(id) };
+    const onclick = () => actions.open({ kind: "draft", branch: id, key: null });
+    const attributes = { "type": "button", "data-node": id, title, onclick };
     return h("button", { class: css, ...attributes }, words);
   };
   const before = guess(0, "the last token of the text so far", rootPiece, 9);
@@ -171,7 +175,7 @@ const beatAt = (plan, { phase, judged }, id) => beatOf(plan, phase, (judged.at.g
 function drawLane(view, lane, plan, actions) {
   const { phase, judged } = lane;
   const last = beatOf(plan, phase, Infinity);
-  const keeps = h("span.hp-lane-keeps", { "data-at": last }, outcome(view, lane));
+  const keeps = h("span.hp-lane-keeps", { "data-at": last }, outcome(view, lane, !actions));
   const name = actions ? laneName(view, lane, last, keeps, actions) : brief.head(judged, keeps);
   return row(`is-lane.is-${phase}`, name, "", view.step.nodes, ({ id }) => {
     const cell = actions ? laneCell(view, judged, id, actions) : brief.cell(view, judged, id);
@@ -219,14 +223,14 @@ function ruleMenu(view, judged, rules, judgeBy) {
   return menu("the rule that judges this draft", options, judged.rule, judgeBy, attributes);
 }
 
-/** What a rule keeps, and the token after it: the one that was drawn, or which are likely. @type {(view: View, lane: RuleLane) => Child} */
-function outcome(view, { phase, judged }) {
+/** What a rule keeps, and the token after it: the one that was drawn, or which are likely. @type {(view: View, lane: RuleLane, first: boolean) => Child} */
+function outcome(view, { phase, judged }, first) {
   const next = phase === "own" ? view.drawn : judged.next;
-  const [first] = next || !view.original ? [] : likely(view, judged);
-  const facts = { kept: judged.kept, free: view.original && judged.kept === view.step.drafted };
+  const [likeliest] = next || !view.original ? [] : likely(view, judged);
+  const facts = { first, kept: judged.kept, free: view.original && judged.kept === view.step.drafted };
   const then = {
     next: next && { piece: next.piece, origin: next.origin, cells: 12 },
-    perhaps: first && { ...first, cells: 10 },
+    perhaps: likeliest && { ...likeliest, cells: 10 },
   };
   return prose(say("lane keeps", { ...facts, ...then }));
 }
@@ -263,17 +267,10 @@ function dragging(grid, { coin }) {
     coin(taken.node, Math.min(Math.max((clientX - taken.box.left) / taken.box.width, 0), 0.999));
   });
   window.addEventListener("pointerup", () => {
-    if (taken?.moved) swallowClick();
-    delete grid.dataset.dragged;
     taken = null;
+    setTimeout(() => delete grid.dataset.dragged); // after the click that some browsers make at the end of a drag
   });
+  grid.addEventListener("click", (event) => "dragged" in grid.dataset && event.stopPropagation(), true);
 }
 
-/** Ignore the click that some browsers make at the end of a drag. */
-function swallowClick() {
-  const stop = (/** @type {Event} */ event) => event.stopPropagation();
-  window.addEventListener("click", stop, { capture: true });
-  setTimeout(() => window.removeEventListener("click", stop, { capture: true }));
-}
-
-export { create };
+export { create, shows };

@@ -34,13 +34,14 @@ function cell(view, judged, id) {
 
 /** What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it; nothing for anything else. fits: whether a number is printed as the threshold is. @type {(view: View, judged: Judged, id: number, fits: (share: number) => boolean) => Child} */
 function decided(view, judged, id, fits) {
-  const names = leaves(origin(view, judged, id)?.tree ?? "");
+  const { tree = "", value = 0 } = origin(view, judged, id) ?? {};
+  const names = leaves(tree);
   const branch = names.includes("excess") && view.branches.get(id);
   if (!branch) {
     const own = String(names) === "p,q" || view.depth.get(id) === 1;
     const words = own ? "p/q" : view.children.has(id) ? "p/q up to here" : "p/q of the whole draft";
     const ratio = names.some((name) => ["q", "own", "before", "starred", "capped", "ratio"].includes(name));
-    return ratio && h("span.hp-origin", words);
+    return ratio && h("span.hp-origin", words, value > 1 && ", at most 1");
   }
   const { texts } = agreeing({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
   const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });

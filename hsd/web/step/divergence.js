@@ -59,7 +59,7 @@ function create() {
     below,
     draw,
     /** A row says what became of its token once its test is made. */
-    beat: ({ phase, i }, last) => appear(list, last ? Infinity : phase.from + i),
+    beat: (now) => appear(list, now),
   };
 }
 

@@ -22,21 +22,6 @@ function storyCard(asItWas) {
   return { parts, back, odds, element };
 }
 
-/** The card of the tree, and the elements in it that a step fills. onMass: the button of the masses was pressed. @param {HTMLElement} tree @param {() => void} onMass */
-function treeCard(tree, onMass) {
-  const [readline, note, hidden] = [h("p.hp-readout"), h("p.hp-note"), h("p.hp-hint.hp-left-out")];
-  const scroller = h("div.hp-scroll.hp-treebox", tree);
-  const css = { class: "hp-button hp-toggle" };
-  const massButton = button("masses", "masses relative to the branch, or joint (m)", onMass, css);
-  const kinds = Object.entries({ q: "draft q", p: "target p", excess: "excess", deficient: "deficient" });
-  const swatches = kinds.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), " ", words));
-  const keys = h("p.hp-hint.hp-keyline", swatches, h("span", "line width: p"));
-  const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), massButton);
-  const inside = [head, note, scroller, readline, hidden];
-  const element = h("section.hp-card.hp-treecard", { "aria-label": "Draft tree" }, inside);
-  return { element, readline, note, hidden, scroller, massButton };
-}
-
 /** A card that is folded up at first. changed: it was opened or closed. @param {string} title @param {() => void} changed */
 function fold(title, changed) {
   const body = h("div.hp-slot");
@@ -87,11 +72,8 @@ function setupLine({ setup, result }, live) {
 }
 
 /** Where a trace comes from. kind: of its source; live: it goes on; over: another run has been asked for. @type {(trace: Trace, kind: string, live: boolean, over: boolean) => string} */
-function sourceWords(trace, kind, live, over) {
-  if (kind !== "run") return `${kind === "file" ? "trace file, " : ""}recorded on ${day(trace.created)}`;
-  if (over) return "the run before";
-  return `● live${live ? " · running" : trace.result?.finish === "cancelled" ? " · cancelled" : ""}`;
-}
+const sourceWords = ({ created, result }, kind, live, over) =>
+  plain(say("source chip", { kind, live, over, day: day(created), finish: result?.finish }));
 
 /** The chip of the pair that made a trace, and its tooltip. @type {(setup: Setup) => [chip: string, title: string]} */
 function tracePair({ pair, models, vocab_size: vocabulary, options }) {
@@ -102,4 +84,4 @@ function tracePair({ pair, models, vocab_size: vocabulary, options }) {
   return [plain(say("pair chip", facts)), plain(say("pair words", facts))];
 }
 
-export { fold, needed, setupLine, sourceWords, storyCard, tools, tracePair, treeCard };
+export { fold, needed, setupLine, sourceWords, storyCard, tools, tracePair };

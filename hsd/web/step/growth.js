@@ -87,12 +87,6 @@ function growthFacts(view, level) {
 
 // ---- what the target makes of it
 
-/** @type {(view: View, id: number) => number[]} What a node sees in the target's pass: node 0, its path, and itself. */
-const seenBy = (view, id) => [0, ...pathTo(view, id)];
-
-/** @type {(view: View, id: number) => number} Which place of the text a node would take; siblings share it. */
-const positionOf = (view, id) => view.step.context_length - 1 + view.depth.get(id);
-
 /** @type {(view: View) => number[]} `reach` summed at each depth: of a chosen tree, the chance to keep so many at least. */
 function worth(view) {
   const sums = Array.from({ length: view.deepest }, () => 0);
@@ -118,15 +112,15 @@ function treeFacts(view) {
   };
 }
 
-/** @type {(view: View, selected: number) => MaskRow[]} Of the tokens that are drawn, node 0 first. */
+/** @type {(view: View, selected: number) => MaskRow[]} Of the tokens that are drawn, node 0 first. Siblings share a position. */
 function maskRows(view, selected) {
   const joint = new Map(candidates(view).map((one) => [one.node, one.joint]));
   const drawn = [...shown(view, selected)].sort((a, b) => a - b);
   return [0, ...drawn].map((id) => ({
     id,
     piece: id ? view.nodes.get(id).piece : view.rootPiece,
-    position: positionOf(view, id),
-    sees: seenBy(view, id),
+    position: view.step.context_length - 1 + view.depth.get(id),
+    sees: [0, ...pathTo(view, id)],
     joint: joint.get(id) ?? null,
     reach: reach(view, id),
     kept: !id || view.own.path.has(id),
@@ -137,8 +131,8 @@ function maskRows(view, selected) {
 const worthBar = (sum, i) => h("div.hp-expect", h("span", `at least ${plural(i + 1, "token")}`), bar("is-p", sum));
 
 /** @type {StepPart["create"]} Folded up: the mask, what is read again, what the tree is worth and costs. */
-function create({ selectNode }) {
-  const drawing = mask.create({ select: selectNode });
+function create({ select }) {
+  const drawing = mask.create({ select });
   const words = h("div.hp-treewords");
   const below = folded("hp-maskcard", TITLE, plain(say("mask hint", {})), scroller(TITLE, drawing.element), words);
   let now = /** @type {{view: View, selected: number} | null} */ (null);
@@ -162,7 +156,7 @@ function create({ selectNode }) {
       now = { view, selected };
       fill();
     },
-    beat: ({ phase }, last) => drawing.beat(!["grow", "rerank"].includes(phase.name), last),
+    beat: (_, last, { phase }) => drawing.beat(!["grow", "rerank"].includes(phase.name), last),
     select(node) {
       if (now) now = { ...now, selected: node };
       if (below.open && !drawing.mark(node)) fill();
@@ -170,4 +164,4 @@ function create({ selectNode }) {
   };
 }
 
-export { beatIn, beats, candidates, create, isCut, moments, moves, positionOf, seenBy, shows, treeFacts, worth };
+export { beatIn, beats, candidates, create, isCut, maskRows, moments, moves, shows, treeFacts, worth };

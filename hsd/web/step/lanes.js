@@ -14,8 +14,8 @@ const names = ({ models, options }) =>
 const kinds = ({ models }) =>
   models.map((_, level) => (level === models.length - 1 ? "is-target" : level ? "is-between" : "is-bottom"));
 
-/** What happened in a step: a state after each event, and one after the target's pass. @type {(view: View) => Lanes} */
-function lanesOf(view) {
+/** What happened in a step: a state after each event, and one after the target's pass; state: the one after an event (null: the pass). @type {(view: View, event?: EventPlace) => Lanes & {state: LaneState}} */
+function lanesOf(view, event = null) {
   const { step } = view;
   const count = view.trace.setup.models.length;
   /** @type {Lanes} */
@@ -23,15 +23,15 @@ function lanesOf(view) {
   /** @type {() => LevelLane} */
   const empty = () => ({ chips: [], asked: null, settled: 0, lent: null });
   let lanes = Array.from({ length: count }, empty);
-  for (const [index, event] of step.events.entries()) {
+  for (const [index, one] of step.events.entries()) {
     lanes = lanes.map(rested);
-    if (event.kind === "verify") judge(lanes[event.level - 1], event.tested, event.kept, event.level, index);
-    settle(lanes[event.level], event, lanes[event.level - 1], index, read);
-    read.states.push({ level: event.level, lanes });
+    if (one.kind === "verify") judge(lanes[one.level - 1], one.tested, one.kept, one.level, index);
+    settle(lanes[one.level], one, lanes[one.level - 1], index, read);
+    read.states.push({ level: one.level, lanes });
   }
   read.states.push({ level: count - 1, lanes: targetPass(view, lanes.map(rested), count, read) });
   askAhead(step, read.states);
-  return read;
+  return { ...read, state: read.states[event ?? step.events.length] };
 }
 
 /** A lane as the next moment finds it. @type {(lane: LevelLane) => LevelLane} */

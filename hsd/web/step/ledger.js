@@ -10,8 +10,8 @@ import { pathTo, settingsOf } from "./model.js";
 const NAMES = { overlap: "overlap", excess: "excess", deficient: "deficient", remainder: "handed on" };
 const FORCE = "Click a token to force it here and decode on from it.";
 
-/** The card of the branch after a node. highlighted: a token of it that is selected, or null; force: decodes on with another one here, if anything does. @type {(view: View, node: number, highlighted: number | null, force?: (token: number) => void) => HTMLElement} */
-function ledger(view, node, highlighted, force) {
+/** The card of the branch after a node. token: one of it that is selected; force: decodes on with another one here, if anything does. @type {(view: View, how: {node: number, token?: number, force?: (token: number) => void}) => HTMLElement} */
+function ledger(view, { node, token: highlighted, force }) {
   const branch = view.branches.get(node);
   const path = pathTo(view, node).map((id) => ({ piece: view.nodes.get(id).piece, cells: 14 }));
   const after = path.length
@@ -30,7 +30,7 @@ function ledger(view, node, highlighted, force) {
   return card("hp-ledger", "The branch in full", question, whole);
 }
 
-/** @type {(view: View, branch: Branch, highlighted: number | null) => Child} */
+/** @type {(view: View, branch: Branch, highlighted?: number) => Child} */
 function branchBody(view, branch, highlighted) {
   const { capped: c, excess, deficient, joint_q: joint, top, rest_p: p, rest_q: q } = branch;
   const struck = view.own.changes.filter(({ node }) => node === branch.node).map(({ after }) => `test ${after}`);
@@ -88,7 +88,7 @@ const row = ({ piece }, origin, bars, figures, attributes) => {
   return h("tr", attributes, h("th", { scope: "row" }, name), h("td.hp-bars", bars), cells);
 };
 
-/** @type {(view: View, branch: Branch, highlighted: number | null) => HTMLElement} */
+/** @type {(view: View, branch: Branch, highlighted?: number) => HTMLElement} */
 function candidates(view, { capped: c, node, top }, highlighted) {
   const most = (/** @type {Candidate} */ { p, q }) => Math.max(q, c * p);
   const all = [...top].sort((a, b) => most(b) - most(a));

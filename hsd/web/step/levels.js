@@ -65,18 +65,15 @@ function create() {
       const marks = [...signs(), ...(exits.shows(view) ? exits.legend() : [])];
       key.replaceChildren(...marks.map(([mark, words]) => h("span", mark, " ", words)));
     },
-    beat({ phase, i }, last) {
+    beat(_, last, { phase, i }) {
       if (!now) return;
       const { view } = now;
       const event = last ? null : phase.name === "levels" ? i : view.step.events.length - 1;
-      if (event !== now.event) show(view, event, telling(stateAt(view, event)));
+      if (event !== now.event) show(view, event, telling(lanesOf(view, event).state));
       now = { view, event };
     },
   };
 }
-
-/** @type {(view: View, event: EventPlace) => LaneState} */
-const stateAt = (view, event) => /** @type {LaneState} */ (lanesOf(view).states.at(event ?? -1));
 
 /** The token that shows best what happened: the first that was rejected, else the last that was added. @param {LaneState} state */
 function telling({ lanes, level }) {
@@ -120,8 +117,7 @@ const signs = () => [
 
 /** The lanes after an event of a step. @type {(grid: HTMLElement, view: View, event: EventPlace, choosing: LaneChoice) => void} */
 function drawLanes(grid, view, event, choosing) {
-  const { end } = lanesOf(view);
-  const state = stateAt(view, event);
+  const { end, state } = lanesOf(view, event);
   const from = Math.max(0, view.step.context_length - BEFORE);
   const rows = kinds(view.trace.setup).map((css, level) => [
     lane(view, state, level, { css, from, ...choosing }),

@@ -145,9 +145,8 @@ function texts(element, at) {
     s("text", { "x": one.x, "y": one.y + rise, "direction": "ltr", ...look }, one.words),
   );
   const mark = /^"(.+)"$/.exec(getComputedStyle(element, "::before").content); // a sign at the head of an element
-  return mark
-    ? [s("text", { "x": x + width / 2, "y": y + 8, "text-anchor": "middle", ...look }, mark[1]), ...written]
-    : written;
+  if (mark) written.unshift(s("text", { "x": x + width / 2, "y": y + 8, "text-anchor": "middle", ...look }, mark[1]));
+  return written;
 }
 
 /** The lines into which a text node is broken. @type {(node: Text, at: At) => {x: number, y: number, words: string}[]} */

@@ -164,16 +164,14 @@ class Player {
   }
 
   /** Judge what is shown by this rule, if that can be done here; whether it could. @param {string} rule */
-  judgeBy(rule) {
+  judgeBy = (rule) => {
     const can = this.shown !== null && judges(this.shown.read).includes(rule);
     if (can) this.suppose({ rule });
     return can;
-  }
+  };
 
   /** @type {(node: number, value: number) => void} */
-  coin(node, value) {
-    this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] });
-  }
+  coin = (node, value) => this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] });
 
   judge(/** @type {View} */ read) {
     const { rule, coins } = this.supposed;
@@ -223,9 +221,7 @@ class Player {
     this.changed();
   }
 
-  selectNode(/** @type {number} */ node) {
-    this.setState({ node, item: null });
-  }
+  selectNode = (/** @type {number} */ node) => this.setState({ node, item: null });
 
   /** A drafted token selects the branch after it; any other token the branch it belongs to. @param {TreeChoice} choice */
   selectItem({ kind, branch, key }) {
@@ -234,20 +230,20 @@ class Player {
 
   /** @param {1 | -1} direction */
   moveInColumn(direction) {
-    const current = this.shown && this.stage.activeBox();
+    const current = this.shown && this.stage.tree.activeBox();
     if (!current) return;
     const column = this.stage.tree.boxes().filter((box) => box.column === current.column);
     column.sort((a, b) => a.row - b.row);
     const next = column[column.indexOf(current) + direction];
     if (next) this.selectItem(next);
-    this.stage.arrive();
+    this.stage.tree.arrive();
   }
 
   parent() {
     if (!this.shown) return;
     const { node, item } = this.now;
     this.selectNode(item || !node ? node : this.shown.view.nodes.get(node).parent);
-    this.stage.arrive();
+    this.stage.tree.arrive();
   }
 
   child() {
@@ -258,7 +254,7 @@ class Player {
     const drawn = this.stage.tree.boxes().find(({ key, branch }) => key === "drawn" && branch === node);
     if (kids.length) this.selectNode(kids.find((id) => spine.includes(id)) ?? kids[0]);
     else if (drawn) this.selectItem(drawn);
-    this.stage.arrive();
+    this.stage.tree.arrive();
   }
 
   pin() {

@@ -1,13 +1,10 @@
 // What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not how to move.
-import { afterLayout, h, prose, targetOf } from "../kit/dom.js";
+import { h, prose, targetOf } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { said } from "../kit/parts.js";
 import * as board from "./board.js";
-import { follow } from "./cells.js";
-import { leftOutWords } from "./drafts.js";
-import { fold, needed, setupLine, storyCard, tools, treeCard } from "./frame.js";
+import { fold, needed, setupLine, storyCard, tools } from "./frame.js";
 import { dialog, KEYS } from "./help.js";
-import { plain, say } from "./fill.js";
 import { odds } from "./odds.js";
 import { PARTS } from "./parts.js";
 import * as phases from "./phases.js";
@@ -23,13 +20,10 @@ const FOLDS = {
 };
 /** @typedef {keyof typeof FOLDS} FoldName */
 let folds = /** @type {typeof import("./folds.js") | null} */ (null); // what fills the folds, once one was opened
-const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
 
 class Stage {
   shown = /** @type {{view: View, state: PlayerState} | null} */ (null);
-  plan = /** @type {Plan | null} */ (null);
-  onBoard = false;
-  active = ""; // the key of the box of the tree that is selected
+  drawn = /** @type {PartCard[]} */ ([]); // of the parts that the step has
   linked = /** @type {string | undefined} */ (undefined); // the node that is marked wherever it stands
   toast = said("hp-toast");
   dialog = dialog();
@@ -40,20 +34,15 @@ class Stage {
     this.player = player;
     this.text = text.create((step) => player.go(step));
     this.transport = transport.create(player);
-    this.tree = tree.create({
-      select: (choice) => this.openBeside("ledger", this.card.element, () => player.selectItem(choice)),
-      hover: (box) => this.readout(box),
-    });
-    this.board = board.create({
-      select: (node) => this.openBeside("ledger", this.board.element, () => player.selectNode(node)),
-      test: (judged, node) => this.openTest(judged, node),
-      judgeBy: (rule) => player.judgeBy(rule),
-      coin: (node, value) => player.coin(node, value),
-    });
-    const selectNode = (/** @type {number} */ node) => player.selectNode(node);
-    this.parts = PARTS.map((part) => ({ part, card: part.create({ selectNode }), on: false }));
+    const { selectNode: select, judgeBy, coin, mass } = player;
+    /** @type {PartActions} */
+    const actions = { select, judgeBy, coin, mass, open: this.open, test: this.openTest };
+    this.tree = tree.create(actions);
+    this.board = board.create(actions);
+    const others = PARTS.map((part) => ({ shows: part.shows, card: part.create(actions) }));
+    /** @type {{shows: StepPart["shows"], card: PartCard}[]} */
+    this.parts = [{ shows: tree.shows, card: this.tree }, ...others, { shows: board.shows, card: this.board }];
     this.story = storyCard(player.asItWas);
-    this.card = treeCard(this.tree.element, player.mass);
     const folded = (/** @type {FoldName} */ name) => fold(FOLDS[name], () => this.drawFold(name));
     this.folds = { decisions: folded("decisions"), ledger: folded("ledger"), table: folded("table") };
     this.prepareRoot(tools(player, hasLink));
@@ -68,9 +57,7 @@ class Stage {
       this.text.element,
       this.story.element,
       ...this.parts.flatMap(({ card }) => card.drawing ?? []),
-      this.board.element,
       this.transport.element,
-      this.card.element,
       ...this.parts.flatMap(({ card }) => card.below ?? []),
       ...Object.values(this.folds).map(({ element }) => element),
       buttons,
@@ -119,38 +106,24 @@ class Stage {
 
   /** Everything about a step. @param {View} view @param {PlayerState} state @param {Plan} plan */
   drawStep(view, state, plan) {
-    this.plan = plan;
-    this.card.note.textContent = view.detail || view.step.drafted === 0 ? "" : plain(say("no details", {}));
-    this.onBoard = view.detail && !view.isTrie && view.step.drafted > 0;
-    this.board.element.hidden = !this.onBoard;
-    const shown = { plan, selected: state.node, changed: Boolean(view.original), first: this.player.brief() };
-    if (this.onBoard) this.board.draw(view, shown);
-    this.card.element.hidden = this.onBoard;
-    this.drawParts(view, plan, state.node);
-    this.story.odds.replaceChildren(this.onBoard ? "" : odds(view));
+    this.use(this.parts.filter(({ shows }) => shows(view)).map(({ card }) => card));
+    for (const card of this.drawn) card.draw(view, { plan, selected: state.node, first: this.player.brief() });
+    this.story.odds.replaceChildren(this.drawn.includes(this.board) ? "" : odds(view));
     this.transport.phases(plan);
     this.text.suppose(view.index, wouldKeep(view));
     this.drawSelection(view, state);
     this.drawFold("decisions");
     this.drawBeat(view, plan, state.beat);
-    afterLayout(() => this.reveal());
   }
 
-  /** The parts that this step has. Where one of them has a drawing, the board stands under the transport. @param {View} view @param {Plan} plan @param {number} selected */
-  drawParts(view, plan, selected) {
-    for (const one of this.parts) {
-      one.on = one.part.shows(view);
-      for (const card of [one.card.drawing, one.card.below]) if (card) card.hidden = !one.on;
-      if (one.on) one.card.draw(view, { plan, selected });
-    }
-    const [cells, bar] = [this.board.element, this.transport.element];
-    const led = cells.previousElementSibling === bar;
-    if (led !== Boolean(this.leading)) bar[led ? "before" : "after"](cells);
-  }
-
-  /** The part whose drawing leads. */
-  get leading() {
-    return this.parts.find(({ on, card }) => on && card.drawing)?.card;
+  /** Show these cards and no others. Where another part has a drawing, the board stands under the transport. @param {PartCard[]} cards */
+  use(cards) {
+    this.drawn = cards;
+    for (const { card } of this.parts)
+      for (const element of [card.drawing, card.below]) if (element) element.hidden = !cards.includes(card);
+    const [{ drawing: cells }, { element: bar }] = [this.board, this.transport];
+    const under = cards.some(({ drawing }) => drawing && drawing !== cells);
+    if (under !== (cells.previousElementSibling === bar)) bar[under ? "after" : "before"](cells);
   }
 
   /** How far the step has come: what is shown of it, and what is said. @param {View} view @param {Plan} plan @param {number} beat */
@@ -158,9 +131,7 @@ class Stage {
     const place = phases.at(plan, beat);
     const last = beat >= plan.total - 1;
     this.root.dataset.phase = last ? "commit" : place.phase.name;
-    this.board.beat(beat, last);
-    this.tree.beat(beat, last);
-    for (const { on, card } of this.parts) if (on) card.beat?.(place, last);
+    for (const card of this.drawn) card.beat?.(beat, last, place);
     this.transport.beat(plan, beat);
     /** @type {Record<string, Part[]>} */
     const words = last ? story(view, this.player.brief()) : phases.telling(view, place);
@@ -172,12 +143,7 @@ class Stage {
   /** What depends on the selected branch: tree, ledger, the marked row of the table. @param {View} view @param {PlayerState} state */
   drawSelection(view, state) {
     this.shown = { view, state };
-    const drawable = view.detail || view.own.residual !== null;
-    const { scroller, readline, hidden, massButton } = this.card;
-    for (const part of [scroller, readline, hidden, massButton]) part.hidden = !drawable;
-    if (drawable && !this.onBoard) this.drawTree(view, state);
-    this.board.select(state.node);
-    for (const { on, card } of this.parts) if (on) card.select?.(state.node);
+    for (const card of this.drawn) card.select?.(state.node, state);
     this.drawFold("ledger");
     this.drawFold("table");
   }
@@ -196,41 +162,42 @@ class Stage {
     }
     if (!this.shown || !element.open) return;
     const { view, state } = this.shown;
-    const select = (/** @type {number} */ node) => this.player.selectNode(node);
-    const coin = (/** @type {number} */ node, /** @type {number} */ value) => this.player.coin(node, value);
-    const { force } = this.player.options;
-    const on = force && ((/** @type {number} */ other) => force(view, state.node, other));
-    const token = this.tree.boxes().find(({ key }) => key === state.item)?.token ?? null;
-    if (name === "decisions") body.replaceChildren(folds.decisions(view, { select, coin }));
-    else if (name === "ledger") body.replaceChildren(folds.ledger(view, state.node, token, on));
-    else body.replaceChildren(folds.table(view, { node: state.node, select }));
+    const { selectNode: select, coin, options } = this.player;
+    const token = this.tree.boxes().find(({ key }) => key === state.item)?.token;
+    const force = options.force?.bind(null, view, state.node);
+    body.replaceChildren(folds[name](view, { node: state.node, token, select, coin, force }));
   }
 
   /** Open a fold below the card in which something was clicked. @param {FoldName} name @param {HTMLElement} card @param {() => void} action */
   openBeside(name, card, action) {
     const { element } = this.folds[name];
     if (card.nextElementSibling !== element) card.after(element);
-    element.classList.toggle("is-under-board", card === this.board.element);
+    element.classList.toggle("is-under-board", card === this.board.drawing);
     element.open = true;
     action();
     element.scrollIntoView({ block: "nearest" });
   }
 
-  /** @param {Judged} judged @param {number} node */
-  async openTest({ rule }, node) {
+  /** Select a token of the board or the tree, and open its branch below it. @param {TreeChoice} choice */
+  open = (choice) => {
+    const card = this.drawn.includes(this.board) ? this.board.drawing : this.tree.below;
+    this.openBeside("ledger", card, () => this.player.selectItem(choice));
+  };
+
+  /** @type {PartActions["test"]} */
+  openTest = async ({ rule }, node) => {
     folds ??= await needed(import("./folds.js")).catch(() => null); // opened before, it would be drawn twice and lose the focus
-    this.openBeside("decisions", this.board.element, () => this.player.selectNode(node));
+    this.openBeside("decisions", this.board.drawing, () => this.player.selectNode(node));
     await this.drawFold("decisions");
     const { body } = this.folds.decisions;
     const test = body.querySelector(`.hp-panel[data-rule="${rule}"] .hp-test[data-node="${node}"]`);
     test?.scrollIntoView({ block: "nearest" });
     test?.querySelector("input")?.focus({ preventScroll: true });
-  }
+  };
 
   /** What an exported picture shows: the drawing of a part, else the board of a single draft, the tree of several. @returns {HTMLElement} */
   get picture() {
-    const { picture, drawing } = this.leading ?? {};
-    return picture ?? drawing ?? (this.onBoard ? this.board.grid : this.tree.element);
+    return (this.drawn.find(({ drawing }) => drawing) ?? this.tree).picture ?? this.root;
   }
 
   /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. @param {HTMLElement | null} [place] where it is pointed at */
@@ -247,55 +214,13 @@ class Stage {
       one?.classList.add("is-linked");
   }
 
-  /** @param {View} view @param {PlayerState} state */
-  drawTree(view, state) {
-    const { element } = this.tree;
-    const focused = element.contains(document.activeElement);
-    if (!this.plan) return;
-    const drawn = this.tree.draw(view, { state, plan: this.plan });
-    this.active = drawn.active;
-    this.tree.beat(state.beat, true);
-    element.classList.toggle("is-pinned", state.pinned);
-    const { hidden, massButton } = this.card;
-    hidden.textContent = view.detail ? leftOutWords(drawn.tree) : "";
-    massButton.hidden = !view.branches.size;
-    massButton.textContent = state.mass === "joint" ? "masses: joint" : "masses: per branch";
-    this.readout(null);
-    if (focused) this.activeElement()?.focus({ preventScroll: true });
-  }
-
   /** A run without any step. @param {string} words */
   drawEmpty(words) {
     this.shown = null;
     for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
     this.story.parts.lead.textContent = words;
-    const cards = this.parts.flatMap(({ card }) => [card.drawing, card.below]);
-    const folds = Object.values(this.folds).map(({ element }) => element);
-    for (const card of [this.board.element, this.card.element, ...cards, ...folds]) if (card) card.hidden = true;
-  }
-
-  activeBox = () => this.tree.boxes().find(({ key }) => key === this.active);
-  activeElement = () => /** @type {HTMLElement | null} */ (this.tree.element.querySelector(".hp-node.is-active"));
-
-  /** Scroll the tree so that the selected token and its branch are in sight. */
-  reveal() {
-    follow(this.card.scroller, this.activeElement(), NEXT_COLUMN);
-  }
-
-  /** A key has selected another token. */
-  arrive() {
-    this.activeElement()?.focus({ preventScroll: true });
-    this.reveal();
-  }
-
-  /** The line under the picture: everything about the token under the pointer, else about the selected one. @param {TreeBox | null} box */
-  readout(box) {
-    if (!this.shown) return;
-    const { view, state } = this.shown;
-    const shown = box ?? this.activeBox();
-    const words = shown ? tree.describe(view, shown).join(" · ") : "";
-    const pin = state.pinned ? [h("span.hp-pin", "pinned"), " "] : [];
-    this.card.readline.replaceChildren(...pin, h("bdi", words.length > 240 ? `${words.slice(0, 240)}…` : words));
+    this.use([]);
+    for (const { element } of Object.values(this.folds)) element.hidden = true;
   }
 }
 

@@ -3,6 +3,7 @@
 // Extended as tokens come; moving to another step only changes classes.
 import { afterLayout, h, SIGNS } from "../kit/dom.js";
 import { plural, runs, shorten, visible } from "../kit/format.js";
+import { term } from "../kit/glossary.js";
 import { begin, Running, together, written } from "../kit/spans.js";
 import { follow } from "./cells.js";
 import { fuzzy, readAlone } from "./model.js";
@@ -66,8 +67,9 @@ function wrapped(piece) {
 /** The card of the text. onStep: a step of it was clicked. @param {(index: number) => void} onStep */
 function create(onStep) {
   const flow = h("div.hp-flow", { dir: "auto", translate: "no", tabindex: 0, role: "group", "aria-label": "the text" });
-  const signs = Object.entries(SIGNS).map(([origin, sign]) => [h(`span.hp-sign.is-${origin}`, sign), origin]);
-  const legend = signs.map(([sign, origin]) => h("span", sign, " ", origin === "draft" ? "kept" : origin));
+  const legend = Object.entries(SIGNS).map(([origin, sign]) =>
+    h("span", h(`span.hp-sign.is-${origin}`, sign), " ", term(origin === "draft" ? "kept" : origin)),
+  );
   const head = h("div.hp-head", h("h3.hp-title", "Text so far"), h("p.hp-hint.hp-keyline", legend));
   const element = h("section.hp-card.hp-text", { "aria-label": "Text so far" }, head, flow);
   let groups = /** @type {HTMLElement[]} */ ([]);

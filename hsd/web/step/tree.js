@@ -2,9 +2,13 @@
 // both rules, and at the foot the masses of the branches. Drawn whole for a step and a selection: what appears at a beat
 // carries its number (data-at), and what became of a token the beat from which on it shows (data-turn), so that a beat only
 // changes classes.
-import { h, s, token } from "../kit/dom.js";
+import { afterLayout, h, s, token } from "../kit/dom.js";
 import { count, number, percent, short, visible } from "../kit/format.js";
+import { button } from "../kit/parts.js";
+import * as board from "./board.js";
 import { appear, compare, follow, level, masses } from "./cells.js";
+import { leftOutWords } from "./drafts.js";
+import { plain, say } from "./fill.js";
 import { beatIn } from "./growth.js";
 import { branchesAlong, layout } from "./layout.js";
 import { decisive, usualLength, VERDICTS, verdicts } from "./model.js";
@@ -14,20 +18,52 @@ const MOST = 4; // tests of one rule that are listed under a token
 const BESIDE = ["candidate", "dropped"]; // what was not drafted
 const MIDDLE = { candidate: 22, dropped: 13 }; // pixels from the top of a row to the middle of a box; of all others:
 const UNDER_NAME = 37;
+const NEXT_COLUMN = 140; // pixels that should be in sight to the right of the selected token
+const KINDS = Object.entries({ q: "draft q", p: "target p", excess: "excess", deficient: "deficient" });
 
 /** @typedef {ReturnType<typeof timesOf>} Times */
 
-/** @param {TreeActions} handlers */
-function create(handlers) {
-  const grid = h("div.hp-tree", { "role": "group", "aria-label": "draft tree" });
-  let boxes = /** @type {TreeBox[]} */ ([]);
+/** What the board does not draw: several drafts, and a step without a draft. @type {StepPart["shows"]} */
+const shows = (view) => !board.shows(view);
 
-  /** @type {(view: View, how: {state: PlayerState, plan: Plan}) => {tree: TreeLayout, active: string}} */
-  function draw(view, { state: { node: selected, item, mass }, plan }) {
+/** The card of the tree. @param {PartActions} actions */
+function create({ open, mass: onMass }) {
+  const grid = h("div.hp-tree", { "role": "group", "aria-label": "draft tree" });
+  const [readline, note, left] = [h("p.hp-readout"), h("p.hp-note"), h("p.hp-hint.hp-left-out")];
+  const scroller = h("div.hp-scroll.hp-treebox", grid);
+  const relative = "masses relative to the branch, or joint (m)";
+  const massButton = button("masses", relative, onMass, { class: "hp-button hp-toggle" });
+  const swatches = KINDS.map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), " ", words));
+  const keys = h("p.hp-hint.hp-keyline", swatches, h("span", "line width: p"));
+  const head = h("div.hp-head", h("h3.hp-title", "Draft tree"), keys, h("span.hp-grow"), massButton);
+  const below = h("section.hp-card.hp-treecard", { "aria-label": "Draft tree" }, head, note, scroller, readline, left);
+  const handlers = { select: open, hover: readout };
+  let boxes = /** @type {TreeBox[]} */ ([]);
+  let active = ""; // the key of the box that is selected
+  let shown = /** @type {{view: View, plan: Plan, pinned?: boolean} | null} */ (null);
+
+  const activeBox = () => boxes.find(({ key }) => key === active);
+  const activeElement = () => /** @type {HTMLElement | null} */ (grid.querySelector(".hp-node.is-active"));
+
+  /** @type {PartCard["draw"]} */
+  function draw(view, { plan }) {
+    shown = { view, plan };
+    note.textContent = view.detail || view.step.drafted === 0 ? "" : plain(say("no details", {}));
+    afterLayout(reveal);
+  }
+
+  /** @type {(node: number, state: PlayerState) => void} */
+  function select(selected, { item, mass, beat: now, pinned }) {
+    if (!shown) return;
+    const { view, plan } = shown;
+    const drawable = view.detail || view.own.residual !== null;
+    for (const part of [scroller, readline, left, massButton]) part.hidden = !drawable;
+    if (!drawable) return;
+    const focused = grid.contains(document.activeElement);
     const tree = layout(view, selected);
     const times = timesOf(view, plan);
     boxes = tree.boxes;
-    const active = boxes.find(({ key }) => key === item)?.key ?? (selected ? `n${selected}` : "root");
+    active = boxes.find(({ key }) => key === item)?.key ?? (selected ? `n${selected}` : "root");
     const byKey = new Map(boxes.map((one) => [one.key, one]));
     const [columns, rows] = [Math.max(...tree.free.keys()), Math.max(...tree.free.values(), tree.rest?.row ?? 0)];
     const usual = Math.max(columns, usualLength(view.trace.setup.options.draft) + 1); // the same width in every step of a run
@@ -39,19 +75,42 @@ function create(handlers) {
       ...boxes.flatMap((one) => (one.from ? edge(/** @type {TreeBox} */ (byKey.get(one.from)), one, times) : [])),
       ...boxes.map((one) => cell(view, one, { active: one.key === active, times, handlers })),
       tree.rest && tree.rest.hidden > 0 ? restOf(tree.rest, times) : "",
-      ...massRow(tree, rows + 3, { joint: mass === "joint", at: times.masses, select: handlers.select }),
+      ...massRow(tree, rows + 3, { joint: mass === "joint", at: times.masses, select: open }),
     );
-    return { tree, active };
+    beat(now, true);
+    grid.classList.toggle("is-pinned", pinned);
+    left.textContent = view.detail ? leftOutWords(tree) : "";
+    massButton.hidden = !view.branches.size;
+    massButton.textContent = mass === "joint" ? "masses: joint" : "masses: per branch";
+    shown = { view, plan, pinned };
+    readout(null);
+    if (focused) activeElement()?.focus({ preventScroll: true });
   }
 
   /** @type {(now: number, last: boolean) => void} last: whether nothing comes after it */
   function beat(now, last) {
     appear(grid, now);
-    if (!last && grid.parentElement)
-      follow(grid.parentElement, grid.querySelector(".is-current:is(.hp-node, .hp-badge)"));
+    if (!last) follow(scroller, grid.querySelector(".is-current:is(.hp-node, .hp-badge)"));
   }
 
-  return { element: grid, draw, beat, boxes: () => boxes };
+  /** Scroll so that the selected token and its branch are in sight. */
+  const reveal = () => follow(scroller, activeElement(), NEXT_COLUMN);
+
+  /** A key has selected another token. */
+  function arrive() {
+    activeElement()?.focus({ preventScroll: true });
+    reveal();
+  }
+
+  /** The line under the tree: everything about the token under the pointer, else about the selected one. @param {TreeBox | null} box */
+  function readout(box) {
+    const one = box ?? activeBox();
+    const words = shown && one ? describe(shown.view, one).join(" · ") : "";
+    const pin = shown?.pinned ? [h("span.hp-pin", "pinned"), " "] : [];
+    readline.replaceChildren(...pin, h("bdi", words.length > 240 ? `${words.slice(0, 240)}…` : words));
+  }
+
+  return { below, picture: grid, draw, select, beat, boxes: () => boxes, activeBox, arrive };
 }
 
 const track = (/** @type {number} */ column) => (column ? 2 * column + 1 : 1); // the edges run in those between
@@ -189,14 +248,11 @@ const keyOf = (view) =>
 
 /** What a box says in words: its title, and the line under the tree. @type {(view: View, box: TreeBox) => string[]} */
 function describe(view, box) {
-  const { id = 0, kind, p, q, joint, verdict } = box;
+  const { id = 0, kind, p, q, joint = null, verdict } = box;
   if (kind === "root") return [`“${visible(box.piece)}”`, "the last token of the text so far"];
-  const lines = [`“${visible(box.piece)}”`, `token id ${box.token}`];
-  if (q !== null) lines.push(`draft q ${number(q)}`);
-  if (p !== null) lines.push(`target p ${number(p)}`);
-  if (q && p !== null) lines.push(`p/q ${number(p / q)}`);
-  if (joint !== undefined) lines.push(`confidence ${number(joint)}`);
-  lines.push(VERDICTS[box.words ?? verdict].word);
+  const numbers = { "draft q": q, "target p": p, "p/q": q && p !== null ? p / q : null, "confidence": joint };
+  const words = Object.entries(numbers).flatMap(([name, x]) => (x === null ? [] : `${name} ${number(x)}`));
+  const lines = [`“${visible(box.piece)}”`, `token id ${box.token}`, ...words, VERDICTS[box.words ?? verdict].word];
   if (kind !== "draft") return lines;
   lines.push(...testWords(view.own, id));
   if (!view.shadow || view.sameRule) return lines;
@@ -230,4 +286,4 @@ function massRow({ view, selected }, line, { joint, at, select }) {
   return branchesAlong(view, selected).map(pair);
 }
 
-export { create, describe };
+export { create, shows };

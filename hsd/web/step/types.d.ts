@@ -181,13 +181,15 @@ type PlayerOptions = {
 
 // ---- what is drawn of it
 
-/** What the board's buttons and drags do. */
+/** What the board's buttons and drags do. open: a token was chosen, to see its branch. */
 type BoardActions = {
-  select: (node: number) => void;
+  open: (choice: TreeChoice) => void;
   test: (judged: Judged, node: number) => void;
   judgeBy: (rule: string) => void;
   coin: (node: number, value: number) => void;
 };
+/** What the parts of a step do: select marks a node and opens nothing; mass turns the masses of the tree. */
+type PartActions = BoardActions & { select: (node: number) => void; mass: () => void };
 /** A cell of a row of the board, for a drafted token; at: the beat at which it appears; rule: of a lane. */
 type BoardCell = { at: number; content: Child; rule?: string };
 /** A column of the table of numbers; from: the numbers of which its own are made. */
@@ -206,10 +208,6 @@ type RuleSums = {
 };
 /** names: of both rules; step: the one that is shown, of text `shown`; parted: the first after different texts, or null. */
 type TextsState = { names: string[]; shown: number; step: number; parted: number | null; words: string };
-/** A letter of a formula, or a number; of: the model that it measures. */
-type FormulaLeaf = { v: string; n?: undefined; of?: string } | { n: string; v?: undefined; of?: string };
-/** A part of a formula: text as it stands, a letter or a number, what stands above, a fraction. */
-type FormulaPiece = string | FormulaLeaf | { sup: FormulaPiece[] } | { top: FormulaPiece[]; bottom: FormulaPiece[] };
 /** A part of a filled sentence. */
 type Filled = string | Special;
 
@@ -224,11 +222,11 @@ type PartCard = {
   /** A card under the board or the tree. */
   below?: HTMLElement;
   /** Draw a step, whole. */
-  draw: (view: View, state: { plan: Plan; selected: number }) => void;
-  /** How far the step has come, see `at` of phases.js; last: whether it is over. */
-  beat?: (place: Beat, last: boolean) => void;
-  /** Another drafted token is selected. */
-  select?: (node: number) => void;
+  draw: (view: View, how: { plan: Plan; selected: number; first?: boolean }) => void;
+  /** How far the step has come: its beat, whether it is over, and where that is, see `at` of phases.js. */
+  beat?: (now: number, last: boolean, place: Beat) => void;
+  /** A drafted token is selected. */
+  select?: (node: number, state: PlayerState) => void;
 };
 type StepPart = {
   /** Whether a step has what this part draws. */
@@ -241,7 +239,7 @@ type StepPart = {
    */
   beats?: Record<string, (view: View, i: number) => [sentence: string, facts: SentenceFacts]>;
   /** Make its cards, once per player. */
-  create: (actions: { selectNode: (node: number) => void }) => PartCard;
+  create: (actions: PartActions) => PartCard;
 };
 
 // ---- levels and exits
