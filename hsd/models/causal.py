@@ -99,6 +99,11 @@ class CausalSession:
         self._model, self._taps = model, tuple[int, ...]()
         self.close()
 
+    def close(self) -> None:
+        self._cache = DynamicCache()
+        self._positions = torch.empty(0, dtype=torch.int64)  # where each cached token stands in its own text
+        self.states = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
+
     @property
     def length(self) -> int:
         return len(self._positions)
@@ -136,11 +141,6 @@ class CausalSession:
                 layer.keys, layer.values = layer.keys[:, :, columns], layer.values[:, :, columns]
         self._positions = self._positions[columns]
         self.states = self.states[columns] if self._taps else self.states
-
-    def close(self) -> None:
-        self._cache = DynamicCache()
-        self._positions: Tensor = torch.empty(0, dtype=torch.int64)  # where each cached token stands in its own text
-        self.states: Tensor = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
 
 
 class FixedLayer(StaticLayer):

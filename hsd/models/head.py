@@ -159,6 +159,11 @@ class HeadSession(Following):
         self._model, self._target, self.alone = model, cast("CausalSession", None), not model.shape.first
         self.close()
 
+    def close(self) -> None:
+        self.sure, self.guessing, self._cache = 0, False, DynamicCache()
+        hidden = self._model.shape.llama.hidden_size
+        self._rows = self._model.embedding.new_empty(0, hidden)  # what came out at each column
+
     @property
     def length(self) -> int:
         return len(self._rows)
@@ -210,11 +215,6 @@ class HeadSession(Following):
     def keep(self, length: int) -> None:
         self._cache.crop(min(0, length - self.length))  # a negative count removes that many tokens from the end
         self._rows = self._rows[:length]
-
-    def close(self) -> None:
-        self.sure, self.guessing, self._cache = 0, False, DynamicCache()
-        hidden = self._model.shape.llama.hidden_size
-        self._rows: Tensor = self._model.embedding.new_empty(0, hidden)  # what came out at each column
 
 
 def product(weights: dict[str, Tensor], part: str, x: Tensor) -> Tensor:
