@@ -37,7 +37,7 @@ def prompts_in(rows: Rows, category: str, name: str) -> tuple[str, list[str]]:
 
     category: only rows with this one. Raises HsdError, naming `name`, for a row without a prompt, or no row.
     """
-    first = rows[0][1] if rows else ""
+    first: Any = rows[0][1] if rows else ""
     named = isinstance(first, dict)
     if category and not named:
         raise HsdError(f"{name} has plain lines, which have no category {category!r}: leave it out")

@@ -120,7 +120,7 @@ def cells(row: Row) -> list[str]:
 
 def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = "") -> str:
     """Format a value of a row, with its interval if there are several prompts."""
-    value = row.get(field)
+    value: Any = row.get(field)
     values = [factor * x for x in (value if isinstance(value, (list, tuple)) else [value]) if is_known(x)]
     if len(values) > 1 and row["prompts"] > 1:
         return interval(values, digits)

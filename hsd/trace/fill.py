@@ -65,7 +65,7 @@ def _put(slot: str, facts: Facts) -> str:
     if value is None:
         return say(key, scope) if scope else ""
     if isinstance(value, list):
-        return "".join(say(key, {**scope, **item}) for item in value)
+        return "".join(say(key, {**scope, **item, "last": item is value[-1]}) for item in value)
     return quoted(value["piece"]) if isinstance(value, dict) else str(value)
 
 

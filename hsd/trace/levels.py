@@ -20,7 +20,7 @@ def events_in_words(trace: Trace, index: int) -> list[str]:
             "Above": names[event.level + 1].capitalize(),
             "below": names[event.level - 1],
             "drafting": event.kind == "draft",
-            "level tokens": [{"piece": one, "last": one is pieces[-1]} for one in pieces],
+            "level tokens": [{"piece": one} for one in pieces],
             "made": len(pieces),
             "drafted": len(event.tested),
             "kept": event.kept,

@@ -73,8 +73,8 @@ class _Reading:
             "greedy": options.sampling.temperature == 0,
             "own": own,
             "other": other,
-            "tokens": _listed([{"piece": {"piece": n.piece}, "q": number(n.q), "p": number(n.p)} for n in step.nodes]),
-            "drafts": _listed([{"number": i, "words": text} for i, text in enumerate(texts, 1)]),
+            "tokens": [{"piece": {"piece": n.piece}, "q": number(n.q), "p": number(n.p)} for n in step.nodes],
+            "drafts": [{"number": i, "words": text} for i, text in enumerate(texts, 1)],
             "head": bool(self.models[0].taps),
             "candidates": len(step.growth),
         }
@@ -104,7 +104,11 @@ class _Reading:
         law, mean = step.kept_law.get(judged.rule, []), step.expected_kept.get(judged.rule)
         knob = self.knob(judged.rule)
         exact = lossless or knob["exact"]
+        settings = self.options.fuzzy.mode, self.options.typical.after_kept
+        modes = (rule["modes"][setting] for setting in settings if setting in rule.get("modes", {}))  # other recipes
         tests = [self.test(judged, decision) for decision in decisions]
+        kept = step.nodes[: judged.kept]  # those which min(1, p/q) would not have let pass are spared
+        spared = [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
         return {
             **knob,
             "name": name,
@@ -132,14 +136,14 @@ class _Reading:
             "tried": len({decision.draft for decision in decisions}),
             "failures": len(decisions) - len(passed),
             "through": self.through(last),
-            "spared": "" if exact or self.tree else listed(self.overruled(judged)),
-            "overrules": len(self.overruled(judged)),
+            "spared": "" if exact or self.tree else listed(spared),
+            "overrules": len(spared),
             "mean": None if mean is None else number(mean),
             "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
             "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
             **self.best(judged),
             **self.followed(judged),
-            "follows": self.recipe(judged.rule).get("follow", ""),
+            "follows": (next(modes, None) or rule.get("recipe") or {}).get("follow", ""),
         }
 
     def test(self, judged: Verdict, decision: Decision) -> dict[str, Any]:
@@ -185,9 +189,8 @@ class _Reading:
         cause = decisions[change.after - 1]
         since = [other.after for other in judged.changes[:i] if other.node == change.node]
         again = any(all(d.node != change.node for d in decisions[after : change.after]) for after in since)
-        several = any(decision.draft for decision in decisions)
         return {
-            "cause": None if several else {"piece": self.nodes[cause.node].piece},
+            "cause": None if any(decision.draft for decision in decisions) else {"piece": self.nodes[cause.node].piece},
             "draft": cause.draft + 1,
             "after piece": {"piece": self.nodes[change.node].piece} if change.node else None,
             "strikes": self.forms.get(cause.grounds.form, {}).get("certain", False),
@@ -218,12 +221,6 @@ class _Reading:
         loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
         return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
 
-    def recipe(self, name: str) -> dict[str, Any]:
-        """Return the recipe, from the facts, of the rule `name` with this run's settings; {} for a rule for trees."""
-        rule, settings = self.rules.get(name, {}), (self.options.fuzzy.mode, self.options.typical.after_kept)
-        modes = [mode for at in settings if (mode := rule.get("modes", {}).get(at))]
-        return next(iter(modes), rule.get("recipe")) or {}
-
     def best(self, judged: Verdict) -> dict[str, Any]:
         """The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it."""
         decision = next(iter(judged.decisions), None)
@@ -251,11 +248,6 @@ class _Reading:
             "replaced": {"piece": children[0].piece} if children and not self.tree else None,
             "repeated": bool(drawn and not self.tree and any(node.token == drawn.token for node in children)),
         }
-
-    def overruled(self, judged: Verdict) -> list[str]:
-        """Return the kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin."""
-        kept = self.step.nodes[: judged.kept]
-        return [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
 
     def through(self, node: int) -> str:
         """Return the drafts that contain a token, in words ("drafts 1 and 3"); "" for more than NUMBERED drafts."""
@@ -291,10 +283,3 @@ class _Reading:
             "by": abs(more),
             "certain": own["certain"] and other["certain"],
         }
-
-
-# ---- words
-
-
-def _listed(items: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{**item, "last": i == len(items)} for i, item in enumerate(items, 1)]
