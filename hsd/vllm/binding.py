@@ -20,6 +20,7 @@ from hsd.vllm.serving import Settings, settings_of
 
 log = logging.getLogger("vllm.plugins.hsd")
 V2 = "this server uses vLLM's V2 runner, which is not watched: start it with VLLM_USE_V2_MODEL_RUNNER=0"
+MENDS = "mends temperature, top-k and top-p of drafts on CPUs (vLLM issue #55005)"
 SAMPLER = "vllm.v1.sample.rejection_sampler"
 WORKER = "vllm.v1.worker.worker_base:WorkerBase.__init__"
 SAMPLE = "vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample"
@@ -109,11 +110,11 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
     worker.hsd_steps = watcher.buffer.after
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
     share = f"records {settings.record:.0%} of the requests and those that ask for it"
-    log.info("hsd: %s %s, %s, mends sampling on CPUs", __version__, share, rule)
+    log.info("hsd: %s %s, %s, %s", __version__, share, rule, MENDS)
 
 
 def mend() -> None:
-    """Mend what vLLM does wrong on CPUs without Triton: nothing changes where it is right.
+    """Mend what vLLM does wrong on CPUs without Triton; where it is right the values stay the same.
 
     Temperature, top-k and top-p of drafted tokens are uninitialised memory there (vLLM issue #55005), and top-k of a
     batch in which nobody drafted ends the engine.

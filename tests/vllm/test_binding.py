@@ -92,6 +92,7 @@ def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
     (line,) = caplog.messages
     assert "records 50% of the requests" in line
     assert "verifies by hsd" in line
+    assert "#55005" in line
     spread = engine[SAMPLER].expand_batch_to_tokens
     values, ends = torch.tensor([0.0, 2.0, 3.0]), torch.tensor([2, 2, 5], dtype=torch.int32)
     assert spread(values, ends, 5, replace_from=0, replace_to=1).tolist() == [1, 1, 3, 3, 3]
