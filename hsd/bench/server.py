@@ -223,8 +223,8 @@ def _refusal(error: HTTPError) -> str:
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
-        data = json.loads(text)
-        inner = data.get("error", data)
+        inner = (data := json.loads(text)).get("error", data.get("detail", data))
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
-    why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if error.code in (401, 403) else ""
+    wanted = "/v1/" in error.url and error.code in (401, 403)
+    why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if wanted else ""
     return f"answers with HTTP {error.code}: {' '.join(text.split())[:160] or str(error.reason)[:160]}{why}"

@@ -6,7 +6,9 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
 from types import SimpleNamespace
+from urllib.error import HTTPError
 
 import pytest
 from starlette.exceptions import HTTPException
@@ -150,6 +152,16 @@ def test_advice_follows_from_the_two_gains(recorded):
     ]
     assert summary(certain)[-1].startswith("Drafts are certain here")
     assert summary([]) == ["No drafts were recorded."]
+
+
+def test_a_refusal_of_the_server_is_said_in_its_own_words(monkeypatch):
+    def refuse(request: object, **_: object) -> None:
+        body = b'{"detail": "give the server\'s HSD_VLLM_TOKEN as bearer token"}'
+        raise HTTPError(request.full_url, 401, "Unauthorized", {}, BytesIO(body))
+
+    monkeypatch.setattr(server, "OPENER", SimpleNamespace(open=refuse))
+    with pytest.raises(HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"):
+        Reader("http://localhost:8000", "wrong").look()
 
 
 def metrics(*curve: float) -> str:
