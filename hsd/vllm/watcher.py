@@ -85,8 +85,7 @@ class Watcher:
         committed[:, :1] = given["bonus_token_ids"]
         for size in {*sizes} - {0}:
             which = [request for request, count in enumerate(sizes) if count == size]
-            all_rows = tokens.long(), given["target_logits"], uniform
-            draft, logits, coins = (_part(rows, sizes, size) for rows in all_rows)
+            draft, logits, coins = (_part(x, sizes, size) for x in (tokens.long(), given["target_logits"], uniform))
             q = None if given["draft_probs"] is None else _part(given["draft_probs"], sizes, size)
             p = logits.softmax(-1, dtype=torch.float32)
             if not metadata.all_random:
