@@ -32,7 +32,6 @@ TARGETS = {  # flags of each file. Without -ffp-contract=off a product and a sum
     "engine-linux-x86_64-avx2.so": (*LIBRARY, "-target", "x86_64-linux-gnu.2.17", "-mcpu=x86_64_v3"),
     "engine-linux-aarch64.so": (*LIBRARY, "-target", "aarch64-linux-gnu.2.17", "-mcpu=generic+dotprod"),
     "engine-macos-arm64.dylib": (*MACOS, "-target", "aarch64-macos", "-mcpu=apple_m1"),
-    "engine-macos-x86_64.dylib": (*MACOS, "-target", "x86_64-macos", "-mcpu=x86_64_v3"),
     "engine-windows-x86_64.dll": (*LIBRARY, "-target", "x86_64-windows-gnu", "-mcpu=x86_64_v3"),
 }
 

@@ -29,7 +29,6 @@ from hsd.paths import ASSETS, RESULTS
 
 KINDS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 RULES = ("tokenwise", "hsd")
-CALLED = {"name": "compared", "target": "SmolLM2", "draft": "head", "revision": "", "note": None}
 TIMES = 2000  # resamples of the prompts
 ENDS = (2.5, 97.5)
 
@@ -49,7 +48,7 @@ def main() -> None:
     if file is None:
         sys.exit("the model is not on this machine: run python -m hsd fetch smollm2")
     heads = {"before": given.before, "after": given.draft}
-    pairs = {name: small_pair(file, folder, True, CALLED) for name, folder in heads.items()}
+    pairs = {name: small_pair(file, folder, True, name) for name, folder in heads.items()}
     lines: list[dict[str, Any]] = []
     for heat in map(float, given.temperatures.split(",")):
         for gamma in map(int, given.gamma.split(",")):

@@ -100,11 +100,9 @@ def _config(source: Source) -> dict[str, Any] | None:
 def _llama(config: dict[str, Any]) -> Any:
     """Return the `LlamaConfig` of a head's layer, without keys that are null. Raises one of UNREADABLE."""
     known = {name: value for name, value in config.items() if value is not None}
-    for name in (*NEEDED, *(name for name in WHOLE if name in known)):
-        if name not in known:
-            raise HsdError(f"its config.json does not give {name}")
-        if type(known[name]) is not int or known[name] < 1:
-            raise HsdError(f"its config.json gives {str(known[name])[:40]} as {name}")
+    for name, value in {name: known.get(name) for name in WHOLE if name in (*NEEDED, *known)}.items():
+        if type(value) is not int or value < 1:
+            raise HsdError(f"its config.json gives {str(value)[:40]} as {name}: choose another head")
     return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known} | {"attn_implementation": "sdpa"})
 
 

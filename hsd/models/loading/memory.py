@@ -4,6 +4,7 @@ Sizes are those of the configuration; of published models, what the Hub counts. 
 that makers of GPUs print.
 """
 
+import math
 import os
 from collections.abc import Mapping
 from contextlib import suppress
@@ -103,16 +104,12 @@ SIZES = {**{name: Sizes(**sizes) for name, sizes in PUBLISHED["models"].items()}
 class Room:
     """A device, or several, that a pair may be loaded on; `name` is for messages.
 
-    device_map: how the target is spread over devices, None for one. free: free bytes, None if unknown.
+    device_map: how the target is spread over devices, None for one. free: free bytes, infinite if unknown.
     """
 
     device_map: str | None
-    free: float | None
+    free: float
     name: str
-
-    def holds(self, count: float) -> bool:
-        """Return whether this many bytes fit, as far as is known."""
-        return self.free is None or count <= self.free
 
 
 def rooms(device: str, device_map: str | None) -> list[Room]:
@@ -121,8 +118,7 @@ def rooms(device: str, device_map: str | None) -> list[Room]:
     alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
     if gpus < 2 or (device_map is None and device != "cuda"):
         return [alone]
-    free = [count for count in (free_on(f"cuda:{i}") for i in range(gpus)) if count is not None]
-    together = Room(device_map or "auto", sum(free) if free else None, f"{gpus} GPUs")
+    together = Room(device_map or "auto", sum(free_on(f"cuda:{i}") for i in range(gpus)), f"{gpus} GPUs")
     return [alone, together] if device_map is None else [together]
 
 
@@ -136,10 +132,10 @@ def share(key_heads: int, device: str) -> None:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
 
 
-def free_on(device: str) -> float | None:
+def free_on(device: str) -> float:
     """Return free bytes on one device ("cuda:1", "mps", "cpu"), with those that torch holds but does not use.
 
-    None if unknown, as where a GPU is lent only later (ZeroGPU).
+    Infinite if unknown, as where a GPU is lent only later (ZeroGPU).
     """
     kind, _, number = device.partition(":")
     index = int(number) if number else None
@@ -150,7 +146,7 @@ def free_on(device: str) -> float | None:
     with suppress(RuntimeError, AssertionError):
         free, _ = torch.cuda.mem_get_info(index)
         return float(free + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index))
-    return None
+    return math.inf
 
 
 def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
@@ -193,7 +189,7 @@ def refusal(name: str, need: Need, room: Room, pairs: Mapping[str, tuple[Sizes, 
 
     pairs: sizes of target and draft by the names of pairs that could be loaded instead.
     """
-    (target, draft), free = need.weights, room.free or 0.0
+    (target, draft), free = need.weights, room.free
     half = replace(need, dtype=torch.bfloat16)
     settings = {"dtype bfloat16": half} if need.dtype == torch.float32 else {}
     if need.on_gpu and need.quantize is None:
@@ -209,15 +205,13 @@ def refusal(name: str, need: Need, room: Room, pairs: Mapping[str, tuple[Sizes, 
 def _pair_that_fits(name: str, need: Need, free: float, pairs: Mapping[str, tuple[Sizes, Sizes]]) -> str:
     """Return the largest smaller one of these pairs that would fit, of the same family if there is one."""
     size = sum(model.parameters for model in (need.target, *need.drafting))
+    numbers = {other: sum(model.parameters for model in models) for other, models in pairs.items()}
+    alike = {other: other.split("-")[0] == name.split("-")[0] for other in pairs}
     for dtype, tail in ((need.dtype, ""), (torch.bfloat16, " with dtype bfloat16")):
-        fitting = [
-            (other.split("-")[0] == name.split("-")[0], target.parameters + draft.parameters, other)
-            for other, (target, draft) in pairs.items()
-            if target.parameters + draft.parameters < size
-            and replace(need, target=target, drafting=(draft,), dtype=dtype).total <= free
-        ]
+        needs = {other: replace(need, target=big, drafting=(low,), dtype=dtype) for other, (big, low) in pairs.items()}
+        fitting = [other for other in pairs if numbers[other] < size and needs[other].total <= free]
         if fitting:
-            return f"the pair {max(fitting)[2]}{tail}"
+            return f"the pair {max(fitting, key=lambda other: (alike[other], numbers[other], other))}{tail}"
     return "the pair tiny"
 
 

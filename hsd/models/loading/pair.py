@@ -169,7 +169,7 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
     while True:
         places = rooms(recipe.device, recipe.device_map)
         for room in places:
-            if room.holds(need.total):
+            if need.total <= room.free:
                 return room.device_map
         if not _LOADED:
             raise refusal(recipe.name, need, places[-1], {name: pair.sizes for name, pair in PAIRS.items()})

@@ -1,7 +1,6 @@
 """Pairs by the portable engine: a fetched model with the project's own head and exits, and the embedded toys."""
 
 import json
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -42,24 +41,26 @@ NAMES = {
 }  # fmt: skip
 
 
-def small_pair(file: Path, draft: Path, chat: bool | None, called: Mapping[str, str]) -> Pair:
+def small_pair(
+    file: Path, draft: Path, chat: bool | None, name: str, note: str = "", revision: str | None = None
+) -> Pair:
     """Return a pair from a GGUF file and the folder of its head, beside which exits may lie, with the file's tokenizer.
 
-    chat: prompts into the file's chat template; by default if it has one. called: "name", "note" and "revision" of the
-    pair, "target" and "draft" as its models are called. Raises HsdError, one line, for files that are not that.
+    chat: prompts into the file's chat template; by default if it has one. The target is called as its file, of this
+    revision. Raises HsdError, one line, for files that are not that.
     """
     try:
         taps = tuple(_config_of(draft)["target_layers"])
-    except (OSError, ValueError, KeyError, TypeError):
-        raise HsdError(f"{draft.name!r} is no head that this project trained: choose another one") from None
+    except UNREADABLE as error:
+        raise cannot_load("a head", error, Source(draft.name)) from None
     found = read_gguf(file)
-    target = load_small(found, called["target"], called["revision"], taps)
+    target = load_small(found, file.stem, revision, taps)
     target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
     tokenizer = tokenizer_of(found.fields, target.vocab_size)
-    head = load_small_head(draft, target, called["draft"], None)
+    head = load_small_head(draft, target, f"{name} draft", None)
     chat = bool(tokenizer.chat_template) if chat is None else chat
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), chat), chat)
-    return Pair(called["name"], target, head, codec, called["note"])
+    return Pair(name, target, head, codec, note)
 
 
 def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
@@ -71,9 +72,8 @@ def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
         check_template(tokenizer, chat)
         codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), False))
         return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))
-    model, note = fetch.MODELS[name], f"{FETCHED[name]}; its draft knows the most used tokens only"
-    called = {"name": name, "note": note, "revision": model.revision, "target": model.title, "draft": f"{name} draft"}
-    return small_pair(file, ASSETS / name / "draft", chat, called)
+    note = f"{FETCHED[name]}; its draft knows the most used tokens only"
+    return small_pair(file, ASSETS / name / "draft", chat, name, note, fetch.MODELS[name].revision)
 
 
 def load_folder(folder: Path, name: str) -> SmallModel:

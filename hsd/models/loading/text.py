@@ -38,9 +38,8 @@ class TokenizerCodec:
 
     def encode(self, text: str) -> list[int]:
         """Return the ids of a prompt. Raises HsdError when the chat template cannot take it."""
-        if not self.chat:
-            return list(self.tokenizer(text)["input_ids"])
-        return list(self.tokenizer(self.in_template(text), add_special_tokens=False)["input_ids"])
+        text = self.in_template(text) if self.chat else text
+        return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
 
     def in_template(self, text: str) -> str:
         """Return the prompt inside the chat template, up to where the model's answer begins."""

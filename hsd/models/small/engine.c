@@ -452,7 +452,6 @@ static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scra
    begun. Whoever waits looks for a moment, which costs less than to be woken, and then sleeps: the processor may be wanted
    by the one that is waited for. */
 
-#if THREADED
 #define GET(what) __atomic_load_n(&e->job.what, __ATOMIC_SEQ_CST)
 #define SET(what, x) __atomic_store_n(&e->job.what, x, __ATOMIC_SEQ_CST)
 #define ADD(what, x) __atomic_fetch_add(&e->job.what, x, __ATOMIC_SEQ_CST)
@@ -464,13 +463,6 @@ static void call_helpers(Engine *e) { if (ADD(turn, 1), GET(asleep)) WAKE(&e->sl
 static void wait_for_helpers(Engine *e) {
   for (int n; (n = GET(busy));) if (!changed(&e->job.busy, n)) SLEEP(&e->sleepers, &e->job.busy, n);
 }
-#else
-#define GET(what) e->job.what
-#define SET(what, x) e->job.what = (x)
-#define ADD(what, x) (e->job.what += (x)) - (x)
-static void call_helpers(Engine *e) { (void)e; }
-static void wait_for_helpers(Engine *e) { (void)e; }
-#endif
 
 static void work(Engine *e, Scratch *own) {
   for (int o; (o = ADD(next, e->job.share)) < e->job.all;) {
@@ -504,7 +496,6 @@ static void multiply(Engine *e, int n, int count, const Product *products) {
 #define MULTIPLY(e, n, ...) \
   multiply(e, n, sizeof((Product[]){__VA_ARGS__}) / sizeof(Product), (const Product[]){__VA_ARGS__})
 
-#if THREADED
 static __attribute__((noinline)) void keep_helping(Engine *e, Scratch *own) {
   while (!GET(leaving)) {
     int seen = GET(turn);
@@ -532,7 +523,6 @@ EXPORT(stack) Byte *stack(Engine *e) {
 }
 EXPORT(share) void share(Engine *e, int among) { e->threads = among; } /* how many compute, with the reader */
 EXPORT(dismiss) void dismiss(Engine *e) { SET(leaving, 1), call_helpers(e); }
-#endif
 
 /* ---- a layer ---- */
 
@@ -665,21 +655,14 @@ EXPORT(before) int *before(Engine *e) { return e->input.before; }          /* fo
 EXPORT(visible) Byte *visible(Engine *e) { return e->input.visible; }      /* in a tree, (n, length + n): whether it is seen */
 EXPORT(logits) float *logits(Engine *e) { return e->results; }             /* after the last `keep` tokens */
 
-static void shaped(Model *m, int hidden, int inner, int heads, int groups, int width, int layers, double base, float eps) {
-  m->hidden = hidden, m->inner = inner, m->heads = heads, m->groups = groups, m->width = width, m->layers = layers;
-  m->eps = eps, m->taps = 0;
-  double root = base, rate = 1;
-  for (int half = width / 2; half > 1; half /= 2) root = __builtin_sqrt(root); /* width: a power of two */
-  EACH(i, width / 2) m->rates[i] = (float)(1 / rate), rate *= root;
-}
-
 EXPORT(model) Model *model(Engine *e, int hidden, int inner, int heads, int groups, int width, int layers, double base,
                            float eps, const Matrix *table, const float *norm) {
   Model *m = take(e, sizeof *m);
+  double root = base, rate = 1;
   if (!m) return 0;
-  m->engine = e;
-  shaped(m, hidden, inner, heads, groups, width, layers, base, eps);
-  m->table = table, m->norm = norm;
+  *m = (Model){e, hidden, inner, heads, groups, width, layers, .table = table, .norm = norm, .eps = eps};
+  for (int half = width / 2; half > 1; half /= 2) root = __builtin_sqrt(root); /* width: a power of two */
+  EACH(i, width / 2) m->rates[i] = (float)(1 / rate), rate *= root;
   return m;
 }
 
@@ -700,13 +683,9 @@ EXPORT(leave) Exit *leave(const Model *m, const Matrix *out, const Matrix *into,
 EXPORT(head) Head *head(const Model *m, int inner, int heads, int groups, int width, double base, float eps,
                         int fed_normed, const Matrix *join, const Matrix *straight, const Matrix *out, const float *norm,
                         const float *taps_norm, const float *of_hidden, const float *of_token) {
-  Head *h = take(m->engine, sizeof *h);
-  if (!h) return 0;
-  h->shape.engine = m->engine;
-  shaped(&h->shape, m->hidden, inner, heads, groups, width, 1, base, eps);
-  h->shape.table = m->table, h->shape.norm = norm;
-  h->join = join, h->straight = straight, h->out = out;
-  h->taps_norm = taps_norm, h->of_hidden = of_hidden, h->of_token = of_token, h->fed_normed = fed_normed;
+  Model *shape = model(m->engine, m->hidden, inner, heads, groups, width, 1, base, eps, m->table, norm);
+  Head *h = shape ? take(m->engine, sizeof *h) : 0;
+  if (h) *h = (Head){*shape, join, straight, out, taps_norm, of_hidden, of_token, fed_normed};
   return h;
 }
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
@@ -60,14 +59,9 @@ class SmallText(Text, SharedText):
             self.engine.call("mark", self.place, depth)
 
     def advance(self, group: int, end: int, keep: int) -> Tensor:
-        self.length, self._group = self.lengths[group], group
-        return self._logits(self.tokens[self.length : end].tolist(), keep)
-
-    def _logits(self, tokens: list[int], keep: int) -> Tensor:
-        own = self._exits[self._group]
+        self.length, self._group, own = self.lengths[group], group, self._exits[group]
         self.width = len(own.drafted) if own else self.vocab
-        rows = torch.empty(keep, self.width)
-        self.fill(rows.data_ptr(), tokens, keep)
+        rows = Text.forward(self, self.tokens[self.length : end], keep)
         return spread(rows, own.drafted, self.vocab) if own else rows
 
     def _reader(self) -> tuple[str, Sequence[int]]:

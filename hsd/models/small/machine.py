@@ -6,7 +6,6 @@ Libraries are tried in the order of `LIBRARIES`; where none fits or loads, the m
 import ctypes
 import mmap
 import platform
-import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import suppress
@@ -50,7 +49,6 @@ LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
     ],
     ("Linux", "aarch64"): [("engine-linux-aarch64.so", "NEON", ("asimddp",))],
     ("Darwin", "arm64"): [("engine-macos-arm64.dylib", "NEON", ())],
-    ("Darwin", "x86_64"): [("engine-macos-x86_64.dylib", "AVX2", ("avx2_0",))],
     ("Windows", "AMD64"): [("engine-windows-x86_64.dll", "AVX2", ("avx2",))],
 }
 PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # for large pages
@@ -181,15 +179,11 @@ def usable() -> list[tuple[Path, str]]:
 
 def _features() -> frozenset[str]:
     """Return the processor's features by the system's names for them; none where the system does not tell."""
-    with suppress(OSError, subprocess.SubprocessError, AttributeError):
+    with suppress(OSError, AttributeError):
         if platform.system() == "Linux":
             lines = Path("/proc/cpuinfo").read_text().splitlines()
             features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
             return frozenset(features.partition(":")[2].split())
-        if platform.system() == "Darwin":
-            command = ["/usr/sbin/sysctl", "-n", "hw.optional.avx2_0"]
-            has = subprocess.run(command, capture_output=True, text=True, timeout=10).stdout.strip() == "1"
-            return frozenset(["avx2_0"] if has else [])
         if sys.platform == "win32" and ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS_AVX2):
             return frozenset(["avx2"])
     return frozenset()

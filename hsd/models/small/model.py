@@ -38,8 +38,7 @@ class Packed:
 
     def finite(self) -> bool:
         """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
-        _, size = BLOCKS[self.kind]
-        blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, size)
+        blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, BLOCKS[self.kind][1])
         numbers = blocks[:, : 4 if self.kind in (0, 3) else 2].contiguous()
         return bool(numbers.view(FLOATS.get(self.kind, torch.float16)).isfinite().all())
 

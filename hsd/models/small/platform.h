@@ -52,18 +52,16 @@ enum { CHUNK = 1 << 20 };
 enum { CHUNK = 64 << 20 };
 #endif
 
-/* Threads: whether they can be had, and how one sleeps until a number changes. */
-#if defined __wasm__ && !defined __wasm_atomics__
-#define THREADED 0
-#else
-#define THREADED 1
-#endif
-#if defined __wasm__
+/* How a thread sleeps until a number changes; a module without shared memory has one thread, which never does. */
+#ifdef __wasm__
 typedef int Sleepers;
 #define START_SLEEPERS(s) (void)(s)
-#if THREADED
+#ifdef __wasm_atomics__
 #define SLEEP(s, place, seen) __builtin_wasm_memory_atomic_wait32(place, seen, -1)
 #define WAKE(s, place) __builtin_wasm_memory_atomic_notify(place, -1u)
+#else
+#define SLEEP(s, place, seen) (void)(s)
+#define WAKE(s, place) (void)(s)
 #endif
 #else
 #include <pthread.h>

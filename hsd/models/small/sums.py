@@ -62,6 +62,5 @@ def pick(row: Tensor, number: Tensor) -> Tensor | None:
     """Return the token that a number in [0, 1) picks from a row (V,), by inverting the cumulative sum: () int64."""
     if not _fits(row):
         return None
-    width = len(row)
-    room = torch.empty(width // LANES, dtype=torch.float64)
-    return torch.tensor(library()["pick"](row.data_ptr(), width, float(number), room.data_ptr()))
+    room = torch.empty(len(row) // LANES, dtype=torch.float64)
+    return torch.tensor(library()["pick"](row.data_ptr(), len(row), float(number), room.data_ptr()))

@@ -273,7 +273,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "another form": ({"norm_before_residual": True}, None, "norm_before_residual in its config.json makes"),
     "activation": ({"hidden_act": "gelu"}, None, "the activation 'gelu'"),
     "positions": ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, None, "positions of the kind 'dynamic'"),
-    "untold": ({"num_attention_heads": None}, None, "its config.json does not give num_attention_heads"),
+    "untold": ({"num_attention_heads": None}, None, "its config.json gives None as num_attention_heads"),
 }  # fmt: skip
 
 

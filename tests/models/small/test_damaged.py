@@ -19,7 +19,6 @@ from hsd.models.small.gguf import read_gguf
 
 pytest.importorskip("wasmtime")
 IDS = torch.randint(0, VOCAB, (12,), generator=torch.Generator().manual_seed(5))
-CALLED = {"name": "small", "note": "", "revision": "", "target": "small", "draft": "head"}
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +140,7 @@ def with_tokenizer(file: Path, place: Path, told: dict[str, tuple[int, Any] | No
 
 
 def test_a_whole_tokenizer_is_read(file: Path, tmp_path: Path):
-    pair = small_pair(with_tokenizer(file, tmp_path, dict(TOKENIZER)), tmp_path, False, CALLED)
+    pair = small_pair(with_tokenizer(file, tmp_path, dict(TOKENIZER)), tmp_path, False, "small")
     assert pair.codec.encode("ABC") == [63, 2]
     assert pair.codec.end_ids == {62}
 
@@ -152,5 +151,5 @@ def test_a_damaged_tokenizer_is_refused_in_one_line(
 ):
     told = with_tokenizer(file, tmp_path, {**TOKENIZER, name: value})
     with pytest.raises(HsdError, match="tokenizer") as error:
-        small_pair(told, tmp_path, False, CALLED)
+        small_pair(told, tmp_path, False, "small")
     assert "\n" not in str(error.value)

@@ -119,6 +119,6 @@ def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
         RunOptions(system="plain", engine="captured", trace=False)
     (tmp_path / "x.gguf").write_bytes(b"GGUF")
     with pytest.raises(HsdError, match=r"x\.gguf is cut short"):
-        small_pair(tmp_path / "x.gguf", ASSETS / "smollm2" / "draft", None, {})
-    with pytest.raises(HsdError, match="no head"):
-        small_pair(tmp_path / "x.gguf", tmp_path, None, {})
+        small_pair(tmp_path / "x.gguf", ASSETS / "smollm2" / "draft", None, "x")
+    with pytest.raises(HsdError, match="cannot load a head"):
+        small_pair(tmp_path / "x.gguf", tmp_path, None, "x")
