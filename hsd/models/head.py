@@ -247,5 +247,5 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
     """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
     if view is None:
         return list(range(begin - 1, begin + n - 1))
-    earlier = view.visible.tril(begin - 1) * torch.arange(1, begin + n + 1)
+    earlier = (seen := view.visible[:, : begin + n]).tril(begin - 1) * torch.arange(1, seen.shape[1] + 1)
     return cast("list[int]", (earlier.amax(1) - 1).tolist())
