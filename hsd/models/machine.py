@@ -1,7 +1,7 @@
 """The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
 
-That is one if the target is small, else all, and one while the machine is busy: a second thread slows small models down
-and speeds larger ones up. Beside other work it waits, and the first one for it, at every product: what took 10 ms takes
+That is more for larger models, and one while the machine is busy: a thread more slows a small model down, as it waits for
+the others at every product, and speeds a large one up. Beside other work it waits, and the first one for it, at every product: what took 10 ms takes
 seconds. A step tells that by its own clock: how much of its time its thread had a processor. The caller's own number of
 threads comes back after every step.
 """
@@ -21,7 +21,7 @@ import torch
 
 from hsd.models.base import LanguageModel, Pair
 
-SMALL = 50_000_000  # parameters: below, one thread is the fastest everywhere
+PER_THREAD = 50_000_000  # parameters that keep a thread busy enough
 BUSY, QUIET = 0.6, 0.85  # of a step's time its thread had a processor: less, and others want it; more, and they do not
 PATIENCE, LONGEST = 8, 512  # quiet steps on one thread until several are tried again: at first, and at most
 
@@ -50,9 +50,9 @@ OTHERS = OtherWork()
 
 
 def threads_of(target: LanguageModel) -> int:
-    """Return how many threads a target computes with on a quiet machine: one, or torch's in the calling thread."""
-    small = target.device.type == "cpu" and target.parameters < SMALL
-    return 1 if small else torch.get_num_threads()
+    """Return how many threads a target computes with on a quiet machine: at most torch's in the calling thread."""
+    most = torch.get_num_threads()
+    return most if target.device.type != "cpu" else max(1, min(most, target.parameters // PER_THREAD))
 
 
 @contextmanager

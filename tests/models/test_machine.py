@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from threading import Thread
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import torch
@@ -34,7 +34,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.fixture
 def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
     """A pair that counts as large enough for several threads."""
-    monkeypatch.setattr(threads, "SMALL", 0)
+    monkeypatch.setattr(threads, "PER_THREAD", 1)
     return hsd.table_pair(vocab=4, order=1, seed=3)
 
 
@@ -65,6 +65,13 @@ def test_small_models_take_one_thread():
     with computing(pair):
         assert torch.get_num_threads() == 1
     assert torch.get_num_threads() == 2
+
+
+@pytest.mark.parametrize(("millions", "count"), [(4, 1), (134, 2), (494, 9), (7_000, 16)])
+def test_a_model_takes_no_more_threads_than_it_can_keep_busy(monkeypatch: pytest.MonkeyPatch, millions: int, count: int):
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 16)
+    target = SimpleNamespace(device=torch.device("cpu"), parameters=millions * 1_000_000)
+    assert threads_of(cast(Any, target)) == count
 
 
 @pytest.mark.parametrize("count", [1, 3])
