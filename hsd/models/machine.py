@@ -1,9 +1,9 @@
 """The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
 
-That is more for larger models, and one while the machine is busy: a thread more slows a small model down, as it waits for
-the others at every product, and speeds a large one up. Beside other work it waits, and the first one for it, at every product: what took 10 ms takes
-seconds. A step tells that by its own clock: how much of its time its thread had a processor. The caller's own number of
-threads comes back after every step.
+Larger models take more: beside a small one a further thread waits for the others at every product, and slows it down.
+While the machine is busy it is one, as others would wait for processors as well: what took 10 ms takes seconds. A step
+tells that by its own clock: how much of its time its thread had a processor. The caller's own number of threads comes
+back after every step.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""How many threads a pair computes with: one or all, one on a busy machine, and the caller's again afterwards."""
+"""How many threads a pair computes with, fewer on a busy machine, and the caller's again afterwards."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_small_models_take_one_thread():
 
 
 @pytest.mark.parametrize(("millions", "count"), [(4, 1), (134, 2), (494, 9), (7_000, 16)])
-def test_a_model_takes_no_more_threads_than_it_can_keep_busy(monkeypatch: pytest.MonkeyPatch, millions: int, count: int):
+def test_a_model_takes_as_many_threads_as_it_keeps_busy(monkeypatch: pytest.MonkeyPatch, millions: int, count: int):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 16)
     target = SimpleNamespace(device=torch.device("cpu"), parameters=millions * 1_000_000)
     assert threads_of(cast(Any, target)) == count
