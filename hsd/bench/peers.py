@@ -66,7 +66,7 @@ def sampling(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def draft_always(draft: Any, gamma: int) -> None:
-    """Make `generate` draft γ tokens every round: no schedule, and no early stop where the draft is unsure."""
+    """Have `generate` draft γ tokens every round from now on: no schedule, and no stop where the draft is unsure."""
     schedule = {"num_assistant_tokens": gamma, "num_assistant_tokens_schedule": "constant"}
     draft.generation_config.update(**schedule, assistant_confidence_threshold=0.0)
 

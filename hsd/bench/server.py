@@ -28,7 +28,7 @@ SHORT = 10.0  # … and for what needs no model
 MAX_BYTES = 16_000_000
 COUNTER = re.compile(
     r"^\w+:spec_decode_num_(drafts|draft_tokens|accepted_tokens|accepted_tokens_per_pos)(?:_total)?"
-    r"(?:\{(?:.*position=\"(\d{1,3})\")?.*\})?\s+([0-9.eE+]+)\s*$",
+    r"(?:\{([^}\n]{0,999})\})?\s+([0-9.eE+]+)\s*$",
     re.MULTILINE,
 )
 
@@ -162,8 +162,9 @@ def _counter_growth(before: Counter[str], after: Counter[str]) -> Record:
 def read_counters(url: str, key: str) -> Counter[str]:
     """Return a server's counters over all requests so far, those per position by number; none if it does not draft."""
     counts = Counter[str]()
-    for name, place, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
-        counts[place or name] += int(float(value))
+    for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
+        place = re.search(r'position="(\d{1,3})"', labels)
+        counts[place[1] if place else name] += int(float(value))
     return counts
 
 

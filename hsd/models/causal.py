@@ -133,13 +133,14 @@ class CausalSession:
 
     def select(self, columns: list[int]) -> None:
         if columns != list(range(self.length)):
-            self._keep(torch.tensor(columns, dtype=torch.int64))
+            self._keep(torch.tensor(columns, device=self._model.input_device))
 
     def _keep(self, columns: slice | Tensor) -> None:
         for layer in cast("list[Any]", self._cache.layers):
             if layer.is_initialized:
-                layer.keys, layer.values = layer.keys[:, :, columns], layer.values[:, :, columns]
-        self._positions = self._positions[columns]
+                here = columns if isinstance(columns, slice) else columns.to(layer.keys.device)
+                layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
+        self._positions = self._positions[columns if isinstance(columns, slice) else columns.cpu()]
         self.states = self.states[columns] if self._taps else self.states
 
 
@@ -174,10 +175,8 @@ class FixedSession:
 
     def __init__(self, model: CausalModel, capacity: int) -> None:
         self._model, place = model, model.input_device
-        self.length, self._columns = (
-            torch.zeros((), dtype=torch.int64, device=place),
-            torch.arange(capacity, device=place),
-        )
+        self.length = torch.zeros((), dtype=torch.int64, device=place)
+        self._columns = torch.arange(capacity, device=place)
         layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(model.layers)]
         self._cache: Cache | None = Cache(layers=layers)
 

@@ -1,9 +1,8 @@
 """The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
 
 Larger models take more: beside a small one a further thread waits for the others at every product, and slows it down.
-While the machine is busy it is one, as others would wait for processors as well: what took 10 ms takes seconds. A step
-tells that by its own clock: how much of its time its thread had a processor. The caller's own number of threads comes
-back after every step.
+While the machine is busy it is one, as the others would wait for processors: a step tells that by how much of its time
+its thread had one. The caller's own number of threads comes back after every step.
 """
 
 import os
@@ -39,7 +38,7 @@ class OtherWork:
     def learn(self, share: float) -> None:
         """Wait on one thread after a busy step. share: of the step's time, in which its thread had a processor."""
         if self.waiting:
-            self.waiting -= share > QUIET
+            self.waiting = max(0, self.waiting - (share > QUIET))  # steps of several threads count down together
         elif share < BUSY:
             self.waiting, self.patience = self.patience, min(2 * self.patience, LONGEST)
         elif self.patience > PATIENCE:

@@ -145,6 +145,7 @@ class Chances:
         return self._p_at[row]
 
     def _soften(self, row: int, temperature: float, to: int) -> None:
+        """Write the softmax of a row's logits to the address `to`."""
         self._library["soften"](self._logits_at[row], self._session.width, temperature, to, self._sums_at)
 
     def of(self, row: int, token: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -143,8 +144,9 @@ class Trace(Record):
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
         try:
+            text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
             data = from_json(text, allow_inf_nan=False)
-        except (TypeError, ValueError) as error:  # the first of half a character
+        except (TypeError, ValueError) as error:  # TypeError: of a lone surrogate
             raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")

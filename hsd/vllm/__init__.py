@@ -3,3 +3,5 @@
 Nothing happens unless the server is started with `--additional-config '{"hsd": {…}}'`; `Settings` in `serving.py` says
 what may stand there. Tested with vLLM 0.32.0; what it needs of 0.33.0 is compared with recorded signatures.
 """
+
+KEY = "hsd"  # of vLLM's --additional-config, and of a request's vllm_xargs

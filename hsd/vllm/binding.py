@@ -110,7 +110,8 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
     worker.hsd_steps = watcher.buffer.after
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
     share = f"records {settings.record:.0%} of the requests and those that ask for it"
-    log.info("hsd: %s %s, %s, %s", __version__, share, rule, MENDS)
+    mends = "" if torch.cuda.is_available() else f", {MENDS}"
+    log.info("hsd: %s %s, %s%s", __version__, share, rule, mends)
 
 
 def mend() -> None:

@@ -11,10 +11,10 @@ from uuid import uuid4
 
 from hsd.bench.server import base_url, json_of, read_counters
 from hsd.bench.summary import ratio_interval
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.rules import USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
-from hsd.vllm.serving import KEY
+from hsd.vllm import KEY
 
 BEAT = 0.25  # seconds between two looks
 WAIT = 600.0  # … for an answer
@@ -62,12 +62,18 @@ class Reader:
             answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
             self._next = answer["next"]
             for entry in answer["entries"]:
-                name, kind, data = entry["request"], entry["kind"], entry["data"]
-                if kind == "beginning":
-                    self.requests[name] = Request(name, Trace.model_validate(data))
-                elif name in self.requests and not self.requests[name].done:
-                    self.requests[name].take(kind, data)
+                try:
+                    self._take(entry["request"], entry["kind"], entry["data"])
+                except (ValueError, KeyError) as error:
+                    form = f"records in another form ({first_line(error)})"
+                    raise HsdError(f"{self.url} {form}: use the same hsd on both sides") from None
             return len(answer["entries"])
+
+    def _take(self, name: str, kind: str, data: Any) -> None:
+        if kind == "beginning":
+            self.requests[name] = Request(name, Trace.model_validate(data))
+        elif name in self.requests and not self.requests[name].done:
+            self.requests[name].take(kind, data)
 
     def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Any]:
         """Have the server answer a prompt, and yield what `follow` does of it. Raises HsdError.

@@ -121,9 +121,11 @@ def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
     from vllm import __version__ as engine
 
     plan, vocab = config.speculative_config, config.model_config.get_vocab_size()
-    models, drafter = [_model(config.model_config, runner.get_model())], getattr(runner, "drafter", None)
+    target, drafter = runner.get_model(), getattr(runner, "drafter", None)
+    models = [_model(config.model_config, target)]
     if getattr(drafter, "model", None) is not None:
-        models.insert(0, _model(plan.draft_model_config, drafter.model))  # type: ignore[union-attr]
+        head = None if plan.method == "draft_model" else target
+        models.insert(0, _model(plan.draft_model_config, drafter.model, head))  # type: ignore[union-attr]
     shadow = USUAL if rule == VANILLA["single"] else VANILLA["single"]
     top_k = asked.top_k if 0 < asked.top_k < vocab else 0
     options = RunOptions(rule=rule, shadow=shadow, temperature=asked.temperature, top_p=asked.top_p, top_k=top_k)
@@ -141,9 +143,14 @@ def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
     )
 
 
-def _model(config: Any, model: Any) -> ModelInfo:
-    """Return a trace's description of a model. A worker may hold a part of its numbers: its configuration counts."""
-    sizes = of_config(config.hf_config)
-    parameters = sizes.parameters if sizes else sum(weight.numel() for weight in model.parameters())
+def _model(config: Any, model: Any, target: Any = None) -> ModelInfo:
+    """Return a trace's description of a model. A worker may hold a part of it: the configuration says what it has.
+
+    target: of a head, whose own weights are counted, without those that it shares with its target.
+    """
+    sizes = None if target else of_config(config.hf_config)
+    shared = {weight.data_ptr() for weight in target.parameters()} if target else set()
+    own = sum(weight.numel() for weight in model.parameters() if weight.data_ptr() not in shared)
+    parameters = sizes.parameters if sizes else own
     name, layers = str(config.model).rstrip("/").rpartition("/")[2], config.get_total_num_hidden_layers()
     return ModelInfo(name=name[:200], parameters=parameters, dtype=str(config.dtype), layers=layers)

@@ -18,8 +18,8 @@ from starlette.responses import JSONResponse, Response
 
 from hsd.errors import HsdError
 from hsd.trace.values import Record
+from hsd.vllm import KEY
 
-KEY = "hsd"  # of vLLM's --additional-config, and of a request's vllm_xargs
 OVERHEAD = 200  # bytes that an entry takes beside its text
 ANSWER = 4_000_000  # bytes of one answer, but always at least one entry
 TOKEN = "HSD_VLLM_TOKEN"

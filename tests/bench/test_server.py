@@ -17,10 +17,10 @@ from recorded_server import VLLM, Fake
 
 import hsd
 from hsd import HsdError, figures
-from hsd.bench import Record, measurements
+from hsd.bench import Record, measurements, server
 from hsd.bench.measure import Case
 from hsd.bench.report import read
-from hsd.bench.server import NOTE, connect
+from hsd.bench.server import NOTE, connect, read_counters
 from hsd.bench.view import view
 from hsd.cli import main
 from hsd.paths import ASSETS, ROOT
@@ -128,6 +128,13 @@ def test_vllms_counters_are_read_before_and_after(fake: Fake):
     assert found.acceptance_length()[0] == 2.75
     assert found.acceptance_rate()[0] == pytest.approx(7 / 12)
     assert found.acceptance_rate_per_position() == [0.75, 0.5, 0.5]
+
+
+def test_counters_with_labels_without_end_take_no_longer(monkeypatch: pytest.MonkeyPatch):
+    """By a pattern that goes back over them 100 kB took a second, and 16 MB hours."""
+    hostile = f'vllm:spec_decode_num_drafts{{{"position=" * 200_000}\nvllm:spec_decode_num_drafts{{a="b"}} 3\n'
+    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: hostile.encode())
+    assert read_counters("http://localhost:8000", "") == {"drafts": 3}
 
 
 def test_llama_cpp_tells_no_number_of_drafts_so_there_is_no_al(fake: Fake):

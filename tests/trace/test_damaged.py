@@ -114,6 +114,13 @@ def test_one_changed_field_is_refused_or_harmless(file: Path):
     assert not refused_or_used(data)
 
 
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le"])
+def test_a_file_that_an_editor_has_saved_in_another_encoding_opens(encoding: str, tmp_path: Path):
+    file = tmp_path / "trace.json"
+    file.write_text(FILES[0].read_text("utf-8"), encoding)
+    assert Trace.from_file(file) == Trace.from_file(FILES[0])
+
+
 STEPS: dict[str, Any] = {
     "one level is missing in one step": lambda steps: steps[1]["below"].pop(),
     "no levels in one step": lambda steps: steps[1].update(below=[]),

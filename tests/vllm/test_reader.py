@@ -62,6 +62,14 @@ def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
     assert one.trace == recorded
 
 
+@pytest.mark.parametrize("kind", ["beginning", "step", "result"])
+def test_entries_of_another_form_are_one_line(monkeypatch, recorded, kind):
+    changed = [entry | {"data": {"index": 0}} if entry["kind"] == kind else entry for entry in entries(recorded)]
+    monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": len(changed), "entries": changed})
+    with pytest.raises(HsdError, match=r"^http://localhost:8000 records in another form \(.*\): use the same hsd"):
+        Reader("http://localhost:8000", "secret").look()
+
+
 def test_a_trace_ends_where_the_server_has_dropped_what_comes_next(monkeypatch, recorded):
     everything = entries(recorded)
     news = {"next": len(everything), "entries": everything[:2] + everything[3:]}

@@ -55,10 +55,12 @@ function described(options, count) {
 const fromLink = (text) =>
   text.split(",").map((lane) => Object.fromEntries(lane.split("~").map((part) => part.split(":"))));
 
-const toLink = (/** @type {Lane} */ { own }) =>
+/** A lane as a link has it, see `fromLink`. @type {(lane: Lane) => string} */
+const toLink = ({ own }) =>
   Object.entries(own)
     .map((one) => one.join(":"))
     .join("~");
+
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
