@@ -163,7 +163,8 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "cli/__init__.py": {"hsd"},
     "models/loading/fetch.py": {"hsd"},
     "space.py": {"hsd"},
-    "vllm/serving.py": {"hsd"},  # the key of a server's configuration
+    "vllm/__init__.py": {"hsd"},  # the key of a server's configuration
+    "vllm/serving.py": {"hsd"},  # a setting of it
     "web/kit/form.js": {"hsd"},
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
     "options/run.py": {"hsd", "fuzzy", "typical"},  # the default that every other place asks for, and groups of options

@@ -144,9 +144,8 @@ class Chances:
                 self._rows[row, self._session.ids] = self._logits[row]
         return self._p_at[row]
 
-    def _soften(self, row: int, temperature: float, to: int) -> None:
-        """Write the softmax of a row's logits to the address `to`."""
-        self._library["soften"](self._logits_at[row], self._session.width, temperature, to, self._sums_at)
+    def _soften(self, row: int, temperature: float, address: int) -> None:
+        self._library["soften"](self._logits_at[row], self._session.width, temperature, address, self._sums_at)
 
     def of(self, row: int, token: int) -> float:
         """Return what a row gives a token."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.trace.options import SetupOptions
 from hsd.trace.step import Step, replay_step
 from hsd.trace.values import MAX_BYTES, Count, Hex, Most, Name, Piece, Record, Seconds, Text, TokenId
@@ -144,10 +144,10 @@ class Trace(Record):
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
         try:
-            text = text.decode(json.detect_encoding(text)) if isinstance(text, bytes) else text
-            data = from_json(text, allow_inf_nan=False)
+            known = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+            data = from_json(known, allow_inf_nan=False)
         except (TypeError, ValueError) as error:  # TypeError: of a lone surrogate
-            raise HsdError(f"this file is not JSON ({_short(error)}): choose a trace saved by hsd") from None
+            raise HsdError(f"this file is not JSON ({first_line(error)}): choose a trace saved by hsd") from None
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
         if (version := data["trace_version"]) != TRACE_VERSION:
@@ -157,7 +157,7 @@ class Trace(Record):
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
-            raise HsdError(f"not a valid trace: {where}: {_short(first['msg'])}") from None
+            raise HsdError(f"not a valid trace: {where}: {' '.join(first['msg'].split())[:160]}") from None
 
 
 def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
@@ -189,7 +189,3 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "tokens_per_second": tokens / seconds if seconds else 0.0,
         "time": {k: sum(getattr(s.times, k) for s in steps) for k in ("draft", "target", "verify", "rest")},
     }
-
-
-def _short(message: object) -> str:
-    return " ".join(str(message).split())[:160]

@@ -110,8 +110,7 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
     worker.hsd_steps = watcher.buffer.after
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
     share = f"records {settings.record:.0%} of the requests and those that ask for it"
-    mends = "" if torch.cuda.is_available() else f", {MENDS}"
-    log.info("hsd: %s %s, %s%s", __version__, share, rule, mends)
+    log.info("hsd: %s %s, %s%s", __version__, share, rule, "" if torch.cuda.is_available() else f", {MENDS}")
 
 
 def mend() -> None:

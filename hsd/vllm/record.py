@@ -150,7 +150,7 @@ def _model(config: Any, model: Any, target: Any = None) -> ModelInfo:
     """
     sizes = None if target else of_config(config.hf_config)
     shared = {weight.data_ptr() for weight in target.parameters()} if target else set()
-    own = sum(weight.numel() for weight in model.parameters() if weight.data_ptr() not in shared)
-    parameters = sizes.parameters if sizes else own
-    name, layers = str(config.model).rstrip("/").rpartition("/")[2], config.get_total_num_hidden_layers()
-    return ModelInfo(name=name[:200], parameters=parameters, dtype=str(config.dtype), layers=layers)
+    own = [weight.numel() for weight in model.parameters() if weight.data_ptr() not in shared]
+    parameters, layers = sizes.parameters if sizes else sum(own), config.get_total_num_hidden_layers()
+    name = str(config.model).rstrip("/").rpartition("/")[2][:200]
+    return ModelInfo(name=name, parameters=parameters, dtype=str(config.dtype), layers=layers)

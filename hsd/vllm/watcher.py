@@ -17,9 +17,10 @@ from hsd.models.loading.text import TokenizerCodec
 from hsd.rules import VANILLA
 from hsd.rules.law import likeliest
 from hsd.sampling import draw
+from hsd.vllm import KEY
 from hsd.vllm.law import hsd_of_batch
 from hsd.vllm.record import PROCESSORS, Recording, setup_of
-from hsd.vllm.serving import KEY, Buffer, Settings
+from hsd.vllm.serving import Buffer, Settings
 
 log = logging.getLogger("vllm.plugins.hsd")
 CPU = torch.device("cpu")

@@ -198,9 +198,9 @@ def test_a_head_of_another_target_is_refused(folders: Folders, tmp_path: Path):
     config = json.loads((Path(folders[1]) / "config.json").read_text())
     weights = load_file(Path(folders[1]) / "model.safetensors")
     wrong = {
-        "hidden size 64": {"hidden_size": 64},
-        "not 900 tokens": {"vocab_size": 900},
-        "states after 0, 9 layers": {"target_layers": [0, 9]},
+        "hidden size is 64": {"hidden_size": 64},
+        "it knows 900 tokens": {"vocab_size": 900},
+        "after layers 0, 9": {"target_layers": [0, 9]},
     }
     for message, change in wrong.items():
         folder = tmp_path / message.replace(" ", "-")

@@ -35,7 +35,7 @@ from hsd.models.head import LAYER, HeadModel, Shape, in_full
 from hsd.models.loading.fetch import sha256_of
 from hsd.models.loading.hub import UNREADABLE, Source, cannot_load, explain, file_of
 from hsd.models.loading.memory import Sizes, of_head
-from hsd.models.loading.tensors import Shapes, check_tensors, drafted_ids, head_shapes
+from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms
@@ -115,18 +115,17 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
     kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
     kind = "that of speculators" if "speculators_model_type" in config else kind
     positions = (llama.rope_parameters or {}).get("rope_type", "default")
-    unread, other = f"not supported: choose one published as {ARCHITECTURES[0]}", "it is for another target:"
-    reasons = {
-        f"its architecture is {kind}, which is {unread}": kind not in ARCHITECTURES,
-        f"{form} in its config.json makes it another model, which is {unread}": form,
-        f"the activation {activation!r} is {unread}": activation != "silu",
-        f"positions of the kind {positions!r} are {unread}": positions not in ROPES,
-        f"{other} {target.name} has not hidden size {llama.hidden_size:,}": llama.hidden_size != theirs.hidden_size,
-        f"{other} {target.name} has not {llama.vocab_size:,} tokens": (
-            abs(llama.vocab_size - theirs.vocab_size) > PADDING
-        ),
-    }
-    if reason := next((words for words, holds in reasons.items() if holds), None):
+    unread = f"not supported: choose one published as {ARCHITECTURES[0]}"
+    own, other = ((config.hidden_size, config.vocab_size) for config in (llama, theirs))
+    checks = (
+        (kind not in ARCHITECTURES, f"its architecture is {kind}, which is {unread}"),
+        (form, f"{form} in its config.json makes it another model, which is {unread}"),
+        (activation != "silu", f"the activation {activation!r} is {unread}"),
+        (positions not in ROPES, f"positions of the kind {positions!r} are {unread}"),
+        (own[0] != other[0], f"its hidden size is {own[0]:,}, that of {target.name} {other[0]:,}: {ANOTHER}"),
+        (abs(own[1] - other[1]) > PADDING, f"it knows {own[1]:,} tokens, {target.name} {other[1]:,}: {ANOTHER}"),
+    )
+    if reason := next((words for wrong, words in checks if wrong), None):
         raise HsdError(reason)
     taps, normed = _taps(config, theirs.num_hidden_layers, target.name), bool(config.get("norm_output"))
     return Shape(llama, taps, "target_layers" in config, normed, config.get("stopping"))
@@ -141,8 +140,7 @@ def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
     else:
         taps = config.get("target_layers") or [2, layers // 2, layers - 3]
     if taps != sorted({*taps}) or taps[0] < 0 or taps[-1] >= layers:  # what the last layer gives is normed, and no tap
-        what = f"it reads the states after {', '.join(map(str, taps))} layers, and {name} has {layers} layers"
-        raise HsdError(f"{what}: choose the target that it was trained for")
+        raise HsdError(f"it reads after layers {', '.join(map(str, taps))}, and {name} has {layers}: {ANOTHER}")
     return tuple(taps)
 
 

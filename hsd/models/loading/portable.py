@@ -17,7 +17,7 @@ from hsd.models.head import in_full
 from hsd.models.loading import fetch
 from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
 from hsd.models.loading.registry import EMBEDDED, FETCHED
-from hsd.models.loading.tensors import Shapes, check_tensors, drafted_ids, head_shapes
+from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes
 from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of, load_tokenizer
 from hsd.models.loading.tokenizer import tokenizer_of
 from hsd.models.small.engine import BF16, KINDS, SIDE
@@ -122,7 +122,7 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
     try:
         config, weights = _config_of(folder), in_full(load_file(folder / "model.safetensors"))
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
-            raise HsdError(f"it is for another target than {target.name}")
+            raise HsdError(f"it is not for {target.name}: {ANOTHER}")
         drafted = len(drafted_ids(weights["d2t"], target.vocab_size))
         heads, base = config["num_attention_heads"], config.get("rope_theta", 10_000.0)
         shape = replace(
@@ -201,9 +201,9 @@ def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> Smal
         check_tensors(weights, shapes)
         ids = drafted_ids(weights["d2t"], target.vocab_size)
         if drafted % SIDE:
-            raise HsdError(f"it drafts {drafted:,} tokens, and not a multiple of {SIDE}")
+            raise HsdError(f"it drafts {drafted:,} tokens: train one for a multiple of {SIDE}")
         if not 1 <= depth < target.layers:
-            raise HsdError(f"{target.name} has {target.layers} layers")
+            raise HsdError(f"{target.name} has {target.layers} layers: {ANOTHER}")
     except UNREADABLE as error:
         raise cannot_load(f"an exit of {target.name}", error, Source(file.name)) from None
     size, more = len(rows.data) // rows.rows, -rank % SIDE  # further columns of zeros change nothing

@@ -10,6 +10,7 @@ from hsd.models.small.head import ATTENTION, MLP, NORMS, STRAIGHT
 from hsd.models.small.model import Packed
 
 Shapes = dict[str, tuple[int, ...]]
+ANOTHER = "choose the target that it was trained for"  # ends what is said of a head or an exit
 
 
 def check_tensors(tensors: Mapping[str, Tensor | Packed], shapes: Shapes, optional: Collection[str] = ()) -> None:
@@ -36,7 +37,7 @@ def drafted_ids(offsets: Tensor, rows: int) -> Tensor:
     ids = offsets.long() + torch.arange(len(offsets))
     known = ((ids >= 0) & (ids < rows)).all() and 0 < len(ids) == len(ids.unique())
     if offsets.is_floating_point() or not known:
-        raise HsdError(f"d2t does not lead to {len(ids):,} tokens of a vocabulary of {rows:,}")
+        raise HsdError(f"d2t does not lead to {len(ids):,} tokens of a vocabulary of {rows:,}: {ANOTHER}")
     return ids
 
 

@@ -244,10 +244,10 @@ OUTSIDE = torch.tensor(DRAFTED) - torch.arange(len(DRAFTED)) + 200
 SECOND = {"layers.1.mlp.up_proj.weight": torch.ones(48, 32)}
 QUERY_NORM = {"midlayer.self_attn.q_norm.weight": torch.ones(12)}
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
-    "hidden size": ({"hidden_size": 64}, None, "is for another target: .* has not hidden size 64"),
-    "vocabulary": ({"vocab_size": 900}, None, "is for another target: .* has not 900 tokens"),
-    "few layers": ({"eagle_aux_hidden_state_layer_ids": [2, 5, 9]}, None, "after 2, 5, 9 layers, and .* has 8 layers"),
-    "last layer": ({"eagle_aux_hidden_state_layer_ids": [1, 4, 7]}, None, "after 2, 5, 8 layers, and .* has 8 layers"),
+    "hidden size": ({"hidden_size": 64}, None, "its hidden size is 64, that of .* [0-9]+: choose the target"),
+    "vocabulary": ({"vocab_size": 900}, None, "it knows 900 tokens, .* [0-9,]+: choose the target"),
+    "few layers": ({"eagle_aux_hidden_state_layer_ids": [2, 5, 9]}, None, "after layers 2, 5, 9, and .* has 8: choose"),
+    "last layer": ({"eagle_aux_hidden_state_layer_ids": [1, 4, 7]}, None, "after layers 2, 5, 8, and .* has 8: choose"),
     "no weights": ({}, no_weights, "it has no weights, neither model.safetensors nor pytorch_model.bin"),
     "cut bin": ({"kind": BIN}, cut, "pytorch_model.bin is cut short"),
     "cut": ({}, cut, "SafetensorError"),
@@ -315,7 +315,7 @@ def test_whatever_a_configuration_says_is_one_line_at_most(tmp_path: Path, llama
 
 def test_a_target_with_too_few_layers_is_refused(tmp_path: Path):
     target = save_deep(tmp_path / "target", "llama", bytes_tokenizer(), 6)
-    with pytest.raises(HsdError, match="after 2, 3, 3 layers, and target has 6 layers"):
+    with pytest.raises(HsdError, match="after layers 2, 3, 3, and target has 6: choose"):
         published(tmp_path / "head", target)
 
 

@@ -191,7 +191,7 @@ WRONG = [
     (
         f"exit-{LAYERS}",
         exit_weights(),
-        f"exit of small from 'exit-{LAYERS}.safetensors': small has {LAYERS} layers$",
+        f"exit of small from 'exit-{LAYERS}.safetensors': small has {LAYERS} layers: choose",
     ),
     ("exit-1", exit_weights(norm=torch.ones(16)), rf"norm has shape \(16,\), where \({HIDDEN},\) is needed"),
     (
@@ -200,9 +200,13 @@ WRONG = [
         rf"out has shape \({HIDDEN}, 5\), where \({HIDDEN}, 20\)",
     ),
     ("exit-1", {"norm": torch.ones(HIDDEN)}, "the tensor into is missing"),
-    ("exit-1", exit_weights(d2t=torch.tensor([7, 300])), f"d2t does not lead to 2 tokens of a vocabulary of {VOCAB}$"),
+    (
+        "exit-1",
+        exit_weights(d2t=torch.tensor([7, 300])),
+        f"d2t does not lead to 2 tokens of a vocabulary of {VOCAB}: choose",
+    ),
     ("exit-1", exit_weights(d2t=torch.tensor([7, 6])), "d2t does not lead to 2 tokens"),
-    ("exit-1", exit_weights(d2t=torch.zeros(3, dtype=torch.int64)), "drafts 3 tokens, and not a multiple of 32$"),
+    ("exit-1", exit_weights(d2t=torch.zeros(3, dtype=torch.int64)), "drafts 3 tokens: train one for a multiple of 32$"),
     ("exit-1", exit_weights(other=torch.ones(1)), "the tensor other is no part of the model"),
     ("exit-1", exit_weights(into=torch.full((20, HIDDEN), torch.nan)), "has numbers that are not finite"),
     ("exit-1", None, "cannot load an exit of small from 'exit-1.safetensors': .+$"),
