@@ -1,7 +1,5 @@
 """From logits to the distribution that is sampled, and from a distribution and a number to a token."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,7 +41,7 @@ class Sampling:
             raise HsdError(f"top-k {self.top_k}: choose 0 (keep every token) or a whole positive number")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Sampling:
+    def of(cls, options: Mapping[str, Any]) -> "Sampling":
         """Return the sampling settings among `options`, by name; missing ones have their defaults. Raises HsdError."""
         return cls(**{name: options[name] for name in vars(cls()) if name in options})
 

@@ -4,8 +4,6 @@
 README.md, so that is generated here and compared by `check`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -58,7 +56,7 @@ class PairSpec(Strict):
         return self.title.partition(" · ")[0]
 
     @model_validator(mode="after")
-    def _complete(self) -> PairSpec:
+    def _complete(self) -> "PairSpec":
         if (self.target is None) != (self.draft is None):
             raise ValueError("give both target and draft, or neither for a pair that is known by its name")
         return self
@@ -97,7 +95,7 @@ class Space(Strict):
     limits: Limits
 
     @model_validator(mode="after")
-    def _names_are_unique(self) -> Space:
+    def _names_are_unique(self) -> "Space":
         for kind, names in (("pair", [p.name for p in self.pairs]), ("preset", list(self.presets))):
             double = next((name for name in names if names.count(name) > 1), None)
             if double:

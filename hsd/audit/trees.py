@@ -4,8 +4,6 @@ A tree is only drawn as far as a rule looks at it: when the rule reads a token t
 place in turn, with its probability. So the rules run unchanged, and rejected parts cost nothing.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -91,7 +89,7 @@ class OpenTree:
         """Return the tokens from the root to `node`."""
         return tuple(map(self.token, line(self.shape.parents, node)))
 
-    def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
+    def draws(self, node: int) -> "Iterator[tuple[float, OpenTree]]":
         """Yield (probability, tree) for each token of `node`; undrawn parents and earlier siblings are drawn first."""
         parent = self.shape.parents[node - 1]
         earlier = [sibling for sibling in self.children(parent) if sibling < node and self.shape.remembers]

@@ -9,8 +9,6 @@ same run, repetition by repetition, and its median. The limit is what the speed-
 forward passes took time; efficiency is the share of it that is reached.
 """
 
-from __future__ import annotations
-
 import math
 import statistics
 from collections import Counter, defaultdict
@@ -49,11 +47,11 @@ class Measurement:
         """Return one value per repetition: new tokens over seconds, prefill included."""
         return [ratio(rows, "new_tokens", "seconds") for rows in self.by_repetition.values()]
 
-    def speedups(self, other: Measurement) -> list[float]:
+    def speedups(self, other: "Measurement") -> list[float]:
         """Return this case's tokens per second over another's, repetition by repetition."""
         return [own / theirs for own, theirs in zip(self.tokens_per_second(), other.tokens_per_second(), strict=True)]
 
-    def speedup(self, plain: Measurement) -> Interval:
+    def speedup(self, plain: "Measurement") -> Interval:
         """Return the median of `speedups`, with its 95 % interval over prompts."""
         rounds = zip(self.by_repetition.values(), plain.by_repetition.values(), strict=True)
         values = [np.divide(*(_resampled(rows, "new_tokens", "seconds") for rows in both)) for both in rounds]
@@ -125,7 +123,7 @@ class Measurement:
         parts = (draft, target, laps["verify"], sampling, rest)
         return {part: value / seconds for part, value in zip(PARTS, parts, strict=True)}
 
-    def limit(self, plain: Measurement) -> float:
+    def limit(self, plain: "Measurement") -> float:
         """Return S* = A T(1) / (γ d + T(γ+1)): the speed-up if nothing but the models' forward passes took time.
 
         With several drafts, levels, copied drafts or drafts that choose their length the denominator is the mean over

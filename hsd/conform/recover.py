@@ -1,7 +1,5 @@
 """The exact law of every draft, recovered from a black box by calling it at chosen numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -65,7 +63,7 @@ class Region:
 
 def recover(
     adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
-) -> tuple[dict[Outcome, RecoveredLaw], Repeats]:
+) -> "tuple[dict[Outcome, RecoveredLaw], Repeats]":
     """Return the law of each draft that the draft model can make, and points to evaluate once more.
 
     sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: the
@@ -200,7 +198,7 @@ def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generato
 
 
 def _refine(
-    again: Repeats,
+    again: "Repeats",
     regions: list[list[Region]],
     trials: Asked,
     witnesses: list[list[Point]],

@@ -5,8 +5,6 @@ captured as a graph and replayed; elsewhere it runs as it is, which gives the sa
 shorter is a piece of its own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -58,7 +56,7 @@ class CapturedRounds:
         ended = kept > 0 and kept == length and drafted[kept - 1] in ends
         return Outcome(length, kept, drafted[:kept] + ([] if ended else [token]))
 
-    def _piece(self, gamma: int) -> Piece:
+    def _piece(self, gamma: int) -> "Piece":
         if gamma not in self._pieces:
             tail, used = torch.zeros(3, dtype=torch.int64), torch.zeros(2 * gamma + 1, dtype=torch.float64)
             self._pieces[gamma] = Piece(partial(self._round, gamma=gamma), tail, used, self._device)

@@ -1,7 +1,5 @@
 """What a rule decides about a draft: by its law if the draft is a chain, test by test if it is a tree."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +27,7 @@ class TestResult:
     accepted: bool
 
 
-def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> Ruling:
+def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> "Ruling":
     """Return a rule's decision on a draft of n tokens. rows: the target's, after the text and each node, (n+1, V)."""
     draft = draft.to(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)

@@ -3,8 +3,6 @@
 A round without a draft is plain decoding.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -70,7 +68,7 @@ class Round:
         """Whether the token after the kept ones is drawn from the target's row and not from a residual."""
         return last_kept(self.ruling) not in self.draft.parents
 
-    def recorded(self) -> Round:
+    def recorded(self) -> "Round":
         """Return this round with numbers for a trace: of coupled picks, draws and coins with the same outcome."""
         if not isinstance(self.ruling, CoupledDecision):
             return self

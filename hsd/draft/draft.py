@@ -1,7 +1,5 @@
 """Drafts as trees of tokens, and the interface of proposers. A chain is a tree with one path."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -100,14 +98,14 @@ class Draft:
     drawn: frozenset[int] = frozenset()
 
     @classmethod
-    def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> Draft:
+    def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> "Draft":
         """Return a draft of one path: tokens, draws, coins (γ,), q (γ, V). others: further fields of `Draft`."""
         gamma = len(tokens)
         paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
         return cls(tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others})
 
     @classmethod
-    def empty(cls, vocab_size: int, device: torch.device) -> Draft:
+    def empty(cls, vocab_size: int, device: torch.device) -> "Draft":
         """Return a draft of no tokens."""
         none = torch.empty(0, dtype=torch.float64)
         return cls.chain(none.long().to(device), torch.empty(0, vocab_size, device=device), none, none)
@@ -141,14 +139,14 @@ class Draft:
         """Return the tokens of the nodes in `path`."""
         return [self.ids[node - 1] for node in path]
 
-    def to(self, device: torch.device) -> Draft:
+    def to(self, device: torch.device) -> "Draft":
         """Return this draft with tokens, q and logits on `device`; draws and coins stay on the CPU."""
         if self.q.device == device and self.tokens.device == device:
             return self
         logits = tuple(rows.to(device) for rows in self.logits)
         return replace(self, tokens=self.tokens.to(device), q=self.q.to(device), logits=logits)
 
-    def until_end(self, end_ids: frozenset[int]) -> Draft:
+    def until_end(self, end_ids: frozenset[int]) -> "Draft":
         """Return this chain, cut off after its first end-of-text token."""
         count = next((i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids))
         if count == len(self.ids):

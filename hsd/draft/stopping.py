@@ -10,8 +10,6 @@ keeps rules lossless (`hsd.audit.step_law`): no token that was drawn is thrown a
 follow is looked at.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -40,7 +38,7 @@ class Stopping:
     usual: float = USUAL
 
     @classmethod
-    def of(cls, config: Any, engine: str, confidence: float, sampling: Sampling) -> Stopping:
+    def of(cls, config: Any, engine: str, confidence: float, sampling: Sampling) -> "Stopping":
         """Return the criterion in a draft head's configuration, or the default one if config is None.
 
         config: {"weights", "usual", "least": {engine: number}}, or None. confidence: replaces `least` unless it is 0.

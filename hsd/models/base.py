@@ -1,7 +1,5 @@
 """What decoding needs from a model and from a tokenizer, whatever they are made of."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -23,7 +21,7 @@ class View:
     visible: Tensor
     positions: Tensor
 
-    def part(self, rows: slice, length: int) -> View:
+    def part(self, rows: slice, length: int) -> "View":
         """Return the view of some rows alone: what they see of `length` tokens before them, and of each other."""
         positions = self.positions[rows]
         return View(self.visible[rows, : length + len(positions)], positions)
@@ -41,10 +39,10 @@ class Work:
     heads: int = 0
     calls: int = 0
 
-    def __add__(self, by: Work) -> Work:
+    def __add__(self, by: "Work") -> "Work":
         return Work(self.layers + by.layers, self.computed + by.computed, self.heads + by.heads, self.calls + by.calls)
 
-    def __sub__(self, by: Work) -> Work:
+    def __sub__(self, by: "Work") -> "Work":
         return Work(self.layers - by.layers, self.computed - by.computed, self.heads - by.heads, self.calls - by.calls)
 
 

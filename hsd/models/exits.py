@@ -4,8 +4,6 @@ The layers fall into groups, one up to each exit. A token that one exit has read
 hidden state: no layer reads a token twice unless the token was forgotten. (HiSpec, arXiv 2510.01336.)
 """
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import pairwise
@@ -64,7 +62,7 @@ class Layers(Protocol):
     def exit(self, depth: int) -> tuple[int, int | None]:
         """Return the parameters of the model up to an exit, and how many tokens it drafts; None for all."""
 
-    def check(self, exits: EarlyExits) -> None:
+    def check(self, exits: "EarlyExits") -> None:
         """Raise HsdError if in these parts the model computes something else."""
 
     def text(self, depths: Sequence[int]) -> SharedText: ...
@@ -89,7 +87,7 @@ class EarlyExits:
         self.models = tuple(ExitModel(model, self.parts, depth) for depth in self.depths)
         self.parts.check(self)
 
-    def open(self) -> list[ExitSession]:
+    def open(self) -> "list[ExitSession]":
         """Open one session at each depth, shallowest first, all reading the same new text."""
         text = self.parts.text(self.depths)
         return [ExitSession(text, level) for level in range(len(self.depths))]
@@ -106,7 +104,7 @@ class ExitModel:
         self.name = f"{model.name}, exit after {depth} of {parts.layers} layers" if early else model.name
         self.parameters, self.drafted = parts.exit(depth)
 
-    def start(self) -> ExitSession:
+    def start(self) -> "ExitSession":
         """Return a session of this exit alone; sessions by `EarlyExits.open` share the layers below."""
         return ExitSession(self._parts.text((self.layers,)), 0)
 

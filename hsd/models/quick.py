@@ -1,7 +1,5 @@
 """Rounds that nobody records, by the portable engine: what a rule needs of p and q comes from C, in plain numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -166,12 +164,12 @@ class Chances:
         """Return the token that a number in [0, 1) picks from a row."""
         return int(self._library["pick"](self._row(row), self._session.vocab, number, self._sums_at))
 
-    def masses(self, q: Chances, row: int, a: float) -> tuple[float, float]:
+    def masses(self, q: "Chances", row: int, a: float) -> tuple[float, float]:
         """Return Σ max(a p - q, 0) and Σ max(q - a p, 0) over a row of this, p, and the same of q."""
         self._library["surplus"](self._row(row), q._row(row), self._session.vocab, a, 1.0, self._sums_at)
         return float(self._sums[0]), float(self._sums[1])
 
-    def pick_left(self, q: Chances, row: int, a: float, number: float) -> int:
+    def pick_left(self, q: "Chances", row: int, a: float, number: float) -> int:
         """Return the token that a number picks from max(a p - q, 0), or from p where nothing is left."""
         place = self._row(row)
         np.maximum(np.float32(a) * self._rows[row] - q._rows[row], 0, out=self._rest)

@@ -4,8 +4,6 @@ Nothing is copied, and the model itself can be used at the same time. A group is
 layers and no final norm: attention masks, positions and kinds of layers stay the library's work.
 """
 
-from __future__ import annotations
-
 import copy
 import inspect
 from collections.abc import Callable, Sequence
@@ -53,7 +51,7 @@ class ModuleLayers:
     def exit(self, depth: int) -> tuple[int, int | None]:
         return self._model.parameters - sum(weights(self._layers[depth:])), None
 
-    def text(self, depths: Sequence[int]) -> ModuleText:
+    def text(self, depths: Sequence[int]) -> "ModuleText":
         return ModuleText(self._model, depths)
 
     def check(self, exits: EarlyExits) -> None:

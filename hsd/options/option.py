@@ -1,7 +1,5 @@
 """What an option is, how its value is read from a program or from text, and the errors for wrong values."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -97,7 +95,7 @@ class Option:
         low, high = (LEAST, MOST) if self.kind is int else (-math.inf, math.inf)
         return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
 
-    def below(self, most: Mapping[str, int]) -> Option:
+    def below(self, most: Mapping[str, int]) -> "Option":
         """Return this option with the upper limit lowered to `most` of its name, or of the option in `limit`."""
         high = most.get(self.limit or self.name)
         return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self

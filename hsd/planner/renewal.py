@@ -1,7 +1,5 @@
 """How the levels of a stack work: the law of the number of tokens that each hands up, and what they cost."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -96,7 +94,7 @@ class Offers:
         product: Whole = self.thresholds[:, 1:].prod(1)
         return product
 
-    def at(self, places: NDArray[Any]) -> Offers:
+    def at(self, places: NDArray[Any]) -> "Offers":
         return Offers(self.stack, self.thresholds[places], self.costs[places], self.laws[places])
 
 

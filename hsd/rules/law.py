@@ -9,8 +9,6 @@ threshold, and that fixes how many tokens are kept. After t < γ kept tokens the
 *residual* max(a_t p_t - b_t q_t, 0), normalised; after all γ it follows p_γ (the bonus token).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass, field, replace
@@ -66,7 +64,7 @@ class PrefixRatios:
 
     @staticmethod
     @cached_in_run
-    def of(p: Tensor, q: Tensor, tokens: Tensor) -> PrefixRatios:
+    def of(p: Tensor, q: Tensor, tokens: Tensor) -> "PrefixRatios":
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
         log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
         log = torch.cat([log_ratio.new_zeros(1), log_ratio.cumsum(0)])
@@ -162,7 +160,7 @@ class Law:
     b: Tensor | None = None
     numbers: Mapping[str, Any] = field(default_factory=dict)
     divergence: Tensor | None = None
-    explain: Callable[[Law, Tensor], list[Grounds]] | None = None
+    explain: "Callable[[Law, Tensor], list[Grounds]] | None" = None
     follow: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "b")  # that a residual is made from
 

@@ -1,7 +1,5 @@
 """A verification rule: its record, its law as a function, and its names in menus, tables and figures."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
@@ -107,14 +105,14 @@ class Rule(RuleInfo):
     equals: str = ""
     loses: str = ""
     modes: Mapping[str, Recipe] = field(default_factory=dict)
-    cold: Rule | None = None
+    cold: "Rule | None" = None
 
     @property
     def forward(self) -> bool:
         """Whether tests go from position 1 up until the first failure; else from γ down until the first success."""
         return self.recipe.forward
 
-    def tuned(self, value: float) -> Rule:
+    def tuned(self, value: float) -> "Rule":
         """Return this rule with its knob set to `value`. Raises HsdError for a value that is not allowed."""
         assert self.knob
         return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))

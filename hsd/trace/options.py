@@ -1,7 +1,5 @@
 """The options of a run as a trace has them: those of `hsd.options`, in groups."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -51,7 +49,7 @@ class SetupOptions(_Groups):
     knobs: Annotated[dict[Name, Real], Field(max_length=64, description="Numbers of rules that have one.")] = {}
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> SetupOptions:
+    def of(cls, values: Mapping[str, Any]) -> "SetupOptions":
         """Return the options of a trace by groups, from {option: value}; unknown names are numbers of rules."""
         grouped: dict[str, Any] = {group: {} for group, _ in PLACES.values()}
         for name, (group, inner) in PLACES.items():

@@ -1,7 +1,5 @@
 """A whole run: what made it, its steps, how it ended; to JSON and back."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from pathlib import Path
@@ -86,7 +84,7 @@ class Trace(Record):
     result: Result
 
     @model_validator(mode="after")
-    def _steps_follow(self) -> Trace:
+    def _steps_follow(self) -> "Trace":
         """Raise ValueError where steps contradict each other, the prompt, the vocabulary or the models."""
         under, length, begun = len(self.setup.models) - 1, len(self.prompt.ids), 0.0
         if len(self.prompt.pieces) != length:
@@ -131,7 +129,7 @@ class Trace(Record):
         return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
 
     @staticmethod
-    def from_file(file: str | Path) -> Trace:
+    def from_file(file: str | Path) -> "Trace":
         """Read a saved trace. Raises HsdError, one line, when it cannot be read or is no valid one."""
         try:
             return Trace.from_json(Path(file).expanduser().read_bytes())
@@ -139,7 +137,7 @@ class Trace(Record):
             raise HsdError(f"cannot read {str(file)!r}: {error.strerror}") from None
 
     @staticmethod
-    def from_json(text: str | bytes) -> Trace:
+    def from_json(text: str | bytes) -> "Trace":
         """Read an untrusted trace. Raises HsdError, one line, for what is not a valid one."""
         if len(text) > MAX_BYTES:
             raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")

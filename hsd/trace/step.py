@@ -1,7 +1,5 @@
 """One round of decoding, with what happened at levels below the target, and the tokens that its record implies."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -67,7 +65,7 @@ class Event(Record):
     seconds: Seconds
 
     @model_validator(mode="after")
-    def _kept_is_committed(self) -> Event:
+    def _kept_is_committed(self) -> "Event":
         if self.kept > len(self.committed) or (self.kind == "verify" and self.kept > len(self.tested)):
             raise ValueError(f"an event of level {self.level} keeps {self.kept} tokens that it does not have")
         return self
@@ -116,7 +114,7 @@ class Step(Record):
         return [c.token for c in self.committed]
 
     @model_validator(mode="after")
-    def _holds_together(self) -> Step:
+    def _holds_together(self) -> "Step":
         """Raise ValueError, naming the first fault, where parts of the step contradict each other."""
         count, verdicts = len(self.nodes), [verdict for verdict in (self.verdict, self.shadow) if verdict]
         decisions = [decision for verdict in verdicts for decision in verdict.decisions]

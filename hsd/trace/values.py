@@ -1,7 +1,5 @@
 """The kinds of values in a trace, each with its limits: a trace that comes from outside is untrusted."""
 
-from __future__ import annotations
-
 import math
 from typing import Annotated, Literal
 
@@ -28,7 +26,7 @@ def _a_number(value: float) -> float:
     return value
 
 
-def _written(value: float) -> Written:
+def _written(value: float) -> "Written":
     """Return a number as JSON can have it: for an infinite one the text "Infinity" or "-Infinity"."""
     return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
 

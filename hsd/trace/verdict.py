@@ -1,7 +1,5 @@
 """A step's draft tree, its branches and masses, and what a rule decided about it."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
@@ -121,7 +119,7 @@ class Decision(Record):
     grounds: Grounds
 
     @model_validator(mode="after")
-    def _outcome_follows(self) -> Decision:
+    def _outcome_follows(self) -> "Decision":
         if self.accepted != (self.coin < self.threshold):
             raise ValueError(f"decision at node {self.node} contradicts its coin and threshold")
         return self

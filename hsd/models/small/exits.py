@@ -1,7 +1,5 @@
 """Early exits by the portable engine, and texts that several exits read. See `hsd.models.exits`."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +39,7 @@ class SmallLayers:
     def check(self, exits: Any) -> None:
         """Do nothing: this engine computes the same result in parts as in one pass, for all exits."""
 
-    def text(self, depths: Sequence[int]) -> SmallText:
+    def text(self, depths: Sequence[int]) -> "SmallText":
         return SmallText(self._model, depths, [self.exits.get(depth) for depth in depths])
 
 

@@ -1,7 +1,5 @@
 """The project's own head by the portable engine, in its target's instance. See `hsd.models.head` for what it is."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
 
@@ -46,7 +44,7 @@ class SmallHead:
         products = (*map(ATTENTION.format, "qkvo"), *map(MLP.format, ("gate", "up", "down")))
         engine.call("layer", self.place, 0, 0, places[NORMS[3]], *map(places.__getitem__, products))
 
-    def start(self) -> SmallHeadSession:
+    def start(self) -> "SmallHeadSession":
         return SmallHeadSession(self)
 
 

@@ -1,7 +1,5 @@
 """A Llama by the portable engine, and texts that it reads. See `hsd.models.base`."""
 
-from __future__ import annotations
-
 import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -58,7 +56,7 @@ class Shape:
     base: float
     eps: float
 
-    def check(self) -> Shape:
+    def check(self) -> "Shape":
         """Return this shape. Raises HsdError, naming the sizes, if the engine cannot compute it."""
         for name, value in vars(self).items():
             kinds = (int, float) if name in ("base", "eps") else (int,)
@@ -119,7 +117,7 @@ class SmallModel:
         self.threads = min(count, MOST_THREADS)
         self.engine.share(self.threads)
 
-    def start(self) -> Text:
+    def start(self) -> "Text":
         return Text(self.engine, self.engine.made("text", self.place), self.vocab_size)
 
     def _matrix(self, tensor: Packed, turned: bool = False) -> int:
