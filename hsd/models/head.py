@@ -12,9 +12,6 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 
 from __future__ import annotations
 
-import sys
-from abc import ABC, abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
@@ -27,11 +24,10 @@ from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotary
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
+from hsd.models.following import LAYER, Following, spread
 
 if TYPE_CHECKING:
     from hsd.models.causal import CausalModel, CausalSession
-
-LAYER = "midlayer."
 
 
 @dataclass(frozen=True)
@@ -102,56 +98,6 @@ class HeadModel:
         return spread(self.product("lm_head", self.normed(rows, "norm")), self.vocab, self.vocab_size)
 
 
-class Following(ABC):
-    """A text read one step behind a session of the target, whose states each token rests on with the one before it.
-
-    Columns read with what the target knew come first, `sure` of them; those after them stand on the head's own output.
-    guessing: whether all that is read from now on does. alone: whether the first token is, as nobody may see it.
-    """
-
-    sure, guessing, alone = 0, False, False
-
-    @abstractmethod
-    def keep(self, length: int) -> None:
-        """Forget what was read from column `length` on."""
-
-    def cut(
-        self, n: int, begin: int, known: int, view: View | None, most: int = sys.maxsize
-    ) -> Iterator[tuple[list[int], slice, bool]]:
-        """Cut n new tokens from column `begin` into passes of at most `most`: none rests on another of its pass.
-
-        known: how many tokens the target has read. Gives for each pass the columns of the tokens before, -1 before the
-        first; where the pass lies in the n; and whether the target knows what it rests on.
-        """
-        done, before = 0, before_of(n, begin, view)
-        known = 0 if self.guessing or self.sure < begin else known  # after a guess, everything is one
-        while done < n:
-            rest = before[done : done + (1 if self.alone and begin + done == 0 else most)]
-            sure = rest[0] < known
-            end = known if sure else begin + done
-            many = next((i for i, column in enumerate(rest) if column >= end), len(rest))
-            yield rest[:many], slice(done, done + many), sure
-            done += many
-            self.sure = begin + done if sure else self.sure
-
-    def crop(self, length: int) -> None:
-        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
-        self.sure, self.guessing = min(length, self.sure), False
-        self.keep(self.sure)
-
-    def rewind(self, length: int) -> None:
-        """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
-
-        What a rule that resamples needs: q as this draft would have had it after the other token.
-        """
-        self.sure, self.guessing = min(length, self.sure), True
-        self.keep(length)
-
-    def select(self, columns: list[int]) -> None:
-        """Keep these columns as far as the target knew them; those of a tree are read again."""
-        self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
-
-
 class HeadSession(Following):
     """A text read by a head, see `hsd.models.base.Session`."""
 
@@ -220,32 +166,3 @@ class HeadSession(Following):
 def product(weights: dict[str, Tensor], part: str, x: Tensor) -> Tensor:
     """Return rows times the matrix that `part` names among the weights, plus its bias if it has one."""
     return F.linear(x, weights[f"{part}.weight"], weights.get(f"{part}.bias"))
-
-
-def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Return a head's weights, those in 8 bits as float32.
-
-    These are bytes (rows, 34 · n) of n blocks: the largest of 32 weights in 16 bits, then each in 127ths of it. Raises
-    RuntimeError for another size.
-    """
-
-    def whole(rows: Tensor) -> Tensor:
-        blocks = rows.reshape(len(rows), -1, 34)
-        return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
-
-    return {name: whole(weight) if weight.dtype == torch.uint8 else weight for name, weight in weights.items()}
-
-
-def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
-    """Return logits (n, width) from logits `known` (n, len(ids)) of the tokens `ids`; -inf for all others."""
-    logits = known.new_full((len(known), width), -torch.inf)
-    logits[:, ids] = known
-    return logits
-
-
-def before_of(n: int, begin: int, view: View | None) -> list[int]:
-    """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
-    if view is None:
-        return list(range(begin - 1, begin + n - 1))
-    earlier = (seen := view.visible[:, : begin + n]).tril(begin - 1) * torch.arange(1, seen.shape[1] + 1)
-    return cast("list[int]", (earlier.amax(1) - 1).tolist())

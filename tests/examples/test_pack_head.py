@@ -9,8 +9,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from hsd.models.head import in_full
 from hsd.models.loading.heads import _tensors
+from hsd.models.loading.tensors import in_full
 from hsd.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "examples" / "reproduce" / "smollm2"))

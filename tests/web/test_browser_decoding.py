@@ -24,7 +24,7 @@ from hsd.app import browser
 from hsd.draft.ngram import COPIERS, Copier
 from hsd.facts import PROPOSER_NAMES
 from hsd.models.loading import fetch, load_pair
-from hsd.models.loading.tokenizer import tokenizer_of
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import MODULE
 from hsd.paths import ROOT
@@ -414,7 +414,7 @@ def smollm2(node: Engine) -> Iterator[tuple[Pair, dict[str, Any]]]:
 @real
 def test_the_files_tokenizer_reads_and_writes_as_in_python(node: Engine, smollm2):
     assert FILE is not None
-    ours, codec = tokenizer_of(read_gguf(FILE).fields), smollm2[0].codec
+    ours, codec = FileTokenizer(read_gguf(FILE).fields), smollm2[0].codec
     texts = [part for file in sorted(ROOT.glob("*.md")) for part in file.read_text(encoding="utf-8").split("\n\n")]
     texts += ["", " ", "naïve 東京 🙂 1234567 \t\n\n  x", "<|im_start|>user\nhi<|im_end|>", "á �", "don't I'LL"]
     for text in texts:
@@ -471,7 +471,7 @@ def test_what_is_put_around_a_question_is_the_chat_template_of_the_file():
         pytest.skip("run python -m hsd fetch smollm2")
     before, after = browser.CHAT
     turns = [{"role": "user", "content": "QUESTION"}]
-    told = tokenizer_of(read_gguf(Path(FILE)).fields).apply_chat_template(
+    told = FileTokenizer(read_gguf(Path(FILE)).fields).apply_chat_template(
         turns, tokenize=False, add_generation_prompt=True
     )
     assert told == f"{before}QUESTION{after}"

@@ -48,7 +48,7 @@ from measuring import RESULTS, save  # noqa: E402
 
 from hsd.app.browser import CHAT  # noqa: E402
 from hsd.models.loading import fetch  # noqa: E402
-from hsd.models.loading.tokenizer import tokenizer_of  # noqa: E402
+from hsd.models.loading.tokenizer import FileTokenizer  # noqa: E402
 from hsd.models.machine import processor  # noqa: E402
 from hsd.models.small.gguf import read_gguf  # noqa: E402
 
@@ -130,7 +130,7 @@ def main() -> None:
 
 def job(given: argparse.Namespace, gguf: Path, folder: Path | None, case: tuple[str, int], rows: Path | None) -> Found:
     """Return the job of a turn as plain data. rows: the file for its rows, None if they are not needed."""
-    tokenizer = tokenizer_of(read_gguf(gguf).fields)
+    tokenizer = FileTokenizer(read_gguf(gguf).fields)
     readme = tokenizer((ROOT / "README.md").read_text(encoding="utf-8"))["input_ids"][:ROWS]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else None
     return {

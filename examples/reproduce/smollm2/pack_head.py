@@ -2,8 +2,9 @@
 
     python examples/reproduce/smollm2/pack_head.py FOLDER    # a folder that train_head.py or train_on_gpu.py wrote
 
-Rewrites model.safetensors in the layout that `hsd.models.head.in_full` reads: of each 32 weights in a row the largest
-magnitude in 16 bits, then each weight in 127ths of it. Vectors and the list of drafted tokens stay as they are.
+Rewrites model.safetensors in the layout that `hsd.models.loading.tensors.in_full` reads: of each 32 weights in a row
+the largest magnitude in 16 bits, then each weight in 127ths of it. Vectors and the list of drafted tokens stay as
+they are.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from torch import Tensor
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
 
-from hsd.models.head import in_full
+from hsd.models.loading.tensors import in_full
 
 
 def main() -> None:

@@ -30,7 +30,7 @@ from torch import Tensor, nn
 from training import Batch, Meeting, Training, arguments, begin, distance, draft_vocabulary, endless, held_out, shifted
 from write_text import TAPS, rope_rates, rotate
 
-from hsd.models.head import in_full
+from hsd.models.loading.tensors import in_full
 
 DEEPEST, SCALE = 27.0, 4.0  # root mean square of the deepest tap's states, and of what stands for them in the head
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from safetensors.torch import load_file, save_file
 
-from hsd.models.head import in_full
+from hsd.models.loading.tensors import in_full
 from hsd.paths import ASSETS
 
 LAYER = "midlayer."

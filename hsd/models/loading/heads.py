@@ -31,11 +31,12 @@ from torch import Tensor
 from transformers import LlamaConfig
 
 from hsd.errors import HsdError
-from hsd.models.head import LAYER, HeadModel, Shape, in_full
+from hsd.models.following import LAYER
+from hsd.models.head import HeadModel, Shape
 from hsd.models.loading.fetch import sha256_of
 from hsd.models.loading.hub import UNREADABLE, Source, cannot_load, explain, file_of
 from hsd.models.loading.memory import Sizes, of_head
-from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes
+from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
 FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the norms

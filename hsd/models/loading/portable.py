@@ -13,13 +13,12 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Pair
-from hsd.models.head import in_full
 from hsd.models.loading import fetch
 from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
 from hsd.models.loading.registry import EMBEDDED, FETCHED
-from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes
-from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of, load_tokenizer
-from hsd.models.loading.tokenizer import tokenizer_of
+from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full
+from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.engine import BF16, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
 from hsd.models.small.gguf import Gguf, read_gguf
@@ -56,7 +55,7 @@ def small_pair(
     found = read_gguf(file)
     target = load_small(found, file.stem, revision, taps)
     target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
-    tokenizer = tokenizer_of(found.fields, target.vocab_size)
+    tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, f"{name} draft", None)
     chat = bool(tokenizer.chat_template) if chat is None else chat
     codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), chat), chat)
@@ -68,7 +67,7 @@ def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
     if file is None:
         roles = {"draft": "smallest", "middle": "draft", "target": "target"}  # of the folders, what each is in a pair
         smallest, draft, target = (load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items())
-        tokenizer = load_tokenizer(Source(str(ASSETS / name / "target"), local_only=True))
+        tokenizer = FileTokenizer.of(ASSETS / name / "target")
         check_template(tokenizer, chat)
         codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), False))
         return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))

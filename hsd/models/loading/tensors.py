@@ -51,3 +51,17 @@ def head_shapes(hidden: int, inner: int, heads: int, groups: int, width: int, ta
         **dict.fromkeys(NORMS, (hidden,)), "lm_head": (drafted, hidden), STRAIGHT: (hidden, hidden),
         "taps_norm": (taps, hidden),
     }  # fmt: skip
+
+
+def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Return a head's weights, those in 8 bits as float32.
+
+    These are bytes (rows, 34 · n) of n blocks: the largest of 32 weights in 16 bits, then each in 127ths of it. Raises
+    RuntimeError for another size.
+    """
+
+    def whole(rows: Tensor) -> Tensor:
+        blocks = rows.reshape(len(rows), -1, 34)
+        return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
+
+    return {name: whole(weight) if weight.dtype == torch.uint8 else weight for name, weight in weights.items()}

@@ -128,7 +128,7 @@ def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
 
 def load_tokenizer(source: Source) -> Any:
     """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
-    from transformers import AutoTokenizer  # takes seconds, and the package itself needs none
+    from transformers import AutoTokenizer  # takes seconds, and the portable engine needs none
 
     beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
     try:

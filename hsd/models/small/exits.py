@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.exits import SharedText
-from hsd.models.head import spread
+from hsd.models.following import spread
 from hsd.models.small.model import MOST_TAPS, SmallModel, Text
 
 

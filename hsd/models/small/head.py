@@ -8,7 +8,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
-from hsd.models.head import LAYER, Following, spread
+from hsd.models.following import LAYER, Following, spread
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import Shape, SmallModel, Text
 

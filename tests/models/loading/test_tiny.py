@@ -13,6 +13,7 @@ import hsd
 from hsd import RULES, HsdError, Pair, Trace, load_pair
 from hsd.models.exits import parts_of
 from hsd.models.loading.portable import load_folder
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.paths import ASSETS
 
 pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target" / "config.json").is_file(), reason="not trained yet")
@@ -99,6 +100,8 @@ def test_a_folder_that_is_damaged_is_told_in_one_line(tmp_path: Path):
         (tmp_path / "config.json").write_text(re.sub(f"{name}: \\d+", change, config), encoding="utf-8")
         with pytest.raises(HsdError):
             load_folder(tmp_path, "toy")
+    with pytest.raises(HsdError, match=r"tokenizer in .* cannot be read"):
+        FileTokenizer.of(tmp_path)
 
 
 def test_speculation_keeps_drafted_tokens(tiny: Pair):

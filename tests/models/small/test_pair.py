@@ -15,7 +15,7 @@ from hsd.models.loading import fetch
 from hsd.models.loading.hub import Source
 from hsd.models.loading.portable import small_pair
 from hsd.models.loading.text import load_tokenizer
-from hsd.models.loading.tokenizer import tokenizer_of
+from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
 from hsd.paths import ASSETS
 from hsd.rules import RULES
@@ -80,7 +80,7 @@ def test_the_command_line_decodes_with_it(monkeypatch: pytest.MonkeyPatch, capsy
 @needs_converted
 def test_the_tokenizer_of_the_file_is_the_converted_one():
     assert FILE is not None
-    ours, theirs = tokenizer_of(read_gguf(FILE).fields), load_tokenizer(Source(str(FOLDER)))
+    ours, theirs = FileTokenizer(read_gguf(FILE).fields), load_tokenizer(Source(str(FOLDER)))
     texts = [file.read_text(encoding="utf-8") for file in sorted((Path(__file__).parents[3]).glob("*.md"))]
     texts += [
         "",

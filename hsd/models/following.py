@@ -1,0 +1,78 @@
+"""A text that a head reads one step behind its target, whatever computes the two."""
+
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import cast
+
+import torch
+from torch import Tensor
+
+from hsd.models.base import View
+
+LAYER = "midlayer."  # begins the names of the weights of a head's layer
+
+
+class Following(ABC):
+    """A text read one step behind a session of the target, whose states each token rests on with the one before it.
+
+    Columns read with what the target knew come first, `sure` of them; those after them stand on the head's own output.
+    guessing: whether all that is read from now on does. alone: whether the first token is, as nobody may see it.
+    """
+
+    sure, guessing, alone = 0, False, False
+
+    @abstractmethod
+    def keep(self, length: int) -> None:
+        """Forget what was read from column `length` on."""
+
+    def cut(
+        self, n: int, begin: int, known: int, view: View | None, most: int = sys.maxsize
+    ) -> Iterator[tuple[list[int], slice, bool]]:
+        """Cut n new tokens from column `begin` into passes of at most `most`: none rests on another of its pass.
+
+        known: how many tokens the target has read. Gives for each pass the columns of the tokens before, -1 before the
+        first; where the pass lies in the n; and whether the target knows what it rests on.
+        """
+        done, before = 0, before_of(n, begin, view)
+        known = 0 if self.guessing or self.sure < begin else known  # after a guess, everything is one
+        while done < n:
+            rest = before[done : done + (1 if self.alone and begin + done == 0 else most)]
+            sure = rest[0] < known
+            end = known if sure else begin + done
+            many = next((i for i, column in enumerate(rest) if column >= end), len(rest))
+            yield rest[:many], slice(done, done + many), sure
+            done += many
+            self.sure = begin + done if sure else self.sure
+
+    def crop(self, length: int) -> None:
+        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
+        self.sure, self.guessing = min(length, self.sure), False
+        self.keep(self.sure)
+
+    def rewind(self, length: int) -> None:
+        """Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began.
+
+        What a rule that resamples needs: q as this draft would have had it after the other token.
+        """
+        self.sure, self.guessing = min(length, self.sure), True
+        self.keep(length)
+
+    def select(self, columns: list[int]) -> None:
+        """Keep these columns as far as the target knew them; those of a tree are read again."""
+        self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
+
+
+def spread(known: Tensor, ids: Tensor, width: int) -> Tensor:
+    """Return logits (n, width) from logits `known` (n, len(ids)) of the tokens `ids`; -inf for all others."""
+    logits = known.new_full((len(known), width), -torch.inf)
+    logits[:, ids] = known
+    return logits
+
+
+def before_of(n: int, begin: int, view: View | None) -> list[int]:
+    """Return the column of the token before each of n new ones that start at column `begin`; -1 before the first."""
+    if view is None:
+        return list(range(begin - 1, begin + n - 1))
+    earlier = (seen := view.visible[:, : begin + n]).tril(begin - 1) * torch.arange(1, seen.shape[1] + 1)
+    return cast("list[int]", (earlier.amax(1) - 1).tolist())
