@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -32,7 +32,7 @@ from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
 
 RESULTS = FOLDER / "systems.json"
-LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the three models
+LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the models of a stack of three; the last of a smaller
 STACKS = (((0, 2), (2,)), ((1, 2), (5,)), ((0, 1, 2), (2, 3)), ((0, 1, 2), (5, 5)), ((0, 1, 2), (3, 8)))
 TOLERANCE = 0.5
 Row = dict[str, Any]
@@ -41,18 +41,19 @@ Row = dict[str, Any]
 def main() -> None:
     given = options(__doc__, RESULTS.name).parse_args()
     torch.set_num_threads(1)
-    save(measured(given), given.out)
+    for found in measured(given):
+        save(found, given.out)
     print("\n\n".join(made(json.loads(given.out.read_text(encoding="utf-8"))).values()))
 
 
-def measured(given: argparse.Namespace) -> dict[str, Any]:
-    """Everything that is measured, and on what."""
+def measured(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Yield what is measured, and on what: the systems, then what the planner expects as well."""
     target, draft, smallest = (str(ASSETS / "tiny" / part) for part in ("target", "middle", "draft"))
     pair = hsd.load_pair(target=target, draft=draft, smaller=[smallest], device="cpu")  # by torch, as the peer is
     prompts, before = domains(pair, given), machine(pair)
     cases = systems(given.new_tokens)
     found = {d: bench_rows(in_turn(pair, cases, texts, given.repetitions)) for d, texts in prompts.items()}
-    return {
+    result = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "prompts": source(given),
         "prompts_per_domain": given.prompts,
@@ -61,8 +62,9 @@ def measured(given: argparse.Namespace) -> dict[str, Any]:
         "machine": before,
         "head_in_layers": parts_of(pair.target).head_cost,
         "systems": {domain: [row(one) for one in rows] for domain, rows in found.items()},
-        "planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given),
     }
+    yield result
+    yield result | {"planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given)}
 
 
 def systems(new_tokens: int) -> list[Case]:
@@ -99,9 +101,10 @@ def planned(pair: hsd.Pair, prompts: Sequence[str], given: argparse.Namespace) -
     """What the planner expects of some stacks, and what they then take; all with token-wise verification."""
     found = measure_stack(pair, pair.models, prompts, given.new_tokens, Sampling())
     best = plan(found.models).best
+    stacks = [(best.models, best.thresholds)] if best.thresholds else []  # none: the target alone
     cases = [
         Case(f"{stack} {thresholds}", stack_options(stack, thresholds, given.new_tokens))
-        for stack, thresholds in dict.fromkeys([(best.models, best.thresholds), *STACKS])
+        for stack, thresholds in dict.fromkeys([*stacks, *STACKS])
     ]
     results = in_turn(pair, cases, prompts, given.repetitions)
     return {
@@ -126,7 +129,7 @@ def predicted(models: Models, result: Measurement) -> Row:
     stack, thresholds = result.case.options["stack"], result.case.options["thresholds"]
     tokens = sum(record["new_tokens"] for record in result.records)
     expected = expected_calls(models, stack, thresholds)
-    made, seconds = zip(*(calls(result, LEVELS[place]) for place in stack), strict=True)
+    made, seconds = zip(*(calls(result, name) for name in LEVELS[-len(stack) :]), strict=True)
     return {
         "stack": stack,
         "thresholds": thresholds,
