@@ -150,7 +150,8 @@ def peer() -> str:
             ("the library's assisted generation", rows["transformers, assisted, γ=5"]),
         )
     )
-    return f"Tokens per second beside `transformers` on the same pair, γ = 5 (peer.jsonl): {', '.join(told)}."
+    beside = "beside `transformers` on the same pair, both by torch, γ = 5 (peer.jsonl)"
+    return f"Tokens per second {beside}: {', '.join(told)}."
 
 
 def several() -> str:
