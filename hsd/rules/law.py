@@ -184,12 +184,15 @@ class Law:
         return (self.stop * torch.arange(self.gamma + 1, device=self.stop.device)).sum()
 
     def next(self, t: int) -> Tensor:
-        """Return the distribution (V,) after t kept tokens, p_t if the residual is 0. Raises HsdError for a bad t."""
+        """Return the distribution (V,) after t kept tokens, as p has its numbers. Raises HsdError for a bad t.
+
+        That is the residual, p_t where this is 0. What decoding draws from is `leftover`, in double precision.
+        """
         if not 0 <= t <= self.gamma:
             raise HsdError(f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}")
         if self.follow is not None:
             return self.follow[t]
-        return self.p[t] if t == self.gamma else self.leftover(t)[0]
+        return self.p[t] if t == self.gamma else self.leftover(t)[0].to(self.p.dtype)
 
     def next_at(self, kept: Tensor) -> Tensor:
         """Return `next(kept)` (V,) for a count () int64 on the device, without synchronising with it."""

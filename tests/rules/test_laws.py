@@ -520,4 +520,12 @@ def test_what_is_left_is_divided_without_moving_the_borders_between_tokens():
     p, q = torch.rand(2, 1, 5000, generator=torch.Generator().manual_seed(0)).softmax(-1)
     law = RULES["hsd"].law(torch.cat([p, p]), q, torch.tensor([7]))
     left = (p[0] * law.a[0].float() - q[0]).clamp_min(0).double().cumsum(0)
-    torch.testing.assert_close(law.next(0).double().cumsum(0), left / left[-1], atol=1e-13, rtol=0)
+    torch.testing.assert_close(law.leftover(0)[0].cumsum(0), left / left[-1], atol=1e-13, rtol=0)
+
+
+@pytest.mark.parametrize("name", sorted(RULES))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_what_follows_has_the_numbers_of_the_target(name: str, dtype: torch.dtype):
+    p, q = (torch.rand(n, 5, generator=torch.Generator().manual_seed(n)).to(dtype).softmax(-1) for n in (3, 2))
+    law = RULES[name].law(p, q, torch.tensor([1, 4]))
+    assert {law.next(t).dtype for t in range(3)} == {dtype}
