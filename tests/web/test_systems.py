@@ -70,7 +70,8 @@ def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
         best = here.page.locator(".hf-way.is-best")
         assert best.count() == 1
         assert best.get_attribute("aria-checked") == "true"
-        assert in_words(found.best) in best.inner_text().replace("\n", " ")
+        words = in_words(found.best) if found.best.thresholds else "no draft"
+        assert words in best.inner_text().replace("\n", " ")
     assert "Stacking does not pay here" in here.page.inner_text(".hf-result .hf-lead")
     assert here.page.inner_text(".hf-note") == PRESETS["measured"]["note"]
 
