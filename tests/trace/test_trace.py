@@ -323,7 +323,7 @@ def test_expected_kept_is_that_of_each_rules_law(rule: str):
         for name, value in step.expected_kept.items():
             law = RULES[name].law(p, q[: step.drafted], torch.tensor(tokens, dtype=torch.int64))
             assert value == pytest.approx(float(law.expected_kept), abs=1e-4)
-        assert step.expected_kept["hsd"] == pytest.approx(step.expected_kept["blockwise"], abs=1e-6)
+        assert step.expected_kept["hsd"] == pytest.approx(step.expected_kept["blockwise"], abs=1e-5)
 
 
 @pytest.mark.parametrize(
