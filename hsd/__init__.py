@@ -31,18 +31,18 @@ if TYPE_CHECKING:
     from hsd.decoding.loop import Decoding, decode, rerun, run
     from hsd.decoding.options import RunOptions
     from hsd.generate import custom_generate
-    from hsd.models import Pair, table_pair
+    from hsd.models import Pair
     from hsd.models.loading import load_pair
     from hsd.trace import Step, Trace
 
 __all__ = [
     "RULES", "Decoding", "HsdError", "Pair", "RunOptions", "Step", "Trace", "__version__", "audit", "custom_generate",
-    "decode", "load_pair", "rerun", "run", "table_pair",
+    "decode", "load_pair", "rerun", "run",
 ]  # fmt: skip
 LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
-    **dict.fromkeys(("Pair", "table_pair"), "hsd.models"),
     **dict.fromkeys(("Step", "Trace"), "hsd.trace"),
+    "Pair": "hsd.models",
     "RunOptions": "hsd.decoding.options",
     "custom_generate": "hsd.generate",
     "load_pair": "hsd.models.loading",

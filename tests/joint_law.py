@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 import torch
+from table_models import LetterCodec, TableModel
 
 from hsd.decoding.loop import Decoding, run
 from hsd.decoding.options import RunOptions
 from hsd.models import Pair
-from hsd.models.table import LetterCodec, TableModel
 from hsd.rng import Numbers
 
 Law = dict[tuple[int, ...], float]

@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from table_models import LetterCodec, TableModel
 
 import hsd
 from hsd.models import Pair
-from hsd.models.table import LetterCodec, TableModel
 
 FILE = Path(__file__).parent / "seeded.json"
 SEEDS = range(10)

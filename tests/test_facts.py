@@ -8,8 +8,9 @@ import re
 import pytest
 import torch
 from new_rule import NEWCOMER
+from table_models import table_pair
 
-from hsd import Trace, cli, facts, run, table_pair
+from hsd import Trace, cli, facts, run
 from hsd.audit import audit
 from hsd.draft import LAYOUTS
 from hsd.rules import RULES, TREE_RULES

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from table_models import table_pair
 from transformers import TopKLogitsWarper, TopPLogitsWarper
 
 import hsd
@@ -27,7 +28,7 @@ def test_next_to_no_mass_keeps_the_likeliest_token(top_p: float):
 
 
 def test_the_smallest_settings_decode():
-    pair = hsd.table_pair(vocab=5, order=1, seed=0)
+    pair = table_pair(vocab=5, order=1, seed=0)
     for options in ({"temperature": 1e-38}, {"top_p": 1e-300}):
         assert len(hsd.run(pair, "ab", max_new_tokens=8, **options).tokens) == 8
 

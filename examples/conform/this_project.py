@@ -2,30 +2,48 @@
 
 from types import SimpleNamespace
 
+import torch
+
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.models import Pair
-from hsd.models.table import LetterCodec, TableModel
+from hsd.models.base import IdCodec
 
 DTYPE = "float32"  # rows are single precision in the loop
 
 
-class ByPosition(TableModel):
-    """Row t of its table follows t drafted tokens."""
+class ByPosition:
+    """A model and a text that it reads: row t of (n, V) probabilities follows t tokens after the first."""
 
-    def row_index(self, tokens):
-        return min(len(tokens), len(self.table)) - 1
+    name, revision, dtype, device, context = "rows", None, "float64", torch.device("cpu"), 512
+
+    def __init__(self, rows):
+        self.logits, self.length = rows.double().log(), 0
+        self.parameters, self.vocab_size = rows.numel(), rows.shape[1]
+
+    def start(self):
+        return self
+
+    def forward(self, tokens, keep, view=None):
+        self.length += len(tokens)
+        return self.logits[torch.arange(self.length - keep, self.length).clamp(max=len(self.logits) - 1)]
+
+    def crop(self, length):
+        self.length = length
+
+    def close(self):
+        self.length = 0
 
 
 def verify(p, q, tokens, uniforms, noise):
-    return step(ByPosition(p.double()), ByPosition(q.double()), numbers(q, tokens, uniforms, noise))
+    return step(ByPosition(p), ByPosition(q), numbers(q, tokens, uniforms, noise))
 
 
 def step(target, draft, numbers, engine="eager"):
-    """The tokens of the first step after one letter."""
+    """The tokens of the first step after one token."""
     gamma = len(numbers.coins(None))
     options = RunOptions(rule="hsd", gamma=gamma, max_new_tokens=gamma + 1, trace=False, engine=engine)
-    decoding = Decoding(Pair("given", target, draft, LetterCodec(target.vocab_size)), "a", options, numbers)
+    decoding = Decoding(Pair("given", target, draft, IdCodec(target.vocab_size)), "0", options, numbers)
     committed = next(decoding).tokens
     decoding.close()
     return committed

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import yaml
+from table_models import table_pair
 
 import hsd
 from hsd import space
@@ -32,7 +33,7 @@ def mean(step: Step, rule: str) -> float:
 @pytest.mark.parametrize("seed", range(4))
 def test_a_step_is_told_by_what_the_rules_keep_over_all_coins(rule: str, seed: int):
     options: dict[str, Any] = {"rule": rule, "shadow": "hsd" if rule == "tokenwise" else "tokenwise"}
-    trace = hsd.run(hsd.table_pair(vocab=12, order=2, seed=4), "abc", gamma=5, max_new_tokens=60, seed=seed, **options)
+    trace = hsd.run(table_pair(vocab=12, order=2, seed=4), "abc", gamma=5, max_new_tokens=60, seed=seed, **options)
     sign = -1 if rule == "tokenwise" else 1
 
     def law(step: Step) -> bool:

@@ -13,6 +13,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from table_models import table_pair
 
 import hsd
 from hsd import HsdError, Trace, space
@@ -35,7 +36,7 @@ def request(**values: object) -> Request:
 @pytest.fixture
 def letters(monkeypatch: pytest.MonkeyPatch) -> None:
     """The model of every request becomes a small table."""
-    monkeypatch.setattr(pairs, "load", lambda *_: hsd.table_pair(vocab=6, seed=1))
+    monkeypatch.setattr(pairs, "load", lambda *_: table_pair(vocab=6, seed=1))
 
 
 @pytest.fixture
@@ -61,7 +62,7 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     assert set(told[0]) == {"header", "link"}
     assert [set(message) for message in told[1:-2]] == [{"steps"}] * (len(told) - 3)
     assert set(told[-2]) == {"steps", "result"}
-    made, direct = put_together(told), hsd.run(hsd.table_pair(vocab=6, seed=1), "abc", **dict(asked.options))
+    made, direct = put_together(told), hsd.run(table_pair(vocab=6, seed=1), "abc", **dict(asked.options))
     assert made.tokens == direct.tokens == made.replay()
     assert (made.result.finish, len(made.steps)) == ("length", len(direct.steps))
     last = told[-1]

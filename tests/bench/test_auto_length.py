@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
+from table_models import table_pair
 
-import hsd
 from hsd.bench import measure, measurements, rows
 from hsd.bench.measure import Sweep
 from hsd.bench.report import COLUMNS, cells
@@ -14,7 +14,7 @@ from hsd.cli import build_parser
 from hsd.cli.bench import sweep
 from hsd.figures import charts
 
-PAIR = hsd.table_pair(vocab=5, order=2, seed=4, closeness=1.5)
+PAIR = table_pair(vocab=5, order=2, seed=4, closeness=1.5)
 
 
 @pytest.fixture(scope="module")

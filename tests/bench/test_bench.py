@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+from table_models import table_pair
 
 import hsd
 from hsd import RULES, HsdError, figures
@@ -24,7 +25,7 @@ from hsd.bench.summary import Measurement, ratio_interval, student
 from hsd.cli import main
 from hsd.paths import ASSETS, RESULTS, ROOT
 
-PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
+PAIR = table_pair(vocab=5, order=2, seed=4)
 PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
 HSD = Case("hsd", {"rule": "hsd", "gamma": 3, "max_new_tokens": 20, "trace": False})
 PROMPTS = [(0, "ab"), (1, "ba"), (2, "cab")]

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from example_script import example_script
 from small_models import bytes_tokenizer, save_architecture
+from table_models import table_pair
 
 import hsd
 from hsd import HsdError, Pair
@@ -116,4 +117,4 @@ def test_models_that_the_library_cannot_leave_early_are_refused(tmp_path: Path):
     with pytest.raises(HsdError, match=r"^transformers cannot leave Gemma3For.* early: leave the peer out$"):
         runner(hsd.load_pair(target=target, draft=draft, device="cpu"), "Abc", 0)
     with pytest.raises(HsdError, match="needs models of transformers"):
-        runner(hsd.table_pair(), "ab", 0)
+        runner(table_pair(), "ab", 0)

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from recorded_server import VLLM, Fake
+from table_models import table_pair
 
-import hsd
 from hsd import HsdError, figures
 from hsd.bench import Record, measurements, server
 from hsd.bench.measure import Case
@@ -25,7 +25,7 @@ from hsd.bench.view import view
 from hsd.cli import main
 from hsd.paths import ASSETS, ROOT
 
-PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
+PAIR = table_pair(vocab=5, order=2, seed=4)
 OPTIONS = {"max_new_tokens": 12, "temperature": 0.7}
 needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_models import table_pair
 
 import hsd
 from hsd.cli import COMMANDS, main
@@ -27,13 +28,14 @@ TEXT = "🌟 café مرحبا"
 DECODES = """
 import sys, hsd, hsd.cli.run as run
 from hsd.cli import main
-run.load = lambda *_, **__: hsd.table_pair(vocab=5, order=2, seed=4)
+from table_models import table_pair
+run.load = lambda *_, **__: table_pair(vocab=5, order=2, seed=4)
 sys.exit(main(["run", *sys.argv[1:]]))
 """
 
 
 def ran(console: dict[str, str], *words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **console}
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), **console}
     return subprocess.run([sys.executable, *words], env=environment, capture_output=True, check=False, **more)
 
 
@@ -66,7 +68,7 @@ def typed(
 
 @pytest.fixture
 def toy(monkeypatch: pytest.MonkeyPatch) -> Any:
-    pair = hsd.table_pair(vocab=5, order=2, seed=4)
+    pair = table_pair(vocab=5, order=2, seed=4)
     monkeypatch.setattr("hsd.cli.run.load", lambda *_, **__: pair)
     monkeypatch.setattr(type(pair.codec), "decode", lambda _, ids: (TEXT * 9)[: len(ids)])
     return pair

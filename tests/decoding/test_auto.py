@@ -7,18 +7,18 @@ from typing import Any
 import pytest
 import torch
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+from table_models import LetterCodec, TableModel, table_pair
 from torch import Tensor
 
 import hsd
 from hsd import HsdError, RunOptions
 from hsd.decoding.loop import rerun
 from hsd.draft.stopping import LEAST, Stopping
-from hsd.models.table import LetterCodec, TableModel
 from hsd.options.run import AUTO
 from hsd.rng import Streams
 from hsd.sampling import Sampling
 
-PAIR = hsd.table_pair(vocab=4, order=2, seed=5, closeness=1.5)
+PAIR = table_pair(vocab=4, order=2, seed=5, closeness=1.5)
 FEW = [
     rule if rule == "hsd" else pytest.param(rule, marks=pytest.mark.slow) for rule in ("hsd", "tokenwise", "blockwise")
 ]

@@ -8,6 +8,7 @@ import pytest
 import torch
 from joint_law import diagonal
 from small_models import letters_tokenizer, save_pair
+from table_models import table_pair
 
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
@@ -107,4 +108,4 @@ def test_unknown_engines_and_other_models_are_refused(pair: Pair):
     with pytest.raises(HsdError, match="unknown engine 'fast': choose one of eager, captured"):
         hsd.decode(pair, "Abc", engine="fast")
     with pytest.raises(HsdError, match="needs models of transformers"):
-        hsd.decode(hsd.table_pair(), "abc", engine="captured", trace=False)
+        hsd.decode(table_pair(), "abc", engine="captured", trace=False)

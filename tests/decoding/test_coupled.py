@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import seeded
 import torch
+from table_models import table_pair
 from torch import Tensor
 
 import hsd
@@ -62,12 +63,12 @@ def test_seeds_differ_and_other_rules_do_not_have_the_property():
 @pytest.fixture(scope="module")
 def traces() -> list[Trace]:
     how = {"rule": "coupled", "gamma": 5, "max_new_tokens": 60}
-    pairs = (seeded.pair(end=False), hsd.table_pair(vocab=26, order=1, seed=2))
+    pairs = (seeded.pair(end=False), table_pair(vocab=26, order=1, seed=2))
     return [hsd.run(pair, "abab", seed=seed, **how) for pair in pairs for seed in range(10)]
 
 
 def test_a_trace_has_coins_and_draws_of_coupled_picks(traces: list[Trace]):
-    pairs = (seeded.pair(end=False), hsd.table_pair(vocab=26, order=1, seed=2))
+    pairs = (seeded.pair(end=False), table_pair(vocab=26, order=1, seed=2))
     for i, trace in enumerate(traces[::5]):
         assert Trace.from_json(trace.to_json()) == trace
         assert trace.replay() == trace.tokens
@@ -159,7 +160,7 @@ def test_numbers_that_do_not_belong_to_places_are_noticed(numbers: type[Streams]
 
 def test_a_draft_picked_with_other_numbers_is_only_sampled_and_compared(monkeypatch: pytest.MonkeyPatch):
     """The text stays, and Σ p·q of a position is kept in place of what coupled picks keep."""
-    pair = hsd.table_pair(vocab=26, order=1, seed=2)
+    pair = table_pair(vocab=26, order=1, seed=2)
     how = {"rule": "coupled", "gamma": 4, "max_new_tokens": 150, "seed": 1, "trace": False}
     right = hsd.run(pair, "ab", **how)
     monkeypatch.setattr("hsd.draft.model.race_winners", lambda row, times: race_winners(row, times.roll(7)))

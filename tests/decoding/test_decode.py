@@ -12,15 +12,15 @@ import pytest
 import torch
 from joint_law import toy_pair
 from spies import spied
+from table_models import LetterCodec, TableModel, table_pair
 from tree_cases import TREE_CASES, UNFIT
 
 import hsd
 from hsd import RULES, HsdError, Pair, Trace
 from hsd.decoding.loop import rerun
-from hsd.models.table import LetterCodec, TableModel
 from hsd.sampling import draw
 
-PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
+PAIR = table_pair(vocab=5, order=2, seed=4)
 
 
 def cycle_pair(length: int, end: int | None, draft_breaks: bool = False, context: int = 512) -> Pair:
@@ -38,7 +38,7 @@ def cycle_pair(length: int, end: int | None, draft_breaks: bool = False, context
 @pytest.mark.parametrize("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
     for seed in range(2):
-        pair = hsd.table_pair(vocab=6, order=3, seed=seed)
+        pair = table_pair(vocab=6, order=3, seed=seed)
         options: dict[str, Any] = {"max_new_tokens": 40, "temperature": 0, "trace": False}
         plain = hsd.run(pair, "abc", system="plain", **options)
         assert hsd.run(pair, "abc", rule=rule, gamma=gamma, **options).tokens == plain.tokens
@@ -47,7 +47,7 @@ def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
 @pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree: str):
-    pair = hsd.table_pair(vocab=6, order=3, seed=1)
+    pair = table_pair(vocab=6, order=3, seed=1)
     options: dict[str, Any] = {"max_new_tokens": 30, "temperature": 0, "trace": False}
     plain = hsd.run(pair, "abc", system="plain", **options)
     assert hsd.run(pair, "abc", rule=rule, drafts=3, tree=tree, gamma=4, **options).tokens == plain.tokens
@@ -148,7 +148,7 @@ def test_two_runs_at_once_do_not_disturb_each_other():
 
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
 def test_cached_logits_equal_a_fresh_forward_pass_at_every_call(rule: str):
-    pair, target, draft = spied(hsd.table_pair(vocab=4, order=3, seed=1), tolerance=0.0)
+    pair, target, draft = spied(table_pair(vocab=4, order=3, seed=1), tolerance=0.0)
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
     hsd.run(pair, "abab", gamma=4, max_new_tokens=60, seed=1, **options)
     assert target.checked > 10
@@ -196,7 +196,7 @@ def test_plain_decoding_never_starts_the_draft_model():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_target_calls_of_naive_hsd_are_counted(seed: int):
-    pair, target, _ = spied(hsd.table_pair(vocab=5, order=2, seed=4, closeness=0.5))
+    pair, target, _ = spied(table_pair(vocab=5, order=2, seed=4, closeness=0.5))
     trace = hsd.run(pair, "ab", rule="naive-hsd", gamma=5, max_new_tokens=60, seed=seed)
     stats = trace.stats()
     assert stats["target_calls"] == len(target.calls) - 1  # the first one reads the prompt
@@ -299,7 +299,7 @@ def test_an_end_that_is_the_bonus_ends_the_text():
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
 @pytest.mark.parametrize("seed", range(6))
 def test_nothing_follows_the_end_of_a_text(rule: str, seed: int):
-    pair = hsd.table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1, 2}))
+    pair = table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1, 2}))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
     trace = hsd.run(pair, "a", gamma=6, max_new_tokens=80, seed=seed, **options)
     ends = [i for i, token in enumerate(trace.tokens) if token in (1, 2)]
@@ -309,7 +309,7 @@ def test_nothing_follows_the_end_of_a_text(rule: str, seed: int):
 
 
 def test_a_draft_is_cut_after_its_first_end():
-    pair = hsd.table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({2}))
+    pair = table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({2}))
     for seed in range(8):
         for step in hsd.decode(pair, "a", gamma=8, max_new_tokens=60, seed=seed):
             assert 2 not in [node.token for node in step.nodes[:-1]]
@@ -333,7 +333,7 @@ def test_a_budget_is_met_exactly(rule: str, budget: int):
 
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
 def test_a_full_context_ends_the_run(rule: str):
-    pair, target, draft = spied(hsd.table_pair(vocab=4, order=2, context=20))
+    pair, target, draft = spied(table_pair(vocab=4, order=2, context=20))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
     for seed in range(5):
         trace = hsd.run(pair, "abc", gamma=6, max_new_tokens=100, seed=seed, **options)
@@ -343,7 +343,7 @@ def test_a_full_context_ends_the_run(rule: str):
 
 
 def test_a_prompt_of_one_token_and_one_that_just_fits():
-    pair = hsd.table_pair(vocab=4, order=2, context=12)
+    pair = table_pair(vocab=4, order=2, context=12)
     assert len(hsd.run(pair, "a", max_new_tokens=3).tokens) == 3
     assert len(hsd.run(pair, "a" * 11, max_new_tokens=3).tokens) == 1
 
@@ -351,7 +351,7 @@ def test_a_prompt_of_one_token_and_one_that_just_fits():
 @pytest.mark.long
 def test_a_run_of_many_steps_can_still_be_traced():
     """Every budget that is accepted must end in a trace: nothing is lost at the end of a long run."""
-    pair = hsd.table_pair(vocab=3, order=1, context=20_000)
+    pair = table_pair(vocab=3, order=1, context=20_000)
     trace = hsd.run(pair, "a", system="plain", max_new_tokens=5_000, trace=False)
     assert len(trace.tokens) == 5_000
     assert Trace.from_json(trace.to_json()) == trace

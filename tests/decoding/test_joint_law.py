@@ -6,6 +6,7 @@ from collections import Counter
 
 import pytest
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+from table_models import table_pair
 from tree_cases import TREE_CASES
 
 import hsd
@@ -23,7 +24,7 @@ ENDING = toy_pair((0.6, 0.3, 0.1), (0.2, 0.2, 0.6), end_ids=frozenset({2}))
 
 @pytest.mark.parametrize("rule", FEW)
 def test_first_tokens_follow_the_target(rule: str):
-    pair = hsd.table_pair(vocab=3, order=2, seed=11, closeness=1.5)
+    pair = table_pair(vocab=3, order=2, seed=11, closeness=1.5)
     counts = first_tokens(pair, 3, range(600), rule=rule, **WHOLE_BLOCKS)
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
@@ -36,7 +37,7 @@ def test_tokens_follow_the_target_where_the_draft_is_bad(rule: str):
 
 
 def test_plain_decoding_follows_the_target():
-    pair = hsd.table_pair(vocab=3, order=2, seed=11)
+    pair = table_pair(vocab=3, order=2, seed=11)
     counts = first_tokens(pair, 3, range(500), system="plain", max_new_tokens=3)
     assert chi_square_p(counts, exact_law(pair, 3)) > 1e-4
 
@@ -55,7 +56,7 @@ def test_plain_decoding_follows_the_target():
 )
 def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, float]):
     """With top-k and top-p the draft may propose what the target excludes, and the other way round."""
-    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    pair = table_pair(vocab=4, order=1, seed=3)
     counts = first_tokens(pair, 2, range(300), rule=rule, gamma=4, max_new_tokens=20, **warping)
     assert chi_square_p(counts, exact_law(pair, 2, **warping)) > 1e-4
 
@@ -63,7 +64,7 @@ def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, fl
 @pytest.mark.parametrize("rule", FEW)
 def test_two_new_tokens_of_run_follow_the_target(rule: str):
     """Through the front door, with a budget that cuts the block: `hsd.run`, two tokens, 400 seeds."""
-    pair = hsd.table_pair(vocab=4, order=2, seed=5)
+    pair = table_pair(vocab=4, order=2, seed=5)
     options = {"rule": rule, "max_new_tokens": 2, "trace": False}
     counts = Counter(tuple(hsd.run(pair, "ab", seed=seed, **options).tokens) for seed in range(400))
     assert chi_square_p(counts, exact_law(pair, 2, prompt="ab")) > 1e-4

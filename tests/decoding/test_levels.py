@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 import torch
 from joint_law import chi_square_p, exact_law, first_tokens
+from table_models import TableModel, table_pair
 
 import hsd
 from hsd import HsdError, Pair, Trace
 from hsd.bench import prompt_set
-from hsd.models import table_pair
 from hsd.models.exits import EarlyExits
-from hsd.models.table import TableModel
 from hsd.trace import Event
 
 pytestmark = pytest.mark.long

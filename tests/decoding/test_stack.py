@@ -12,6 +12,7 @@ from itertools import product
 
 import pytest
 import torch
+from table_models import TableModel
 from torch import Tensor
 
 from hsd import HsdError
@@ -19,7 +20,6 @@ from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
 from hsd.draft import ModelProposer
 from hsd.models.reading import Reader
-from hsd.models.table import TableModel
 from hsd.rules import RULES, Law, Rule
 from hsd.sampling import Sampling
 

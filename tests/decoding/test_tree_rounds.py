@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from table_models import table_pair
 from torch import Tensor
 from tree_cases import TREE_CASES
 
@@ -43,7 +44,7 @@ def assert_as_fresh(model: LanguageModel, rows: Tensor, read: list[list[int]]) -
 @pytest.fixture(params=["table", "transformer"])
 def model(request: pytest.FixtureRequest) -> LanguageModel:
     if request.param == "table":
-        return hsd.table_pair(vocab=4, order=3, seed=2).target
+        return table_pair(vocab=4, order=3, seed=2).target
     pair: Pair = request.getfixturevalue("byte_pair")
     return pair.target
 
@@ -79,7 +80,7 @@ def test_after_a_commit_only_the_kept_path_is_part_of_the_text(model: LanguageMo
 @pytest.mark.long
 @pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
 def test_nothing_follows_the_end_of_a_text_that_was_drafted_in_a_tree(rule: str, tree: str):
-    pair = hsd.table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({1, 2}))
+    pair = table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({1, 2}))
     kept_ends = 0
     for seed in range(8):
         options = {"rule": rule, "tree": tree, "drafts": 2, "gamma": 3}

@@ -9,6 +9,7 @@ from math import prod
 
 import pytest
 import torch
+from table_models import TableModel, table_pair
 
 import hsd
 from hsd.decoding.judge import separate
@@ -17,7 +18,7 @@ from hsd.models.reading import UNCHANGED, Reader
 from hsd.rules import TREE_RULES, endings
 from hsd.sampling import Sampling
 
-PAIR = hsd.table_pair(vocab=5, order=2, seed=4)
+PAIR = table_pair(vocab=5, order=2, seed=4)
 TEXT = [1, 2]
 
 
@@ -77,7 +78,7 @@ def test_what_is_kept_on_average_is_the_target_s_probability_of_all_paths(temper
 def test_a_token_that_the_draft_cannot_write_is_never_chosen():
     """Logits of minus infinity: a head's tokens outside its own vocabulary."""
     rows = torch.tensor([[0.5, 0.5, 0.0, 0.0]]).repeat(4, 1).double()
-    model = hsd.models.table.TableModel(rows)
+    model = TableModel(rows)
     grown = GrownProposer(Reader(model.start(), model.device, UNCHANGED, 4), frozenset(), 4)
     draft = grown.propose([0], 2, torch.rand(8), torch.rand(8))
     assert set(draft.ids) <= {0, 1}
@@ -229,7 +230,7 @@ class Dropping(GrownProposer):
 @pytest.mark.parametrize(("vocab", "size", "gamma"), [(3, 4, 2), (3, 5, 3), (2, 3, 3)])
 def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(rule: str, vocab: int, size: int, gamma: int):
     """Over all draws, all coins and all ways to go on, the text follows the target, whatever the re-ranking dropped."""
-    pair = hsd.table_pair(vocab=vocab, order=2, seed=4)
+    pair = table_pair(vocab=vocab, order=2, seed=4)
     trees = list(drawn_trees(pair, GrownProposer, size, gamma))
     assert sum(weight for weight, _ in trees) == pytest.approx(1, abs=1e-6)
     assert (len(trees) > 1) == (vocab > 2)
@@ -245,7 +246,7 @@ def lone(pair: hsd.Pair) -> Draft:
 
 
 def test_a_draw_that_is_ranked_by_its_own_chance_is_caught():
-    pair = hsd.table_pair(vocab=3, order=2, seed=3)
+    pair = table_pair(vocab=3, order=2, seed=3)
     wanted = output_of(pair, "one-hot", [(1.0, lone(pair))], 3)
     found = output_of(pair, "top-down", drawn_trees(pair, Dropping, 3, 2), 3)
     assert sum(abs(found[text] - wanted[text]) for text in wanted) > 1e-3

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from joint_law import chi_square_p, exact_law, first_tokens
 from spies import spied
+from table_models import LetterCodec, TableModel, table_pair
 
 import hsd
 from hsd import RULES, HsdError
 from hsd.draft.ngram import copy_last_match
-from hsd.models.table import LetterCodec, TableModel
 
 pytestmark = pytest.mark.long
 
-PAIR = hsd.table_pair(vocab=3, order=2, seed=11)
+PAIR = table_pair(vocab=3, order=2, seed=11)
 PROMPT = "abcabcaab"
 OPTIONS: dict[str, Any] = {"proposer": "ngram", "gamma": 4}
 
@@ -69,7 +69,7 @@ def test_no_draft_model_is_read():
 
 
 def test_without_a_match_nothing_is_drafted():
-    counting = TableModel(hsd.table_pair(vocab=26, order=1).target.table * 0 + 1 / 26)
+    counting = TableModel(table_pair(vocab=26, order=1).target.table * 0 + 1 / 26)
     pair = hsd.Pair("letters", counting, counting, LetterCodec(26))
     step = next(hsd.decode(pair, "abc", max_new_tokens=9, **OPTIONS))
     assert (step.drafted, step.kept, step.paths, len(step.tokens)) == (0, 0, [], 1)

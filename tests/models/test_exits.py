@@ -17,6 +17,7 @@ import pytest
 import torch
 from exit_programs import reads
 from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_deep
+from table_models import table_pair
 from torch import Tensor, nn
 
 import hsd
@@ -310,7 +311,7 @@ def test_models_that_cannot_be_run_in_parts_are_refused():
         with pytest.raises(HsdError, match=r"^early exits cannot be taken from .*LM.*, wh(ose|ich) .*: choose a Llama"):
             EarlyExits(model, (1,))
     with pytest.raises(HsdError, match="table target has no layers to leave early: choose a model of transformers"):
-        EarlyExits(hsd.table_pair().target, (1,))
+        EarlyExits(table_pair().target, (1,))
 
 
 def test_trees_are_refused_and_a_beginning_can_be_kept(model_of: ModelOf):

@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 import torch
+from table_models import table_pair
 
 import hsd
 from hsd import HsdError, Pair
@@ -35,7 +36,7 @@ def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def pair(monkeypatch: pytest.MonkeyPatch) -> Pair:
     """A pair that counts as large enough for several threads."""
     monkeypatch.setattr(threads, "PER_THREAD", 1)
-    return hsd.table_pair(vocab=4, order=1, seed=3)
+    return table_pair(vocab=4, order=1, seed=3)
 
 
 def at_work(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -60,7 +61,7 @@ def test_large_models_take_all_threads(pair: Pair):
 
 
 def test_small_models_take_one_thread():
-    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    pair = table_pair(vocab=4, order=1, seed=3)
     assert machine(pair)["threads"] == threads_of(pair.target) == 1
     with computing(pair):
         assert torch.get_num_threads() == 1
@@ -124,7 +125,7 @@ def test_trials_that_fail_become_rare_and_are_forgotten_in_time():
 
 def test_steps_on_one_thread_say_nothing_of_several(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(threads.OTHERS, "learn", pytest.fail)
-    hsd.run(hsd.table_pair(vocab=4, order=1, seed=3), PROMPT, max_new_tokens=3)
+    hsd.run(table_pair(vocab=4, order=1, seed=3), PROMPT, max_new_tokens=3)
 
 
 def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair, monkeypatch: pytest.MonkeyPatch):
@@ -160,7 +161,7 @@ def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair,
 
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(count: int, monkeypatch: pytest.MonkeyPatch):
-    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    pair = table_pair(vocab=4, order=1, seed=3)
     found = at_work(pair, monkeypatch)
     torch.set_num_threads(count)
     hsd.run(pair, PROMPT, max_new_tokens=6)
@@ -187,7 +188,7 @@ def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(count
 
 @pytest.mark.parametrize("error", [RuntimeError, torch.OutOfMemoryError, KeyboardInterrupt])
 def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monkeypatch: pytest.MonkeyPatch):
-    pair = hsd.table_pair(vocab=4, order=1, seed=3)
+    pair = table_pair(vocab=4, order=1, seed=3)
 
     def fail(*_: object) -> None:
         raise error("no")
@@ -206,7 +207,7 @@ def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monke
 
 
 def test_a_run_that_goes_from_thread_to_thread_leaves_each_as_it_was():
-    pair, seen = hsd.table_pair(vocab=4, order=1, seed=3), []
+    pair, seen = table_pair(vocab=4, order=1, seed=3), []
     decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
 
     def step(count: int) -> None:

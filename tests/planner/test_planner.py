@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from table_models import TableModel, TableSession, table_pair
 from torch import Tensor
 
 import hsd
@@ -23,7 +24,6 @@ from hsd.cli import main
 from hsd.decoding.options import MAX_LEVELS, MAX_ROUNDS
 from hsd.errors import HsdError
 from hsd.models import View
-from hsd.models.table import TableModel, TableSession
 from hsd.planner import Models
 from hsd.planner.bounds import LowerBounds
 from hsd.planner.inputs import MOST_MODELS, MOST_ROUNDS
@@ -499,8 +499,8 @@ def test_costs_that_do_not_rise_are_told():
 
 
 def test_measured_acceptances_are_overlaps_on_the_target_s_text():
-    pair = hsd.table_pair(vocab=4, order=2, seed=5)
-    worse = hsd.table_pair(vocab=4, order=2, seed=5, closeness=0.4).draft
+    pair = table_pair(vocab=4, order=2, seed=5)
+    worse = table_pair(vocab=4, order=2, seed=5, closeness=0.4).draft
     models, prompts = [worse, pair.draft, pair.target], ["abca", "dd"]
     found = measure_stack(pair, models, prompts, new_tokens=30, sampling=Sampling())
     overlaps = [
@@ -525,7 +525,7 @@ def contexts(pair: hsd.Pair, prompt: str, seed: int) -> list[list[int]]:
 
 
 def test_models_that_are_the_same_keep_everything():
-    pair = hsd.table_pair(vocab=4, order=2, seed=5)
+    pair = table_pair(vocab=4, order=2, seed=5)
     found = measure_stack(pair, [pair.target, pair.target], ["abca"], new_tokens=12, sampling=Sampling(0.0))
     assert found.models.acceptance == ((1.0,),)
 
@@ -548,7 +548,7 @@ class SlowSession(TableSession):
 def test_measured_costs_are_those_of_one_call_and_of_further_tokens(monkeypatch: pytest.MonkeyPatch):
     clock = SimpleNamespace(perf_counter=lambda: SlowModel.now)
     monkeypatch.setattr(import_module("hsd.models.reading"), "time", clock)
-    pair = hsd.table_pair(vocab=4, order=2, seed=5)
+    pair = table_pair(vocab=4, order=2, seed=5)
     model: Any = pair.target
     found = measure_stack(
         pair, [SlowModel(model.table), SlowModel(model.table)], ["abca"], new_tokens=12, sampling=Sampling()

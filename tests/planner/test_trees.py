@@ -6,6 +6,7 @@ import json
 import statistics
 
 import pytest
+from table_models import table_pair
 
 import hsd
 from hsd.cli import main
@@ -17,7 +18,7 @@ from hsd.planner.trees import TreeCosts, TreeNode, kept_on_average, tree_plans
 from hsd.rules import TREE_RULES
 from hsd.sampling import Sampling
 
-PAIR = hsd.table_pair(vocab=6, order=1, seed=4)
+PAIR = table_pair(vocab=6, order=1, seed=4)
 COSTS = TreeCosts({1: 10.0, 3: 12.0, 8: 20.0}, {2: 1.0, 3: 2.0}, around=0.5)
 
 

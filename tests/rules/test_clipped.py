@@ -10,11 +10,12 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from table_models import table_pair
 from test_fuzzy import decoded_law, entropy_between, going_on, kl, models_of
 from test_laws import rows_of_both
 from torch import Tensor
 
-from hsd import RULES, HsdError, run, table_pair
+from hsd import RULES, HsdError, run
 from hsd.audit import TableModels, random_models, target_law, total_variation
 from hsd.audit.trees import outcomes, regular_shape, shapes
 from hsd.rules.clipped import clip, clipped_tree

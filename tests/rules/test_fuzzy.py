@@ -16,10 +16,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from reference import Problem
+from table_models import table_pair
 from test_laws import close, problems, rows_of_both, tensors
 from torch import Tensor
 
-from hsd import RULES, HsdError, run, table_pair
+from hsd import RULES, HsdError, run
 from hsd.audit import TableModels, output_law, random_models, step_law, target_law, total_variation
 from hsd.audit.trees import outcomes, shapes
 from hsd.rules import DIVERGENCES, Fuzzy, Law, Rule, find_rule, find_tree_rule, fuzzy_rule, fuzzy_tree

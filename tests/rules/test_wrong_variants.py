@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import pytest
 import torch
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+from table_models import TableModel, table_pair
 from torch import Tensor
 
 import hsd
 from hsd import RULES
 from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation, trees
 from hsd.audit.trees import OpenTree, comb_shape, regular_shape, tree_output_law
-from hsd.models.table import TableModel
 from hsd.rng import Streams
 from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
 from hsd.rules.law import both_masses
@@ -350,7 +350,7 @@ def test_a_fork_that_is_not_told_is_caught():
 @pytest.mark.parametrize("warping", [{"top_p": 0.6}, {"top_k": 2}, {"temperature": 0.5}], ids=str)
 def test_a_draft_that_is_not_cut_like_the_target_is_caught(warping: dict[str, float]):
     """A model that drafts for itself keeps everything, as long as the same filters apply on both sides."""
-    model = hsd.table_pair(vocab=5, order=2, seed=4)
+    model = table_pair(vocab=5, order=2, seed=4)
     twins = replace(model, draft=TableModel(model.target.table))
     assert hsd.run(twins, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] == 1
     cut = replace(model, draft=TableModel(model.target.table**3 / (model.target.table**3).sum(-1, keepdim=True)))

@@ -12,11 +12,11 @@ import pytest
 import torch
 from joint_law import toy_pair
 from pydantic import ValidationError
+from table_models import TableModel, table_pair
 from tree_cases import TREE_CASES
 
 import hsd
 from hsd import RULES, HsdError, Trace
-from hsd.models.table import TableModel
 from hsd.rules import branch_masses
 from hsd.sampling import draw
 from hsd.trace import (
@@ -36,7 +36,7 @@ from hsd.trace import (
 
 pytestmark = pytest.mark.long
 
-PAIR = hsd.table_pair(vocab=12, order=2, seed=4)
+PAIR = table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
 NO_GROUNDS = Grounds(form="token")
 NO_TIME = Times(draft=0, target=0, verify=0, rest=0)
@@ -104,7 +104,7 @@ def test_running_again_with_the_recorded_numbers_reproduces_the_run(rule: str, w
 @pytest.mark.parametrize("rule", ALL_RUNS)
 @pytest.mark.parametrize("seed", range(2))
 def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int):
-    pair = hsd.table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
+    pair = table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
     trace = hsd.run(pair, "a", gamma=6, max_new_tokens=60, seed=seed, **options)
     assert hsd.rerun(pair, trace).tokens == trace.tokens
@@ -226,7 +226,7 @@ def test_a_run_without_its_numbers_runs_again_from_its_seed(options: dict[str, A
 
 def test_running_again_on_other_models_does_not_go_unnoticed():
     trace = run()
-    other = hsd.table_pair(vocab=12, order=2, seed=5)
+    other = table_pair(vocab=12, order=2, seed=5)
     try:
         again = hsd.rerun(other, trace)
     except HsdError:

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from table_models import table_pair
 
-from hsd import RULES, Pair, run, table_pair
+from hsd import RULES, Pair, run
 from hsd.cli import main
 from hsd.errors import HsdError
 from hsd.facts import facts

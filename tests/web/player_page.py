@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import torch
+from table_models import TableModel
 from web_page import Browser, Guest, address, show
 
 import hsd
 from hsd.app.page import with_run
-from hsd.models.table import TableModel
 
 STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
 WORDS = [f" {word}" for word in STARTS.split()] + [

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 import pytest
 from engine import Engine
 from new_rule import NEWCOMER
+from table_models import table_pair
 
-from hsd import run, table_pair
+from hsd import run
 from hsd.audit import context_free_models, output_law
 from hsd.facts import facts
 from hsd.rules import RULES

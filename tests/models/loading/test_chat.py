@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from small_models import BEGIN, END, START, TEMPLATE, TURN_END, chat_tokenizer, save_pair
+from table_models import table_pair
 
 import hsd
 from hsd import HsdError, Pair, load_pair
@@ -68,7 +69,7 @@ def test_a_run_says_whether_its_prompt_is_a_question_or_a_text(pair: Pair, model
 
 
 def test_a_pair_without_a_template_continues_texts_and_answers_nothing(byte_pair: Pair):
-    for plain in (byte_pair, hsd.table_pair(vocab=6, seed=1)):
+    for plain in (byte_pair, table_pair(vocab=6, seed=1)):
         prompt = "Hi" if plain is byte_pair else "abc"
         same = hsd.run(plain, prompt, prompt_as="text", max_new_tokens=8)
         assert same.tokens == hsd.run(plain, prompt, max_new_tokens=8).tokens

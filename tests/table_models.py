@@ -1,7 +1,6 @@
-"""Models given by tables: the next token depends on the last few tokens, and every joint law can be written down.
+"""Models given by tables: the next token depends on the last few tokens, and every joint law can be written down."""
 
-Used where an exact answer is known: tests, and laboratories that need no trained model.
-"""
+from __future__ import annotations
 
 from itertools import compress
 from string import ascii_lowercase as LETTERS
@@ -26,7 +25,7 @@ class TableModel:
         self.table, self.logits, self.name, self.context = table, table.log(), name, context
         self.vocab_size, self.parameters = table.shape[1], table.numel()
 
-    def start(self) -> "TableSession":
+    def start(self) -> TableSession:
         return TableSession(self)
 
     def row_index(self, tokens: list[int]) -> int:
