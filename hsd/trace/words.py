@@ -5,16 +5,18 @@ all coins is kept apart from what happened this time.
 """
 
 import math
+import operator
+from itertools import accumulate, zip_longest
 from typing import Any
 
 from hsd.errors import HsdError
 from hsd.expression import evaluate
 from hsd.trace.fill import Facts, apart, filled, listed, number, pair, quoted, same, say, shortest, together
 from hsd.trace.run import Trace
-from hsd.trace.step import Step
 from hsd.trace.verdict import Decision, Verdict
 
-LINES = ("opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning")
+LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"]
+LINES += ["remarks", "levels below"]
 CERTAIN, SURE = 1 - 1e-9, 1 - 1e-12  # chances, and thresholds, that are 1 but for rounding
 NUMBERED = 8  # drafts of a step that are told apart by numbers
 
@@ -23,68 +25,91 @@ def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
     """Some lines about `trace.steps[index]`, which they number from 1. known: `hsd.facts.facts()`, for names of rules.
 
     What was drafted; each test with its coin and threshold, and where the threshold comes from; what was kept and what
-    was drawn after it; what the rule to compare with would have kept; and what is luck in that, and what law.
-    Raises HsdError where the trace has no such step.
+    was drawn after it; what the rule to compare with would have kept; what is luck in that, and what law; and what
+    happened at each level below the target. Raises HsdError where the trace has no such step.
     """
     if not 0 <= index < len(trace.steps):
         there = f"its steps are 1 to {len(trace.steps)}" if trace.steps else "it has none"
         raise HsdError(f"this trace has no step {index + 1}: {there}")
     facts = facts_of(trace, index, known)
-    lines = [say(name.rpartition(".")[2], facts | (facts.get(name.rpartition(".")[0]) or {})) for name in LINES]
-    return "\n".join([*filter(None, lines), *(f"Note: {' '.join(note.split())}" for note in trace.setup.notes)])
+    return "\n".join(filter(None, (filled(f"{{{name}}}", facts) for name in LINES)))
 
 
 def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
     """Return the values that sentences on step `index` (from 0) may name; those of a scope are a dictionary."""
-    step = trace.steps[index]
-    return _Reading(trace, step, known or {}).facts() | {"step": index + 1, "steps": len(trace.steps)}
+    return _Reading(trace, index, known or {}).facts()
 
 
 class _Reading:
     """One step, read for its facts."""
 
-    def __init__(self, trace: Trace, step: Step, known: Facts) -> None:
-        self.step, self.options, self.models = step, trace.setup.options, trace.setup.models
+    def __init__(self, trace: Trace, index: int, known: Facts) -> None:
+        self.trace, self.step, self.options = trace, trace.steps[index], trace.setup.options
         cold = "cold" if self.options.sampling.temperature == 0 else ""  # what a rule is there, if it is another one
         self.rules = {rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])}
         self.forms, self.flat = known.get("forms", {}), self.options.flat()
-        self.nodes = {node.id: node for node in step.nodes}
-        self.parents = {node.parent for node in step.nodes}
-        self.tree = len(step.paths) > 1 or self.options.draft.drafts > 1
+        self.nodes = {node.id: node for node in self.step.nodes}
+        self.tree = len(self.step.paths) > 1 or self.options.draft.drafts > 1
 
     def facts(self) -> dict[str, Any]:
         step, options = self.step, self.options
         rule = (options.draft.drafts > 1 and self.rules.get(options.rule, {}).get("recursive")) or options.rule
         verdict = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
-        own = self.verdict(verdict) | {"extra": len(step.committed) - step.kept - 1}
+        own = self.verdict(verdict)
         other = self.verdict(step.shadow) | {"again": step.shadow.rule == verdict.rule} if step.shadow else None
         texts = [quoted(together(self.nodes[node] for node in path.nodes)) for path in step.paths]
-        facts: dict[str, Any] = {
+        facts = {
+            "step": step.index + 1,
+            "steps": len(self.trace.steps),
             "drafted": step.drafted,
             "most": step.depth,
             "kept": step.kept,
             "calls": step.target_calls,
+            "extra": len(step.committed) - step.kept - 1,
             "details": bool(step.nodes),
             "tree": self.tree,
             "leaves": len({path.nodes[-1] for path in step.paths if path.nodes}),
             "listed": len(step.paths),
             "copies": options.draft.proposer not in ("model", "none"),
             "levels": bool(step.events),
-            "greedy": options.sampling.temperature == 0,
+            "cold": options.sampling.temperature == 0,
             "own": own,
             "other": other,
             "tokens": [{"piece": {"piece": n.piece}, "q": number(n.q), "p": number(n.p)} for n in step.nodes],
             "drafts": [{"number": i, "words": text} for i, text in enumerate(texts, 1)],
-            "head": bool(self.models[0].taps),
+            "head": bool(self.trace.setup.models[0].taps),
             "candidates": len(step.growth),
+            "events": self.events(),
+            "remarks": [{"note": " ".join(note.split())} for note in self.trace.setup.notes],
         }
-        names = ("next", "bonus", "entire", "coupled", "chance", "replaced", "repeated", "extra", "follows")
-        facts |= {key: own[key] for key in names}
         return facts | (self.between(verdict, step.shadow, own, other) if step.shadow and other else {})
 
-    def ratio(self, node: int) -> float:
-        """Return p/q of the whole path to a node."""
-        return math.prod(n.p / n.q if n.q else math.inf for n in map(self.nodes.__getitem__, self.step.path(node)))
+    def events(self) -> list[dict[str, Any]]:
+        """Return the values of the sentences about each event below the target, in their order."""
+        events, count = self.step.events, max(len(self.trace.setup.models), 2)
+        shared = {"levels": count, "exits": bool(self.options.levels.exits)}
+        names = [say("level name", {**shared, "level": level, "top": level == count - 1}) for level in range(count)]
+        return [
+            {
+                "Who": names[event.level].capitalize(),
+                "Above": names[event.level + 1].capitalize(),
+                "below": names[event.level - 1],
+                "drafting": event.kind == "draft",
+                "level tokens": [{"piece": {"piece": one.piece}} for one in event.committed],
+                "made": len(event.committed),
+                "drafted": len(event.tested),
+                "kept": event.kept,
+                "all": event.kept == len(event.tested),
+                "added": next(({"piece": one.piece} for one in event.committed[event.kept :]), None),
+                "replaced": next(({"piece": one.piece} for one in event.tested[event.kept :]), None),
+                "settled": event.held + len(event.committed),
+                "asked": event.asked,
+                "up": following is None or following.level > event.level,
+                "more": event.held + len(event.committed) > event.asked,
+                "less": event.held + len(event.committed) < event.asked,
+            }
+            for event, following in zip_longest(events, events[1:])
+        ]
 
     # ---- one verdict
 
@@ -94,7 +119,7 @@ class _Reading:
         forward = all(decision.test == "token" for decision in decisions)
         passed = [decision for decision in decisions if decision.accepted]
         last = passed[-1].node if passed else 0
-        ended = self.tree and bool(last) and last not in self.parents
+        ended = self.tree and bool(last) and all(node.parent != last for node in step.nodes)
         kind, stops = "forward" if forward else "backward", [d for d in decisions if d.accepted is not forward][:1]
         if self.tree:
             kind = "drafts" if rule.get("asked", judged.rule) != judged.rule else "root" if forward else "leaves"
@@ -226,7 +251,8 @@ class _Reading:
         decision = next(iter(judged.decisions), None)
         if self.tree or not decision or decision.grounds.form not in ("capped", "ratio"):
             return {}
-        *before, r = [self.ratio(node) for node in [0, *self.step.path(decision.node)]]
+        path = [self.nodes[node] for node in self.step.path(decision.node)]
+        *before, r = accumulate((n.p / n.q if n.q else math.inf for n in path), operator.mul, initial=1.0)
         peak = before.index(max(before)) if decision.grounds.form == "capped" else 0
         h, digits = decision.threshold, apart(decision.coin, decision.threshold)
         parts, share = {"times": r, "best": before[peak]}, number(h, *digits)

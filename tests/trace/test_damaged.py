@@ -17,7 +17,6 @@ from hsd.cli.run import _report
 from hsd.facts import facts
 from hsd.paths import TRACES
 from hsd.trace import step_in_words
-from hsd.trace.levels import events_in_words
 
 FILES = sorted(TRACES.glob("*.json"))
 KNOWN = facts()
@@ -38,7 +37,6 @@ def used(trace: Trace) -> None:
     for use in (
         trace.replay,
         *(lambda i=i: step_in_words(trace, i, KNOWN) for i in range(min(len(trace.steps), SHORT))),
-        *(lambda i=i: events_in_words(trace, i) for i in range(min(len(trace.steps), SHORT))),
     ):
         with suppress(HsdError):
             use()

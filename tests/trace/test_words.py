@@ -47,7 +47,8 @@ def test_every_recorded_step_is_told_with_the_numbers_of_its_record(file: Path):
         if step.verdict is None or not step.drafted:
             assert len(text.splitlines()) < 5
             continue
-        lines = [line for line in text.splitlines() if line.startswith("- ")]
+        above = text.partition("\nBelow the target, in order:\n")[0]
+        lines = [line for line in above.splitlines() if line.startswith("- ")]
         made = list(step.verdict.decisions)
         if step.shadow and step.shadow.rule != step.verdict.rule:
             made += step.shadow.decisions
@@ -193,6 +194,13 @@ def test_the_words_of_an_event_below_the_target(capsys: pytest.CaptureFixture[st
         "- The checking exit checks 2 tokens, keeps 1 and puts “ with” in place of “.”. It now holds 5, more than "
         "the 4 it was asked for, and hands them up.",
     ]
+
+
+def test_a_token_of_two_bars_below_the_target_is_told_as_it_is():
+    def rename(step: dict[str, Any]) -> None:
+        step["events"][0]["committed"][0]["piece"] = "||"
+
+    assert "“||”" in changed("stack-three", rename).partition("\nBelow the target, in order:\n")[2]
 
 
 def test_the_command_explains_a_saved_step(capsys: pytest.CaptureFixture[str]):

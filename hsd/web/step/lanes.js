@@ -3,12 +3,12 @@
 
 import { plain, say } from "./fill.js";
 
-/** How the levels of a run are called in sentences, the smallest first. @param {Setup} setup @returns {string[]} */
-const names = ({ models, options }) =>
-  models.map((_, level) => {
-    const facts = { top: level === models.length - 1, level, levels: models.length };
-    return plain(say("level name", { ...facts, exits: options.levels.exits.length > 0 }));
-  });
+/** How the levels of a run, two at least, are called in sentences, the smallest first. @param {Setup} setup @returns {string[]} */
+function names({ models, options }) {
+  const shared = { levels: Math.max(models.length, 2), exits: options.levels.exits.length > 0 };
+  const facts = Array.from({ length: shared.levels }, (_, level) => ({ level, top: level === shared.levels - 1 }));
+  return facts.map((own) => plain(say("level name", { ...shared, ...own })));
+}
 
 /** The kind of each level, for its colour: one drafts, one is the target. @param {Setup} setup @returns {string[]} */
 const kinds = ({ models }) =>

@@ -7,13 +7,12 @@ import { follow } from "./cells.js";
 import * as exits from "./exits.js";
 import { say } from "./fill.js";
 import { handsUp, kinds, lanesOf, names, totals } from "./lanes.js";
+import { capital, eventFacts } from "./sentences.js";
 
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };
 const VERDICTS = { kept: ["kept", "✓"], dropped: ["rejected", "✕"] };
 const CELLS = 8; // characters of a token that fit its column
 const BEFORE = 2; // columns of the text before the block
-
-const capital = (/** @type {string} */ words) => words[0].toUpperCase() + words.slice(1);
 
 // ---- as a part of a step, see parts.js
 
@@ -79,28 +78,6 @@ function create() {
 function telling({ lanes, level }) {
   const lost = lanes[level - 1]?.chips.find(({ verdict }) => verdict === "dropped");
   return (lost ?? lanes[level].chips.at(-1))?.token.id;
-}
-
-/** What the sentence about an event may name. @type {(view: View, index: number) => SentenceFacts} */
-function eventFacts({ trace, step }, index) {
-  const { level, kind, asked, held, tested, kept, committed } = step.events[index];
-  const called = names(trace.setup);
-  const settled = held + committed.length;
-  const [added, replaced] = [committed[kept], tested[kept]].map((token) => token && { piece: token.piece });
-  return {
-    "Who": capital(called[level]),
-    "Above": capital(called[level + 1]),
-    "below": called[level - 1],
-    "drafting": kind === "draft",
-    "level tokens": committed.map(({ piece }, i) => ({ piece: { piece }, last: i === committed.length - 1 })),
-    "made": committed.length,
-    "drafted": tested.length,
-    "all": kept === tested.length,
-    "up": handsUp(step, index),
-    "more": settled > asked,
-    "less": settled < asked,
-    ...{ kept, added, replaced, settled, asked },
-  };
 }
 
 const sign = (/** @type {string} */ origin) =>

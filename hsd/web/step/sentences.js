@@ -8,10 +8,12 @@ import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
 import { through } from "./drafts.js";
 import { filled, listing, number, pair, plain, say } from "./fill.js";
+import { handsUp, names } from "./lanes.js";
 import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
 import { mean } from "./odds.js";
 
 const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
+LINES.push("remarks", "levels below");
 const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
 
 /** What is said of a step, sentence parts each; first: at a first look, one sentence and the warning. @type {(view: View, first?: boolean) => Record<string, Part[]>} */
@@ -25,34 +27,30 @@ function story(view, first = false) {
 /** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. @type {(view: View) => string[]} */
 function lines(view) {
   const facts = factsOf(view);
-  const sentences = LINES.map((name) => {
-    const [key, scope] = name.split(".").reverse();
-    return plain(say(key, scope ? { ...facts, ...facts[scope] } : facts));
-  });
-  return [...sentences.filter(Boolean), ...view.trace.setup.notes.map((note) => `Note: ${oneLine(note)}`)];
+  return LINES.map((name) => plain(filled(`{${name}}`, facts))).filter(Boolean);
 }
 
 /** Everything that the sentences about a step may name; scopes are objects. @param {View} view @returns {SentenceFacts} */
 function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = verdictFacts(view, view.own);
-  own.extra = step.committed.length - step.kept - 1;
   const other = view.shadow && { ...verdictFacts(view, view.shadow), again: view.sameRule };
-  const { next, bonus, entire, coupled, chance, replaced, repeated, extra, follows } = own;
   return {
     ...{ step: view.index + 1, steps: view.trace.steps.length, details: view.detail, tree },
     ...{ drafted: step.drafted, most: step.depth, kept: view.own.kept, calls: step.target_calls },
+    extra: step.committed.length - step.kept - 1,
     leaves: new Set(step.paths.flatMap(({ nodes }) => nodes.at(-1) ?? [])).size,
     listed: step.paths.length,
     copies: copies(options),
     levels: step.events.length,
     head: tapsOf(view).length > 0,
     candidates: step.growth.length,
-    greedy: options.sampling?.temperature === 0,
+    cold: options.sampling?.temperature === 0,
     ...{ own, other },
     tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
     drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
-    ...{ next, bonus, entire, coupled, chance, replaced, repeated, extra, follows },
+    events: step.events.map((_, i) => eventFacts(view, i)),
+    remarks: listed(view.trace.setup.notes.map((note) => ({ note: oneLine(note) }))),
     ...(view.shadow && other && between(view.own, view.shadow, own, other)),
     ...(view.original && supposed(view, view.original)),
   };
@@ -67,6 +65,28 @@ function supposed(view, original) {
   const { info, kept } = original.own;
   const moved = coins.length ? `the coin of ${coins.join(", of ")}` : "the same draft and coins, another rule";
   return { supposed: true, moved, original: { name: info.short, kept } };
+}
+
+/** What the sentences about an event below the target may name. @type {(view: View, index: number) => SentenceFacts} */
+function eventFacts({ trace, step }, index) {
+  const { level, kind, asked, held, tested, kept, committed } = step.events[index];
+  const called = names(trace.setup);
+  const settled = held + committed.length;
+  const [added, replaced] = [committed[kept], tested[kept]].map((token) => token && { piece: token.piece });
+  return {
+    "Who": capital(called[level]),
+    "Above": capital(called[level + 1]),
+    "below": called[level - 1],
+    "drafting": kind === "draft",
+    "level tokens": listed(committed.map(({ piece }) => ({ piece: { piece } }))),
+    "made": committed.length,
+    "drafted": tested.length,
+    "all": kept === tested.length,
+    "up": handsUp(step, index),
+    "more": settled > asked,
+    "less": settled < asked,
+    ...{ kept, added, replaced, settled, asked },
+  };
 }
 
 // ---- one verdict
@@ -93,7 +113,7 @@ function verdictFacts(view, judged) {
   return {
     ...knobFacts(view, judged.rule),
     ...{ name, forward, kind, ended, kept, average, exact, tests },
-    "Name": name.slice(0, 1).toUpperCase() + name.slice(1),
+    "Name": capital(name),
     "link": info.term ? { words: name, term: info.term } : name,
     "lossless": info.lossless,
     "greedy": options.sampling?.temperature === 0 && exact,
@@ -246,6 +266,7 @@ function difference(one, two) {
 
 // ---- words
 
+const capital = (/** @type {string} */ text) => text.slice(0, 1).toUpperCase() + text.slice(1);
 const oneLine = (/** @type {string} */ text) => String(text).split(/\s+/).filter(Boolean).join(" ");
 /** @type {(view: StepView, id: number) => Special} */
 const piece = (view, id) => ({ piece: view.nodes.get(id).piece, cells: 16 });
@@ -254,4 +275,4 @@ const words = (view, nodes) => plain([{ piece: together(nodes.map((id) => view.n
 /** @param {object[]} items */
 const listed = (items) => items.map((item, i) => ({ ...item, last: i === items.length - 1 }));
 
-export { changeFacts, lines, story, testFacts, verdictFacts };
+export { capital, changeFacts, eventFacts, lines, story, testFacts, verdictFacts };
