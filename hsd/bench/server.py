@@ -81,7 +81,7 @@ class Server:
         seconds = time.perf_counter() - begin
         counts = _request_counts(answer) or _timing_counts(answer)
         if not counts and before:
-            counts = _counter_growth(before, read_counters(self.url, self.key))
+            counts = counter_growth(before, read_counters(self.url, self.key))
         if counts.get("kept", 0) > counts.get("drafted", 0):
             raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
         new_tokens = _count(_object_in(answer, "usage"), "completion_tokens")
@@ -151,7 +151,7 @@ def _timing_counts(answer: Record) -> Record:
     return {"drafted": drafted, "kept": kept, "drafts": _count(timings, "draft_rounds") or 0}
 
 
-def _counter_growth(before: Counter[str], after: Counter[str]) -> Record:
+def counter_growth(before: Counter[str], after: Counter[str]) -> Record:
     """Return the growth of vLLM's counters between two readings, other clients' requests included."""
     grown, places = after - before, sorted(int(name) for name in after if name.isdecimal())
     counts = {"drafts": grown["drafts"], "drafted": grown["draft_tokens"], "kept": grown["accepted_tokens"]}

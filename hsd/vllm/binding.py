@@ -7,8 +7,8 @@ log, and the server goes on as without the plugin.
 import inspect
 import logging
 from collections.abc import Callable
-from functools import reduce, wraps
-from importlib import import_module
+from functools import wraps
+from pkgutil import resolve_name
 from typing import Any
 
 import torch
@@ -22,10 +22,10 @@ log = logging.getLogger("vllm.plugins.hsd")
 V2 = "this server uses vLLM's V2 runner, which is not watched: start it with VLLM_USE_V2_MODEL_RUNNER=0"
 MENDS = "mends temperature, top-k and top-p of drafts on CPUs (vLLM issue #55005)"
 SAMPLER = "vllm.v1.sample.rejection_sampler"
-WORKER = "vllm.v1.worker.worker_base:WorkerBase.__init__"
-SAMPLE = "vllm.v1.worker.gpu_model_runner:GPUModelRunner._sample"
-VERIFY, COINS = f"{SAMPLER}:rejection_sample", f"{SAMPLER}:generate_uniform_probs"
-SPREAD, LIMITS = f"{SAMPLER}:expand_batch_to_tokens", f"{SAMPLER}:apply_sampling_constraints"
+WORKER = "vllm.v1.worker.worker_base.WorkerBase.__init__"
+SAMPLE = "vllm.v1.worker.gpu_model_runner.GPUModelRunner._sample"
+VERIFY, COINS = f"{SAMPLER}.rejection_sample", f"{SAMPLER}.generate_uniform_probs"
+SPREAD, LIMITS = f"{SAMPLER}.expand_batch_to_tokens", f"{SAMPLER}.apply_sampling_constraints"
 NEEDS = {
     WORKER: "self vllm_config",
     SAMPLE: "self logits spec_decode_metadata",
@@ -41,18 +41,17 @@ Call = Callable[[], Any]
 def find(place: str) -> tuple[Any, str, Callable[..., Any]]:
     """Return what a function of vLLM is an attribute of, its name there, and the function as vLLM has it.
 
-    place: one of `NEEDS`, its module and, after a colon, its name there. Raises HsdError, naming what is missing.
+    place: one of `NEEDS`. Raises HsdError, naming what is missing.
     """
-    module, _, path = place.partition(":")
-    *owners, name = path.split(".")
+    path, _, name = place.rpartition(".")
     try:
-        owner = reduce(getattr, owners, import_module(module))
+        owner = resolve_name(path)
         function = inspect.unwrap(getattr(owner, name), stop=lambda one: not hasattr(one, "by_hsd"))
         arguments = inspect.signature(function).parameters
     except (ImportError, AttributeError, ValueError, TypeError) as error:
-        raise HsdError(f"this vLLM has no {module}.{path} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
+        raise HsdError(f"this vLLM has no {place} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
     if missing := next((need for need in NEEDS[place].split() if need not in arguments), None):
-        raise HsdError(f"{module}.{path} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
+        raise HsdError(f"{place} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
     return owner, name, function
 
 
@@ -79,7 +78,7 @@ def register() -> None:
     try:
         replace(WORKER, _begin)
         find(WORKER)[0].hsd_steps = lambda _, after=0: None  # of a worker that records nothing
-        import_module("vllm").ModelRegistry.register_model("HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head")
+        resolve_name("vllm.ModelRegistry").register_model("HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head")
     except (HsdError, ImportError, AttributeError) as error:
         log.warning("hsd: %s", first_line(error))
 

@@ -3,13 +3,14 @@
 import math
 import threading
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 from uuid import uuid4
 
-from hsd.bench.server import base_url, json_of, read_counters
+from hsd.bench.server import base_url, counter_growth, json_of, read_counters
 from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError, first_line
 from hsd.rules import USUAL, VANILLA
@@ -38,15 +39,6 @@ class Request:
         line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
         return " ".join(line.split())[:40] or self.name
 
-    def take(self, kind: str, data: Any) -> None:
-        """Add a recorded step or the result. A step whose predecessor the server has dropped ends the trace."""
-        if kind == "step" and data["index"] == len(self.trace.steps):
-            self.trace.steps.append(Step.model_validate(data))
-            return
-        if kind == "result":
-            self.trace = self.trace.model_copy(update={"result": Result.model_validate(data)})
-        self.done = True
-
 
 class Reader:
     """What a server at `url` has recorded; token: its HSD_VLLM_TOKEN. requests: by name, oldest first."""
@@ -60,20 +52,26 @@ class Reader:
         """Fetch the server's new entries once, and return their number. Raises HsdError."""
         with self._lock:
             answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
-            self._next = answer["next"]
-            for entry in answer["entries"]:
-                try:
-                    self._take(entry["request"], entry["kind"], entry["data"])
-                except (ValueError, KeyError) as error:
-                    form = f"records in another form ({first_line(error)})"
-                    raise HsdError(f"{self.url} {form}: use the same hsd on both sides") from None
+            try:
+                self._next = answer["next"]
+                for entry in answer["entries"]:
+                    self._take(**entry)
+            except (ValueError, TypeError, KeyError) as error:
+                form = f"records in another form ({first_line(error)})"
+                raise HsdError(f"{self.url} {form}: use the same hsd on both sides") from None
             return len(answer["entries"])
 
-    def _take(self, name: str, kind: str, data: Any) -> None:
+    def _take(self, request: str, kind: str, data: Any) -> None:
+        """Add an entry. A step whose predecessor the server has dropped ends the trace."""
         if kind == "beginning":
-            self.requests[name] = Request(name, Trace.model_validate(data))
-        elif name in self.requests and not self.requests[name].done:
-            self.requests[name].take(kind, data)
+            self.requests[request] = Request(request, Trace.model_validate(data))
+        elif (one := self.requests.get(request)) and not one.done:
+            if kind == "step" and data["index"] == len(one.trace.steps):
+                one.trace.steps.append(Step.model_validate(data))
+                return
+            if kind == "result":
+                one.trace = one.trace.model_copy(update={"result": Result.model_validate(data)})
+            one.done = True
 
     def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Any]:
         """Have the server answer a prompt, and yield what `follow` does of it. Raises HsdError.
@@ -137,36 +135,29 @@ def summary(steps: Sequence[Step]) -> list[str]:
     ]
     if all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes):
         return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
-    more = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
-    return [
-        *lines,
-        _gain("Drawing the draft keeps {} of each token more than its likeliest", map(_drawing, drafted), DRAWN),
-        _gain("HSD keeps {} tokens more of each draft than token-wise verification", more, HSD),
+    drawing = [
+        mean(1 - one.distance - max(one.top, key=lambda token: token.q).p for one in step.branches) for step in drafted
     ]
-
-
-def _drawing(step: Step) -> float:
-    """Return how much more of a token is kept at the places of a draft if it is drawn and not the draft's likeliest."""
-    likeliest = (max(branch.top, key=lambda one: one.q) for branch in step.branches)
-    return mean(1 - branch.distance - one.p for branch, one in zip(step.branches, likeliest, strict=True))
-
-
-def _gain(words: str, gains: Iterable[float], setting: str) -> str:
-    """Return words with the mean gain of drafts and its 95 % interval, and whether it speaks for a setting."""
-    rows = [{"prompt": draft, "gain": gain, "drafts": 1} for draft, gain in enumerate(gains)]
-    gain, low, high = ratio_interval(rows, "gain", "drafts", -math.inf)
-    unclear = f"{setting} brings nothing that shows yet" if high > 0 else f"leave out {setting}"
-    return f"{words.format(f'{gain:+.3f} [{low:+.3f}, {high:+.3f}]')}: {f'ask for {setting}' if low > 0 else unclear}."
+    rule = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
+    for setting, gains, words in (
+        (DRAWN, drawing, "Drawing the draft keeps {} of each token more than its likeliest"),
+        (HSD, rule, "HSD keeps {} tokens more of each draft than token-wise verification"),
+    ):
+        rows = [{"prompt": draft, "gain": gain, "drafts": 1} for draft, gain in enumerate(gains)]
+        gain, low, high = ratio_interval(rows, "gain", "drafts", -math.inf)
+        unclear = f"{setting} brings nothing that shows yet" if high > 0 else f"leave out {setting}"
+        advice = f"ask for {setting}" if low > 0 else unclear
+        lines.append(f"{words.format(f'{gain:+.3f} [{low:+.3f}, {high:+.3f}]')}: {advice}.")
+    return lines
 
 
 def counts(url: str) -> str:
     """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
-    found = read_counters(base_url(url), "")
-    drafts = found.get("drafts", 0)
-    if not drafts:
+    found = counter_growth(Counter(), read_counters(base_url(url), ""))
+    if not (drafts := found["drafts"]):
         return "its counters tell of no drafts"
-    curve = [found[str(place)] / drafts for place in sorted(int(name) for name in found if name.isdecimal())]
-    words = f"{1 + found.get('accepted_tokens', 0) / drafts:.2f} tokens per pass"
+    curve = [kept / drafts for kept, _ in found["positions"]]
+    words = f"{1 + found['kept'] / drafts:.2f} tokens per pass"
     words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
     synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
     return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)

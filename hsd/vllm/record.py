@@ -38,7 +38,8 @@ class Recording:
 
     codec: of its text, with the tokens that end it. setup: of its trace. prompt: its tokens; where `private` only their
     number matters. context: tokens that the engine can hold. plain: what follows a whole draft is drawn from the row
-    that is recorded. finish: how it ended, as vLLM says it, None while it goes on. beginning: the trace without steps.
+    that is recorded. finish: how it ended, by its tokens: "cancelled" where none shows why, and until then. beginning:
+    the trace without steps.
     """
 
     def __init__(
@@ -51,7 +52,7 @@ class Recording:
         self._recorder = Recorder(codec, self._rule, find_rule(setup.options.shadow), others)
         self.sampling = Sampling.of(setup.options.flat())
         self.tokens, self.steps = list[int](), 0
-        self.finish: Literal["length", "end"] | None = None
+        self.finish: Literal["length", "end", "cancelled"] = "cancelled"
         self._begin = self._last = time.perf_counter()
         prompt = [] if private else prompt
         self.beginning = Trace(
@@ -66,17 +67,22 @@ class Recording:
     def step(self, draft: Draft, p: Tensor, committed: list[int], number: float | None) -> Step:
         """Return the next step, without what stands after the end of the text; sets `finish` where it ends.
 
-        draft: n tokens in a chain, on the CPU. p: (n+1, V), the target's rows. committed: the kept tokens and the one
-        after them. number: what drew that one, None for a race.
+        draft: n tokens in a chain. p: (n+1, V), the target's rows. committed: the kept tokens and the one after them.
+        number: what drew that one, None for a race. Where the rule would have kept another part, there are no details.
         """
         begin, self._last = self._last, time.perf_counter()
-        kept, room = len(committed) - 1, max(self._room - len(self.tokens), 1)
+        room = max(self._room - len(self.tokens), 1)
         end = next((at for at, token in enumerate(committed[:room], 1) if token in self._codec.end_ids), None)
-        self.finish = "end" if end else "length" if len(committed) >= room else None
-        committed = committed[: end or room]
-        if len(committed) <= kept:  # the text ends among the kept tokens: so does the draft, and nothing is drawn
-            kept = n = len(committed)
-            draft = Draft.chain(draft.tokens[:n], draft.q[:n], draft.draws, draft.coins[:n])
+        self.finish = "end" if end else "length" if len(committed) >= room else "cancelled"
+        kept, committed = len(committed) - 1, committed[: end or room]
+        if (n := len(committed)) <= kept:  # the text ends among the kept tokens: so does the draft, nothing is drawn
+            kept, draft = n, Draft.chain(draft.tokens[:n], draft.q[:n], draft.draws, draft.coins[:n])
+        bonus, rows = kept == draft.depth, Rows(*(x[: draft.depth + 1] for x in (p, p.log())))
+        by = torch.tensor([] if number is None else [number], dtype=torch.float64)
+        played = Round(draft, rows, judge(self._rule, draft, rows), by, next(iter(committed[kept:]), None))
+        detail = self._recorder.details(played) if played.kept == kept else {}
+        if detail and bonus and not self._plain:
+            detail["verdict"] = detail["verdict"].model_copy(update={"residual": None})
         before, self.tokens = self.tokens, self.tokens + committed
         self.steps += 1
         return Step(
@@ -86,31 +92,15 @@ class Recording:
             depth=draft.depth,
             kept=kept,
             work=Work(calls=1),
-            committed=self._describe.committed(committed, kept, kept == draft.depth, before[-1] if before else None),
+            committed=self._describe.committed(committed, kept, bonus, before[-1] if before else None),
             times=Times(draft=0, target=0, verify=0, rest=self._last - begin),
             start=begin - self._begin,
-            **self._details(draft, p[: draft.depth + 1], kept, committed[kept:], number),
+            **detail,
         )
 
     def result(self) -> Result:
-        """Return how it stands, or how it ended: "cancelled" where no token shows why."""
-        text, finish = self._codec.decode(self.tokens), self.finish or "cancelled"
-        return Result(text=text, finish=finish, seconds=self._last - self._begin)
-
-    def _details(self, draft: Draft, p: Tensor, kept: int, after: list[int], number: float | None) -> dict[str, Any]:
-        """Return the parts of a step that describe draft and tests, without numbers that nobody drew.
-
-        after: the token after the kept ones, if there is one. {} where the rule would have kept another part.
-        """
-        rows = Rows(p, p.log())
-        ruling = judge(self._rule, draft, rows)
-        if len(ruling.path) != kept:
-            return {}
-        by = torch.tensor([] if number is None else [number], dtype=torch.float64)
-        detail = self._recorder.details(Round(draft, rows, ruling, by, after[0] if after else None))
-        if kept == draft.depth and not self._plain:
-            detail["verdict"] = detail["verdict"].model_copy(update={"residual": None})
-        return detail
+        """Return how it stands, or how it ended."""
+        return Result(text=self._codec.decode(self.tokens), finish=self.finish, seconds=self._last - self._begin)
 
 
 def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:

@@ -97,16 +97,15 @@ class Endpoint:
 
     def attach_router(self, app: Any) -> None:
         """Add the route."""
-        app.add_api_route("/hsd/steps", self._steps, methods=["GET"], include_in_schema=False)
+        app.add_api_route("/hsd/steps", self._steps, include_in_schema=False)
 
     async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:
         """Keep the engine's client, and whether other machines may ask."""
         self._client, self._remote = engine_client, False
         with suppress(HsdError):  # the workers have said it
-            settings = settings_of(getattr(args, "additional_config", None))
-            self._remote = bool(settings and settings.remote)
+            self._remote = (settings_of(getattr(args, "additional_config", None)) or Settings()).remote
 
-    async def _steps(self, request: Request) -> Response:
+    async def _steps(self, request: Request, after: Annotated[int, Field(ge=0, lt=2**53)] = 0) -> Response:
         token, given = os.environ.get(TOKEN, ""), request.headers.get("Authorization", "").removeprefix("Bearer ")
         host = request.client.host.removeprefix("::ffff:") if request.client else ""
         if not (self._remote or host == "::1" or host.startswith("127.")):
@@ -115,8 +114,6 @@ class Endpoint:
             raise HTTPException(403, f"steps are read with a token: start the server with one in {TOKEN}")
         if not compare_digest(token.encode(), given.encode()):
             raise HTTPException(401, f"give the server's {TOKEN} as bearer token")
-        after = request.query_params.get("after", "0")
-        number = int(after) if after.isdecimal() and len(after) < 16 else 0
-        if answers := [one for one in await self._client.collective_rpc("hsd_steps", args=(number,)) if one]:
+        if answers := [one for one in await self._client.collective_rpc("hsd_steps", args=(after,)) if one]:
             return JSONResponse(max(answers, key=lambda one: one["next"]))  # of several workers one records
         raise HTTPException(404, """no steps: start the server with --additional-config '{"hsd": {"record": 1}}'""")

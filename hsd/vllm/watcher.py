@@ -3,27 +3,25 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from copy import copy
-from functools import cached_property
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
+from hsd.decoding.judge import judge
 from hsd.draft import Draft
 from hsd.errors import first_line
 from hsd.models.loading.text import TokenizerCodec
-from hsd.rules import VANILLA
+from hsd.models.reading import Rows
+from hsd.rules import VANILLA, find_rule
 from hsd.rules.law import likeliest
 from hsd.sampling import draw
 from hsd.vllm import KEY
-from hsd.vllm.law import hsd_of_batch
 from hsd.vllm.record import PROCESSORS, Recording, setup_of
 from hsd.vllm.serving import Buffer, Settings
 
 log = logging.getLogger("vllm.plugins.hsd")
-CPU = torch.device("cpu")
 NOT_THROWN = 0.5  # stands for a coin that was not thrown
 
 
@@ -35,7 +33,7 @@ class Watcher:
         self.buffer = Buffer(settings.megabytes * 1e6)
         self._known: dict[str, Recording | None] = {}  # None: it is not recorded
         self._given: dict[str, Any] = {}  # to the last verification
-        self._coins: Tensor | None = None  # that it threw, (N,)
+        self._coins = torch.empty(0)  # that it threw, (N,)
         self._numbers: Tensor | None = None  # that drew what follows the kept tokens, (B,); None for races
 
     # ---- in place of vLLM's functions: arguments by name, and the call of the original
@@ -45,7 +43,8 @@ class Watcher:
         return self._coins
 
     def verify(self, given: dict[str, Any], call: Callable[[], Tensor]) -> Tensor:
-        self._given, self._coins, self._numbers = given, None, None
+        self._given, self._numbers = given, None
+        self._coins = torch.full((len(given["draft_token_ids"]),), NOT_THROWN)
         own = self.settings.rule and not (given["synthetic_mode"] or given.get("fly_window_size"))
         if own and not given["sampling_metadata"].all_greedy and len(given["draft_token_ids"]):
             return self._by_rule(given)
@@ -57,8 +56,8 @@ class Watcher:
             watched = [*self._watched(given["self"], given["logits"], given["spec_decode_metadata"])]
         output = call()
         with self._guarded():
-            for at, name, record, bonus in watched:
-                self._take(at, name, record, bonus, output.sampled_token_ids[at])
+            for at, name, record, last in watched:
+                self._take(at, name, record, last, output.sampled_token_ids[at])
         self._given = {}  # its tensors are large
         return output
 
@@ -76,35 +75,28 @@ class Watcher:
     # ---- verification
 
     def _by_rule(self, given: dict[str, Any]) -> Tensor:
-        """Verify a batch by HSD. Returns (B, longest + 1) int32, as vLLM's function does."""
+        """Verify each draft of a batch by the rule. Returns (B, longest + 1) int32, as vLLM's function does."""
         sizes, metadata, tokens = (given[n] for n in ("num_draft_tokens", "sampling_metadata", "draft_token_ids"))
-        self._coins = uniform = self._uniform(len(tokens), sizes, metadata.generators, tokens.device)
+        rule, bonus = find_rule(self.settings.rule), given["bonus_token_ids"]
+        self._coins = self._uniform(len(tokens), sizes, metadata.generators, tokens.device)
         self._numbers = torch.rand(len(sizes), dtype=torch.float64, device=tokens.device)
-        for request, generator in metadata.generators.items():
-            self._numbers[request : request + 1].uniform_(generator=generator)
+        for at, generator in metadata.generators.items():
+            self._numbers[at : at + 1].uniform_(generator=generator)
         committed: Tensor = tokens.new_full((len(sizes), given["max_spec_len"] + 1), -1, dtype=torch.int32)
-        committed[:, :1] = given["bonus_token_ids"]
-        for size in {*sizes} - {0}:
-            which = [request for request, count in enumerate(sizes) if count == size]
-            draft, logits, coins = (_part(x, sizes, size) for x in (tokens.long(), given["target_logits"], uniform))
-            q = None if given["draft_probs"] is None else _part(given["draft_probs"], sizes, size)
-            p = logits.softmax(-1, dtype=torch.float32)
-            if not metadata.all_random:
-                greedy = (metadata.temperature[which] == 0)[:, None, None]
-                p = torch.where(greedy, likeliest(logits), p)
-                q = None if q is None else torch.where(greedy, one_hot(draft.clamp_min(0), p.shape[-1]).to(q.dtype), q)
-            kept, following = hsd_of_batch(p, q, draft, coins)
-            committed[which, :size] = draft.where(torch.arange(size, device=draft.device) < kept[:, None], -1).int()
-            bonus = given["bonus_token_ids"][which, 0].long()
-            committed[which, kept] = bonus.where(kept == size, draw(following, self._numbers[which, None])).int()
+        for at, size in enumerate(sizes):
+            draft, p = self._draft(at)
+            ruling = judge(rule, draft, Rows(torch.cat([p, p[-1:]])[: draft.depth + 1], p))
+            kept = len(ruling.path)
+            after = bonus[at] if kept == size else draw(ruling.next, self._numbers[at : at + 1]).view(1)
+            committed[at, : kept + 1] = torch.cat([draft.tokens[:kept], after])
         return committed
 
     # ---- recording
 
     def _watched(self, runner: Any, logits: Tensor, metadata: Any) -> Iterator[tuple[int, str, Recording, Tensor]]:
-        """Yield the requests of this step that are recorded: place in the batch, name, record, logits after the draft.
+        """Yield the requests of this step that are recorded: place in the batch, name, record, row after the draft.
 
-        The logits (V,) are copies, as vLLM's sampler changes its own in place.
+        That is the target's, (1, V), computed before vLLM's sampler changes the logits in place.
         """
         for name in self._known.keys() - runner.requests.keys():
             self._end(name)
@@ -114,15 +106,18 @@ class Watcher:
                 self._known[name] = None  # should it fail, it is not begun again
                 self._known[name] = self._begin(runner, name)
             if (record := self._known[name]) and not runner.discard_request_mask.np[at]:  # its prompt has been read
-                yield at, name, record, logits[at if metadata is None else metadata.bonus_logits_indices[at]].clone()
+                last = logits[at if metadata is None else metadata.bonus_logits_indices[at]]
+                yield at, name, record, record.sampling.probabilities(last[None].float())
 
     def _begin(self, runner: Any, name: str) -> Recording | None:
         """Decide whether a request is recorded, and begin."""
         request, asked = runner.requests[name], runner.requests[name].sampling_params
         if not asked or not self.settings.wants(name, (asked.extra_args or {}).get(KEY)):
             return None
-        codec = copy(self._codec)
-        codec.end_ids = frozenset(asked.all_stop_token_ids)
+        from vllm.tokenizers import cached_tokenizer_from_config
+
+        tokenizer = cached_tokenizer_from_config(self._config.model_config)
+        codec = TokenizerCodec(tokenizer, frozenset(asked.all_stop_token_ids))
         setup = setup_of(self._config, runner, asked, self.settings.rule or VANILLA["single"])
         prompt, private = list(request.prompt_token_ids or []), not self.settings.prompts
         plain = asked.repetition_penalty == 1 and not any(getattr(asked, name, None) for name in PROCESSORS)
@@ -130,49 +125,35 @@ class Watcher:
         self.buffer.add(name, "beginning", record.beginning.model_dump_json())
         return record
 
-    @cached_property
-    def _codec(self) -> Any:
-        from vllm.tokenizers import cached_tokenizer_from_config
-
-        return TokenizerCodec(cached_tokenizer_from_config(self._config.model_config), frozenset())
-
     def _end(self, name: str) -> None:
         """Record how a request ended, and nothing more of it."""
         record, self._known[name] = self._known[name], None
         if record:
             self.buffer.add(name, "result", record.result().model_dump_json())
 
-    def _take(self, at: int, name: str, record: Recording, bonus: Tensor, sampled: Tensor) -> None:
-        """Record one step of the request at a place of the batch. bonus: (V,), the target's logits after the draft."""
+    def _take(self, at: int, name: str, record: Recording, last: Tensor, sampled: Tensor) -> None:
+        """Record one step of the request at a place of the batch. last: (1, V), the target's row after the draft."""
         committed = [token for token in sampled.tolist() if token >= 0]
-        last = record.sampling.probabilities(bonus[None].float()).cpu()
-        draft, p = self._draft(at, record.sampling.greedy) if self._given else (Draft.empty(len(bonus), CPU), last[:0])
+        draft, p = self._draft(at) if self._given else (Draft.empty(last.shape[1], last.device), last[:0])
         race = self._numbers is None or len(committed) > draft.depth
         number = None if race else float(self._numbers[at])  # type: ignore[index]
         step = record.step(draft, torch.cat([p, last])[: draft.depth + 1], committed, number)
         self.buffer.add(name, "step", step.model_dump_json())
-        if record.finish:
+        if record.finish != "cancelled":
             self._end(name)
 
-    def _draft(self, at: int, greedy: bool) -> tuple[Draft, Tensor]:
-        """Return what the request at a place of the batch drafted, and the target's rows there (n, V), on the CPU.
+    def _draft(self, at: int) -> tuple[Draft, Tensor]:
+        """Return what the request at a place of the batch drafted, and the target's rows there (n, V).
 
-        Of a greedy request p has all its mass on the likeliest token and q on the drafted one, and no coin was thrown.
+        Of a greedy request p has all its mass on the likeliest token and q on the drafted one: no coin matters.
         """
-        given = self._given
+        given, sizes, metadata = self._given, self._given["num_draft_tokens"], self._given["sampling_metadata"]
         rows = given["draft_token_ids"], given["target_logits"], given["draft_probs"], self._coins
-        parts: Any = (None if x is None else x.split(given["num_draft_tokens"])[at] for x in rows)
+        own = slice(sum(sizes[:at]), sum(sizes[: at + 1]))
+        parts: Any = (None if x is None else x[own] for x in rows)
         tokens, logits, q, coins = parts
-        tokens = tokens[(tokens < 0).cumsum(0) == 0].long().cpu()  # without what follows a -1
-        p = (likeliest(logits) if greedy else logits.softmax(-1, dtype=torch.float32)).cpu()
-        size, (_, vocab) = len(tokens), p.shape
-        q = one_hot(tokens, vocab) if greedy or q is None else q[:size].cpu()
-        coins = torch.full((size,), NOT_THROWN) if greedy or coins is None else coins[:size].cpu()
-        return Draft.chain(tokens, q.float(), coins[:0], coins.double()), p
-
-
-def _part(rows: Tensor, sizes: list[int], size: int) -> Tensor:
-    """Return the rows (b, size, …) of the drafts of one size. rows: (N, …), of all of them."""
-    if {*sizes} == {size}:
-        return rows.view(-1, size, *rows.shape[1:])
-    return torch.stack([part for part in rows.split(sizes) if len(part) == size])
+        tokens = tokens[(tokens < 0).cumsum(0) == 0].long()  # without what follows a -1
+        greedy, size = metadata.all_greedy or not metadata.temperature[at], len(tokens)
+        p = likeliest(logits) if greedy else logits.softmax(-1, dtype=torch.float32)
+        q = one_hot(tokens, logits.shape[1]).float() if greedy or q is None else q[:size]
+        return Draft.chain(tokens, q, torch.empty(0), coins[:size].double().cpu()), p

@@ -165,36 +165,3 @@ def test_requests_that_are_gone_are_forgotten():
     for at in range(500):
         assert not [*watcher._watched(Runner(f"request-{at}"), torch.zeros(1, 4), None)]
     assert len(watcher._known) < 100
-
-
-def metadata(*temperatures: float):
-    cold = [not temperature for temperature in temperatures]
-    return SimpleNamespace(
-        all_greedy=all(cold), all_random=not any(cold), temperature=torch.tensor(temperatures), generators={}
-    )
-
-
-def test_a_batch_is_verified_by_the_rule_as_each_request_alone():
-    from hsd.rules import RULES
-
-    generator = torch.Generator().manual_seed(5)
-    sizes, vocab = [3, 0, 2], 8
-    logits, q = torch.randn(5, vocab, generator=generator), torch.rand(5, vocab, generator=generator)
-    q /= q.sum(-1, keepdim=True)
-    tokens, coins = torch.multinomial(q, 1, generator=generator)[:, 0], torch.rand(5, generator=generator).double()
-    watcher = Watcher(Settings(rule="hsd"), None, lambda *_: coins)
-    given = {
-        "draft_token_ids": tokens.int(), "num_draft_tokens": sizes, "max_spec_len": 3, "draft_probs": q,
-        "target_logits": logits, "bonus_token_ids": torch.tensor([[7], [7], [7]]), "synthetic_mode": False,
-        "sampling_metadata": metadata(1.0, 1.0, 0.0),
-    }  # fmt: skip
-    committed = watcher.verify(given, lambda: pytest.fail("vLLM's own verification was called"))
-    p = logits.softmax(-1)
-    kept = int(RULES["hsd"].law(torch.cat([p[:3], p[:1]]), q[:3], tokens[:3]).kept(coins[:3]))
-    assert committed.dtype == torch.int32
-    assert committed[0, :kept].tolist() == tokens[:kept].tolist()
-    assert committed[0].tolist().count(-1) == 3 - kept
-    assert committed[1].tolist() == [7, -1, -1, -1]  # drafted nothing: the bonus token
-    same = [int(a == b) for a, b in zip(tokens[3:], logits[3:].argmax(-1), strict=True)]
-    greedy = [*logits[3:].argmax(-1).tolist(), 7][: 1 + (same[0] and 1 + same[1])]
-    assert committed[2].tolist() == greedy + [-1] * (4 - len(greedy))

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import Coroutine
-from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from types import SimpleNamespace
 from urllib.error import HTTPError
 
 import pytest
-from starlette.exceptions import HTTPException
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
 
 from hsd.app.runs import Kept, read, run_to_end
 from hsd.bench import server
@@ -195,35 +193,42 @@ class Client:
         return [None, {"next": 0, "entries": []}, {"next": args[0], "entries": []}]  # one of the workers records
 
 
-def ended(work: Coroutine):
-    """What a coroutine returns, run in a thread: this one may have a loop of a browser's."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, work).result()
-
-
-def asked(endpoint: Endpoint, host: str = "127.0.0.1", token: str = "secret", after: str = "7") -> tuple[int, object]:
-    request = SimpleNamespace(
-        client=SimpleNamespace(host=host), headers={"Authorization": f"Bearer {token}"}, query_params={"after": after}
-    )
-    try:
-        return 200, json.loads(ended(endpoint._steps(request)).body)
-    except HTTPException as error:
-        return error.status_code, error.detail
-
-
-def endpoint_of(config: object = None) -> Endpoint:
-    endpoint = Endpoint()
-    ended(endpoint.init_state(Client(), None, SimpleNamespace(additional_config=config)))
-    return endpoint
-
-
-def test_steps_are_read_with_the_token_from_this_machine_alone(monkeypatch):
+def client_of(monkeypatch: pytest.MonkeyPatch, host: str = "127.0.0.1", token: str = "secret", **settings: object):
+    """A client at a host, with a token, of a server with these settings."""
     monkeypatch.setenv(TOKEN, "secret")
-    endpoint = endpoint_of({"hsd": {"record": 1}})
-    assert asked(endpoint) == (200, {"next": 7, "entries": []})
-    assert asked(endpoint, after="-1; drop")[1]["next"] == 0
-    assert asked(endpoint, token="wrong")[0] == 401
-    assert asked(endpoint, host="10.0.0.9")[0] == 403
-    assert asked(endpoint_of({"hsd": {"remote": True}}), host="10.0.0.9")[0] == 200
+    endpoint, app = Endpoint(), FastAPI()
+    endpoint.attach_router(app)
+    begun = endpoint.init_state(Client(), None, SimpleNamespace(additional_config={"hsd": settings}))
+    with pytest.raises(StopIteration):  # it waits for nothing
+        begun.send(None)
+    return TestClient(app, headers={"Authorization": f"Bearer {token}"}, client=(host, 1))
+
+
+def test_steps_are_read_with_the_token(monkeypatch):
+    answer = client_of(monkeypatch).get("/hsd/steps?after=7")
+    assert (answer.status_code, answer.json()) == (200, {"next": 7, "entries": []})
+    assert client_of(monkeypatch, token="wrong").get("/hsd/steps").status_code == 401
+    client = client_of(monkeypatch, token="")
     monkeypatch.delenv(TOKEN)
-    assert asked(endpoint, token="") == (403, f"steps are read with a token: start the server with one in {TOKEN}")
+    answer, words = client.get("/hsd/steps"), f"steps are read with a token: start the server with one in {TOKEN}"
+    assert (answer.status_code, answer.json()["detail"]) == (403, words)
+
+
+@pytest.mark.parametrize(
+    ("host", "remote", "status"),
+    [
+        ("127.0.0.1", False, 200), ("::1", False, 200), ("::ffff:127.0.0.1", False, 200), ("10.0.0.9", False, 403),
+        ("10.0.0.9", True, 200),
+    ],
+)  # fmt: skip
+def test_steps_are_read_from_this_machine_unless_others_are_let_in(monkeypatch, host: str, remote: bool, status: int):
+    assert client_of(monkeypatch, host, remote=remote).get("/hsd/steps").status_code == status
+
+
+def test_with_settings_that_are_wrong_no_other_machine_reads(monkeypatch):
+    assert client_of(monkeypatch, "10.0.0.9", remote=True, recrod=1).get("/hsd/steps").status_code == 403
+
+
+@pytest.mark.parametrize("after", ["-1", "x", "1; drop", "9" * 30, "9" * 5_000])
+def test_a_place_that_is_no_number_is_refused(monkeypatch, after: str):
+    assert client_of(monkeypatch).get("/hsd/steps", params={"after": after}).status_code == 422
