@@ -94,7 +94,7 @@ def point(records: Sequence[Record]) -> Point:
 # ---- rules beside each other, at equal cost
 
 Case = tuple[str, float]
-SHOWN = (0.01, 0.05)  # nats a token, of the costs that are measured
+SHOWN = 0.05  # nats a token, of the costs that are measured
 NUMBERS: dict[str, tuple[float, ...]] = {
     "tokenwise": (0.0,),
     "hsd": (0.0,),
@@ -266,21 +266,20 @@ def main() -> None:
             print(markdown({name: {"measured": found[-1:]}}), flush=True)
 
 
-def markdown(found: dict[str, Any], cost: float = 0.05) -> str:
-    """Tokens per pass at equal costs, a rule a row, for each pair; and at one cost the perplexity of the texts."""
-    cases = {f"{name}, T = {one['temperature']:g}": one for name, pair in found.items() for one in pair["measured"]}
-    shown = [(head, at) for head, one in cases.items() for at in one["at"] if float(at) in SHOWN]
-    tokens, texts = [], []
+def markdown(found: dict[str, Any]) -> str:
+    """For each pair tokens per pass at the cost SHOWN, and the perplexity of the texts; a rule a row."""
+    cases = {
+        f"{name} at temperature {one['temperature']:g}": one for name, pair in found.items() for one in pair["measured"]
+    }
+    rows = []
     for rule in NUMBERS:
-        made = [cell(rule, cases[head]["at"][at].get(rule)) for head, at in shown]
-        points = [one["rules"].get(rule) for one in cases.values()]
-        likely = [perplexity(one, cost) if one else None for one in points]
+        made = [cell(rule, one["at"][str(SHOWN)].get(rule)) for one in cases.values()]
+        likely = [perplexity(points, SHOWN) if (points := one["rules"].get(rule)) else None for one in cases.values()]
         if any(one != "–" for one in made):
-            tokens.append([f"`{rule}`", *made])
-            texts.append([f"`{rule}`", *("–" if value is None else f"{value:.2f}" for value in likely)])
-    drafts = ", ".join(f"{one['drafts']} (γ = {one['gamma']})" for one in cases.values())
-    heads = [f"{head}, {at} nats" for head, at in shown]
-    return f"Drafts: {drafts}.\n\n{table(('tokens', *heads), tokens)}\n\n{table(('perplexity', *cases), texts)}"
+            rows.append([f"`{rule}`", *made, *("–" if value is None else f"{value:.2f}" for value in likely)])
+    drafts = ", ".join(f"{one['drafts']} of {head} (γ = {one['gamma']})" for head, one in cases.items())
+    heads = [f"{what}: {head}" for what in ("tokens", "perplexity") for head in cases]
+    return f"Drafts: {drafts}.\n\n{table(('rule', *heads), rows)}"
 
 
 def perplexity(points: Sequence[Point], cost: float) -> float | None:

@@ -41,6 +41,6 @@ def test_a_difference_is_called_clear_only_where_its_interval_is_off_zero():
         "traversal more": [0.1, 0.05, 0.2],
     }
     words = science_page.real([row])
-    assert "in 0 of 1 rows" in words.split(". ")[0]
+    assert "in 0 of 1 cases" in words.split(". ")[0]
     assert "+5.0%" in words
-    assert "in 1 of 1 rows" in words.split(". ")[1]
+    assert "in 1 of 1 cases" in words.split(". ")[1]
