@@ -34,7 +34,7 @@ from hsd.errors import HsdError
 from hsd.models.following import LAYER
 from hsd.models.head import HeadModel, Shape
 from hsd.models.loading.fetch import sha256_of
-from hsd.models.loading.hub import UNREADABLE, Source, cannot_load, explain, file_of
+from hsd.models.loading.hub import Source, file_of, loading
 from hsd.models.loading.memory import Sizes, of_head
 from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full
 
@@ -65,7 +65,7 @@ def size(source: Source) -> Sizes | None:
     try:
         config = _config(source) or {}
         llama = _llama(config)
-    except UNREADABLE:
+    except Exception:  # it may be wrong in any way, which loading will explain
         return None
     drafted, inner = config.get("draft_vocab_size") or llama.vocab_size, config.get("intermediate_size") or 0
     heads, groups = llama.num_attention_heads, llama.num_key_value_heads
@@ -74,15 +74,13 @@ def size(source: Source) -> Sizes | None:
 
 def load_head(source: Source, target: Any, name: str) -> HeadModel:
     """Return the head in a folder or on the Hub for this target. Raises HsdError if it cannot be read or used."""
-    try:
+    with loading("a head", source):
         config = _config(source) or {}
         shape = _shape(config, target)
         files = _files(source)
         weights = {_named(key): tensor for file in files for key, tensor in _tensors(file).items()}
         _check(weights, shape, config, target)
         return HeadModel(shape, weights, target, name, _revision(source, files))
-    except UNREADABLE as error:
-        raise cannot_load("a head", error, source) from None
 
 
 def _config(source: Source) -> dict[str, Any] | None:
@@ -99,7 +97,7 @@ def _config(source: Source) -> dict[str, Any] | None:
 
 
 def _llama(config: dict[str, Any]) -> Any:
-    """Return the `LlamaConfig` of a head's layer, without keys that are null. Raises one of UNREADABLE."""
+    """Return the `LlamaConfig` of a head's layer, without keys that are null."""
     known = {name: value for name, value in config.items() if value is not None}
     for name, value in {name: known.get(name) for name in WHOLE if name in (*NEEDED, *known)}.items():
         if type(value) is not int or value < 1:
@@ -157,7 +155,7 @@ def _files(source: Source) -> list[Path]:
         if index:
             raise HsdError(f"the file {missing} is missing: fetch it too")
     if source.local_only and not Path(source.name).is_dir():
-        raise HsdError(explain(LocalEntryNotFoundError(NAMES[0]), source))
+        raise LocalEntryNotFoundError(NAMES[0])
     raise HsdError(f"it has no weights, neither {' nor '.join(NAMES)}")
 
 

@@ -1,24 +1,22 @@
 """The Hugging Face Hub: whether it can be reached and has a model, one file of it, and what its errors mean."""
 
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from huggingface_hub import HfApi, constants, errors, hf_hub_download, snapshot_download, try_to_load_from_cache
-from safetensors import SafetensorError
 
-from hsd.errors import HsdError, first_line
+from hsd.errors import HsdError
+from hsd.models.loading.tensors import reading
 
 REFUSALS = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError)
 FROM_HUB = (  # or from the way to it, and not from the files
     errors.HTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, errors.HFValidationError,
 )  # fmt: skip
 PROBE_SECONDS = 2.5
-UNREADABLE = (  # what reading a model's files may raise
-    OSError, TypeError, ValueError, RuntimeError, AttributeError, LookupError, ImportError, SafetensorError,
-    errors.StrictDataclassError,
-)  # fmt: skip
 NO_CONNECTION = ("ConnectError", "ConnectTimeout")
 KINDS = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]
 READ: Any = {"allow_patterns": KINDS, "ignore_patterns": ["*/*"]}  # of all files of a model on the Hub
@@ -76,10 +74,8 @@ def bring(name: str) -> None:
     source = find(name)
     if Path(source.name).is_dir():
         return
-    try:
+    with loading("a model", source):
         snapshot_download(name, **READ, local_files_only=source.local_only, revision=source.revision)
-    except (errors.HTTPError, OSError, ValueError) as error:
-        raise cannot_load("a model", error, source) from None
 
 
 def file_of(source: Source, name: str) -> Path | None:
@@ -90,29 +86,27 @@ def file_of(source: Source, name: str) -> Path | None:
     folder = Path(source.name)
     if folder.is_dir():
         return folder / name if (folder / name).is_file() else None
-    try:
-        return Path(hf_hub_download(source.name, name, revision=source.revision, local_files_only=source.local_only))
-    except errors.EntryNotFoundError as error:
-        if isinstance(error, errors.LocalEntryNotFoundError) and not source.local_only:  # the Hub did not answer
-            raise cannot_load(f"the file {name}", error, source) from None
-        return None
-    except (errors.HTTPError, OSError, ValueError) as error:
-        raise cannot_load(f"the file {name}", error, source) from None
+    with loading(f"the file {name}", source):
+        try:
+            found = hf_hub_download(source.name, name, revision=source.revision, local_files_only=source.local_only)
+        except errors.EntryNotFoundError as error:
+            if isinstance(error, errors.LocalEntryNotFoundError) and not source.local_only:  # the Hub did not answer
+                raise
+            return None
+    return Path(found)
 
 
-def cannot_load(what: str, error: Exception, source: Source) -> HsdError:
-    """Return the error, in one line, for an exception of `from_pretrained`. what: "a model", "a tokenizer"."""
-    if any(isinstance(cause, FROM_HUB) for cause in _causes(error)):
-        return HsdError(explain(error, source))
-    kind = "it lacks " if isinstance(error, KeyError) else f"{type(error).__name__}: "
-    reason = first_line(error) if isinstance(error, (OSError, ValueError)) else f"{kind}{first_line(error)}"
-    return HsdError(f"cannot load {what} from {source.name!r}: {reason}")
+def loading(what: str, source: Source) -> AbstractContextManager[None]:
+    """A context manager that loads from a folder or the Hub; what goes wrong becomes an HsdError of one line."""
+    return reading(what, source.name, partial(explain, source=source))
 
 
 def explain(error: Exception, source: Source) -> str:
-    """Return, in one line, why a model cannot be had from the Hub and what to do."""
+    """Return, in one line, why a model cannot be had from the Hub and what to do; "" for an error of its files."""
     name, page = repr(source.name), f"{constants.ENDPOINT}/{source.name}"
     causes = list(_causes(error))
+    if not any(isinstance(cause, FROM_HUB) for cause in causes):
+        return ""
     about = {kind for cause in causes for kind in type(cause).mro()}
     if errors.GatedRepoError in about:
         return f"{name} is gated: accept its licence at {page}, then log in with `hf auth login`"

@@ -1,18 +1,19 @@
 """Loading one model of `transformers`: from a folder or the Hub, onto one device or several, quantised or not."""
 
+import json
 import logging
 import re
 from importlib.util import find_spec
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, BitsAndBytesConfig
+from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
-from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
+from hsd.models.loading.hub import Source, loading
 from hsd.models.loading.memory import SHARDED
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
@@ -23,10 +24,20 @@ logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 def load_config(source: Source) -> Any:
     """Return the configuration of a model. Raises HsdError, one line, when that is impossible."""
-    try:
+    with loading("a model", source):
         return AutoConfig.from_pretrained(source.name, **source.options)
-    except UNREADABLE as error:
-        raise cannot_load("a model", error, source) from None
+
+
+def load_tokenizer(source: Source) -> Any:
+    """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
+    beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
+    with loading("a tokenizer", source):
+        tokenizer: Any = AutoTokenizer.from_pretrained(source.name, **source.options)
+        if not tokenizer.chat_template and beside and beside.is_file():
+            tokenizer.chat_template = json.loads(beside.read_text(encoding="utf-8"))["chat_template"]
+        if isinstance(tokenizer.chat_template, dict) and len(tokenizer.chat_template) == 1:
+            (tokenizer.chat_template,) = tokenizer.chat_template.values()
+        return tokenizer
 
 
 def load_model(
@@ -43,14 +54,10 @@ def load_model(
     reporting = {"output_loading_info": True, "ignore_mismatched_sizes": True}
     if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
         raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
-    try:
+    with loading("a model", source):
         library: Any = AutoModelForCausalLM
         model, report = library.from_pretrained(source.name, dtype=dtype, **source.options, **placed, **reporting)
         model = model if placed else model.to(torch.device(device))
-    except torch.cuda.OutOfMemoryError:
-        raise HsdError(f"{source.name!r} does not fit in the GPU's free memory: choose a smaller pair") from None
-    except UNREADABLE as error:
-        raise cannot_load("a model", error, source) from None
     _check_complete(source.name, model, report)
     causal = CausalModel(model, name, source.revision, quantize)
     causal.notes = tuple(

@@ -124,7 +124,7 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.loading import text
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
-    from hsd.models.loading.model import check_quantize, load_config, load_model
+    from hsd.models.loading.model import check_quantize, load_config, load_model, load_tokenizer
 
     check_quantize(recipe.quantize, recipe.device_map)
     _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))  # before anything is fetched
@@ -135,9 +135,9 @@ def _load_new(recipe: Recipe) -> Pair:
         sizes.append(of_head)
     if recipe.device_map == SHARDED:
         share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
-    tokenizer = text.load_tokenizer(big)
+    tokenizer = load_tokenizer(big)
     for source in drafting:
-        check_vocabularies(tokenizer, text.load_tokenizer(source))
+        check_vocabularies(tokenizer, load_tokenizer(source))
     text.check_template(tokenizer, recipe.chat)
     device_map = _make_room(recipe, *sizes)
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device

@@ -6,6 +6,7 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from safetensors.torch import load_file
@@ -14,9 +15,8 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.hub import UNREADABLE, Source, cannot_load
 from hsd.models.loading.registry import EMBEDDED, FETCHED
-from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full
+from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full, reading
 from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.engine import BF16, KINDS, SIDE
@@ -26,12 +26,10 @@ from hsd.models.small.head import SmallHead
 from hsd.models.small.model import TURNED, Packed, Shape, SmallModel
 from hsd.paths import ASSETS
 
-NUMBERS = {
-    "layers": ("block_count", "num_hidden_layers"), "hidden": ("embedding_length", "hidden_size"),
-    "inner": ("feed_forward_length", "intermediate_size"), "heads": ("attention.head_count", "num_attention_heads"),
-    "groups": ("attention.head_count_kv", "num_key_value_heads"), "base": ("rope.freq_base", "rope_theta"),
-    "context": ("context_length", "max_position_embeddings"),
-    "eps": ("attention.layer_norm_rms_epsilon", "rms_norm_eps"),
+FIELDS = {
+    "layers": "block_count", "hidden": "embedding_length", "inner": "feed_forward_length", "context": "context_length",
+    "heads": "attention.head_count", "groups": "attention.head_count_kv", "base": "rope.freq_base",
+    "eps": "attention.layer_norm_rms_epsilon",
 }  # fmt: skip
 NAMES = {
     "model.layers": "blk", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "_proj": "",
@@ -48,10 +46,8 @@ def small_pair(
     chat: prompts into the file's chat template; by default if it has one. The target is called as its file, of this
     revision. Raises HsdError, one line, for files that are not that.
     """
-    try:
+    with reading("a head", draft.name):
         taps = tuple(_config_of(draft)["target_layers"])
-    except UNREADABLE as error:
-        raise cannot_load("a head", error, Source(draft.name)) from None
     found = read_gguf(file)
     target = load_small(found, file.stem, revision, taps)
     target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
@@ -80,18 +76,18 @@ def load_folder(folder: Path, name: str) -> SmallModel:
 
     Matrices get rows and columns of zeros up to a multiple of 32, which change nothing. Raises HsdError, one line.
     """
-    try:
+    with reading("a Llama", folder.name):
         config, weights = _config_of(folder), load_file(folder / "model.safetensors")
-        config |= {**config["rope_parameters"], "intermediate_size": -(-config["intermediate_size"] // SIDE) * SIDE}
-        fields = {f"llama.{ours}": config[theirs] for ours, theirs in NUMBERS.values()}
-        fields |= {"general.architecture": config["model_type"], "llama.attention.key_length": config["head_dim"]}
-        tensors = {}
-        for theirs, weight in weights.items():
-            ours = reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, theirs)
-            tensors[ours] = _packed(weight, ours, config["head_dim"])
-    except UNREADABLE as error:
-        raise cannot_load("a Llama", error, Source(folder.name)) from None
-    model = load_small(Gguf(fields, tensors), name, None)
+        shape = Shape(
+            layers=config["num_hidden_layers"], hidden=config["hidden_size"], heads=config["num_attention_heads"],
+            inner=-(-config["intermediate_size"] // SIDE) * SIDE, groups=config["num_key_value_heads"],
+            width=config["head_dim"], vocab=config["vocab_size"], context=config["max_position_embeddings"],
+            base=config["rope_parameters"]["rope_theta"], eps=config["rms_norm_eps"],
+        ).check()  # fmt: skip
+        named = {reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, name): name for name in weights}
+        tensors = {ours: _packed(weights[theirs], ours, shape.width) for ours, theirs in named.items()}
+        check_tensors(tensors, _tensor_shapes(shape))
+    model = SmallModel(shape, tensors, name, None)
     model.parameters = sum(weight.numel() for weight in weights.values())
     model.parts = SmallLayers(model, {}, config.get("early_exits", ()))
     return model
@@ -118,7 +114,7 @@ def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
     """Return the head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
-    try:
+    with reading("a head", folder.name):
         config, weights = _config_of(folder), in_full(load_file(folder / "model.safetensors"))
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"it is not for {target.name}: {ANOTHER}")
@@ -132,8 +128,6 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
         of_head = head_shapes(shape.hidden, shape.inner, heads, shape.groups, shape.width, len(target.tapped), drafted)
         check_tensors(weights, {f"{part}.weight": size for part, size in of_head.items()} | {"d2t": (drafted,)})
         return SmallHead(config, shape, weights, target, name, revision)
-    except UNREADABLE as error:
-        raise cannot_load("a head", error, Source(folder.name)) from None
 
 
 def _config_of(folder: Path) -> dict[str, Any]:
@@ -147,7 +141,7 @@ def _shape(file: Gguf) -> Shape:
     if fields.get("general.architecture") != "llama":
         found = str(fields.get("general.architecture"))[:40]
         raise HsdError(f"the file holds a model of the kind {found!r}: the portable engine reads Llama's")
-    told = {name: fields[begins + key] for name, (key, _) in NUMBERS.items()}
+    told = {name: fields[begins + key] for name, key in FIELDS.items()}
     hidden, heads = told["hidden"], told["heads"]
     width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
     shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
@@ -193,7 +187,7 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
 
 def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> SmallExit:
     hidden, engine = target.shape.hidden, target.engine
-    try:
+    with reading(f"an exit of {target.name}", file.name):
         weights = load_file(file)
         rank, drafted = len(weights.get("into", ())), len(weights.get("d2t", ()))
         shapes = {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,), "d2t": (drafted,)}
@@ -203,11 +197,9 @@ def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> Smal
             raise HsdError(f"it drafts {drafted:,} tokens: train one for a multiple of {SIDE}")
         if not 1 <= depth < target.layers:
             raise HsdError(f"{target.name} has {target.layers} layers: {ANOTHER}")
-    except UNREADABLE as error:
-        raise cannot_load(f"an exit of {target.name}", error, Source(file.name)) from None
-    size, more = len(rows.data) // rows.rows, -rank % SIDE  # further columns of zeros change nothing
-    data = b"".join(bytes(rows.data[size * i : size * (i + 1)]) for i in ids.tolist())
-    out = engine.matrix(rows.kind, drafted, hidden, memoryview(data))
+    known = np.frombuffer(rows.data, np.uint8).reshape(rows.rows, -1)[ids.numpy()]
+    out, more = engine.matrix(rows.kind, drafted, hidden, known.data.cast("B")), -rank % SIDE
+    # further columns of zeros change nothing
     maps = F.pad(weights["into"].float(), (0, 0, 0, more)), F.pad(weights["out"].float(), (0, more))
     place = engine.made("leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"]))
     return SmallExit(place, ids, sum(weights[name].numel() for name in ("norm", "into", "out")))

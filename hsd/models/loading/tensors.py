@@ -1,16 +1,33 @@
-"""Tensors as files have them: whether they are those that a model needs, and which tokens a head drafts."""
+"""Files of tensors: what reading them may raise, whether they are those of a model, and which tokens a head drafts."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
 
 import torch
 from torch import Tensor
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.models.small.head import ATTENTION, MLP, NORMS, STRAIGHT
 from hsd.models.small.model import Packed
 
 Shapes = dict[str, tuple[int, ...]]
 ANOTHER = "choose the target that it was trained for"  # ends what is said of a head or an exit
+
+
+@contextmanager
+def reading(what: str, name: str, known: Callable[[Exception], str] = lambda error: "") -> Iterator[None]:
+    """A context manager that reads a stranger's files, which may raise anything: that becomes an HsdError of one line.
+
+    what: "a model", "a head". name: a folder or Hub id. known: returns the line for some exceptions, "" for others.
+    """
+    try:
+        yield
+    except Exception as error:
+        kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
+        reason = f"it lacks {error}" if isinstance(error, KeyError) else f"{kind}{first_line(error)}"
+        if isinstance(error, torch.OutOfMemoryError):
+            reason = "it does not fit in the free memory, choose a smaller pair"
+        raise HsdError(known(error) or f"cannot load {what} from {name!r}: {reason}") from None
 
 
 def check_tensors(tensors: Mapping[str, Tensor | Packed], shapes: Shapes, optional: Collection[str] = ()) -> None:

@@ -1,6 +1,5 @@
 """Text and tokens by a `transformers` tokenizer, with the chat template of models that were tuned on chats."""
 
-import json
 import re
 from dataclasses import replace
 from functools import cached_property
@@ -8,7 +7,6 @@ from typing import Any
 
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
-from hsd.models.loading.hub import Source, cannot_load
 from hsd.trace.fill import spell
 
 # The letters by which byte-level tokenizers name bytes: those that show something are their own names.
@@ -124,22 +122,6 @@ def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
     check_template(tokenizer, chat)
     named = getattr(pair.target, "end_ids", frozenset[int]())  # in the target's own generation settings
     return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, named, chat), chat))
-
-
-def load_tokenizer(source: Source) -> Any:
-    """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
-    from transformers import AutoTokenizer  # takes seconds, and the portable engine needs none
-
-    beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
-    try:
-        tokenizer: Any = AutoTokenizer.from_pretrained(source.name, **source.options)
-        if not tokenizer.chat_template and beside and beside.is_file():
-            tokenizer.chat_template = json.loads(beside.read_text(encoding="utf-8"))["chat_template"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise cannot_load("a tokenizer", error, source) from None
-    if isinstance(tokenizer.chat_template, dict) and len(tokenizer.chat_template) == 1:
-        (tokenizer.chat_template,) = tokenizer.chat_template.values()
-    return tokenizer
 
 
 def check_template(tokenizer: Any, chat: bool | None) -> None:

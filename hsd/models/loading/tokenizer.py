@@ -17,6 +17,7 @@ from tokenizers.pre_tokenizers import ByteLevel
 from hsd.errors import HsdError, first_line
 
 BEGINS, SPECIAL = "tokenizer.", 3
+TEMPLATES = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
 
 
 class FileTokenizer:
@@ -29,16 +30,19 @@ class FileTokenizer:
         lists = {name.removeprefix(BEGINS): value for name, value in fields.items() if name.startswith(BEGINS)}
         if lists.get("ggml.model") != "gpt2" or not {"ggml.tokens", "ggml.merges"} <= {*lists}:
             raise HsdError("the GGUF file has no byte-level tokenizer: the portable engine reads SmolLM2's file")
-        tokens, merges, kinds = _checked(lists, size)
-        self._tokenizer = Tokenizer(BPE({token: i for i, token in enumerate(tokens)}, merges))
+        try:
+            tokens, special, self._named = _checked(lists, size)
+            merges: Any = [tuple(merge.split(" ", 1)) for merge in lists["ggml.merges"]]
+            self._tokenizer = Tokenizer(BPE({token: i for i, token in enumerate(tokens)}, merges))
+            self.chat_template: str | None = lists.get("chat_template")
+            TEMPLATES.from_string(self.chat_template or "")
+        except Exception as error:  # of any kind: a merge may join what is no token, a template may be no template
+            why = f"the GGUF file's tokenizer is damaged ({first_line(error)[:120]})"
+            raise HsdError(f"{why}: fetch it again, or choose another file") from None
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
         self._tokenizer.decoder = Decoder()
-        special = [token for token, kind in zip(tokens, kinds, strict=False) if kind == SPECIAL]
         self._tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
-        self.chat_template: str | None = lists.get("chat_template")
         self.eos_token_id: int | None = lists.get("ggml.eos_token_id")
-        named = {name: lists.get(f"ggml.{name}_token_id") for name in ("bos", "eos")}
-        self._named = {f"{name}_token": "" if place is None else tokens[place] for name, place in named.items()}
 
     @classmethod
     def of(cls, folder: Path) -> "FileTokenizer":
@@ -57,7 +61,7 @@ class FileTokenizer:
         return {"input_ids": list(self._tokenizer.encode(text, add_special_tokens=add_special_tokens).ids)}
 
     def get_vocab(self) -> dict[str, int]:
-        return dict(self._tokenizer.get_vocab())
+        return self._tokenizer.get_vocab()
 
     def convert_ids_to_tokens(self, token: int) -> str | None:
         return self._tokenizer.id_to_token(token)
@@ -71,34 +75,27 @@ class FileTokenizer:
         self, conversation: Sequence[dict[str, str]], tokenize: bool = False, add_generation_prompt: bool = False
     ) -> str:
         """Return the turns of a conversation as text in the file's chat template."""
-        environment = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
-        template = environment.from_string(self.chat_template or "")
+        template = TEMPLATES.from_string(self.chat_template or "")
         return template.render(messages=conversation, add_generation_prompt=add_generation_prompt, **self._named)
 
 
-def _checked(lists: dict[str, Any], size: int | None) -> tuple[list[str], list[tuple[str, str]], list[int]]:
-    """Return tokens, pairs that are joined, and kinds of tokens. Raises HsdError with what does not fit together."""
-    tokens, joined, kinds = lists["ggml.tokens"], lists["ggml.merges"], lists.get("ggml.token_type", [])
-    _need(_all(str, tokens) and _all(str, joined), "its tokens or merges are no texts")
-    _need(len({*tokens}) == len(tokens), "a token is there twice")
-    _need(size in (None, len(tokens)), f"it has {len(tokens):,} tokens, and the model {size}")
-    merges, known = [(one, other) for one, _, other in (merge.partition(" ") for merge in joined)], {*tokens}
-    _need(all({one, other, one + other} <= known for one, other in merges), "a merge joins what is no token")
-    _need(_all(int, kinds) and len(kinds) in (0, len(tokens)), f"its kinds are no list of {len(tokens):,} numbers")
-    for name in ("bos", "eos"):
-        found = lists.get(f"ggml.{name}_token_id", 0)
-        _need(type(found) is int and 0 <= found < len(tokens), f"its {name} token is {str(found)[:40]}")
-    try:
-        ImmutableSandboxedEnvironment().from_string(lists.get("chat_template") or "")
-    except Exception as error:  # of any kind: it is no text, or jinja2 does not understand it
-        _need(False, f"its chat template cannot be read, {first_line(error)[:80]}")
-    return tokens, merges, kinds
+def _checked(lists: dict[str, Any], size: int | None) -> tuple[list[str], list[str], dict[str, str]]:
+    """Return the tokens, those that are special, and those that begin and end a text by their names in templates.
+
+    Raises ValueError with what is wrong.
+    """
+    tokens, kinds = lists["ggml.tokens"], lists.get("ggml.token_type", [])
+    if not _all(str, tokens) or len({*tokens}) < len(tokens) or size not in (None, len(tokens)):
+        raise ValueError(f"its tokens are no list of {size or 'several'} different texts")
+    if not _all(int, kinds) or len(kinds) not in (0, len(tokens)):
+        raise ValueError(f"its kinds are no list of {len(tokens):,} numbers")
+    named = {f"{name}_token": lists.get(f"ggml.{name}_token_id") for name in ("bos", "eos")}
+    for name, place in named.items():
+        if place is not None and (type(place) is not int or not 0 <= place < len(tokens)):
+            raise ValueError(f"its {name} is {str(place)[:40]}")
+    special = [token for token, kind in zip(tokens, kinds, strict=False) if kind == SPECIAL]
+    return tokens, special, {name: "" if place is None else tokens[place] for name, place in named.items()}
 
 
 def _all(kind: type, values: Any) -> bool:
-    return isinstance(values, list) and all(type(value) is kind for value in values)
-
-
-def _need(fits: bool, wrong: str) -> None:
-    if not fits:
-        raise HsdError(f"the GGUF file's tokenizer is damaged ({wrong}): fetch it again, or choose another file")
+    return isinstance(values, list) and {*map(type, values)} <= {kind}

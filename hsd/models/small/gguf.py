@@ -31,10 +31,10 @@ def read_gguf(file: Path) -> Gguf:
     """Read a file's head and find its tensors. Raises HsdError, one line, for one that is damaged or no GGUF."""
     try:
         with file.open("rb") as stream:
-            data = memoryview(mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ))
+            data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
     except (OSError, ValueError) as error:
         raise HsdError(f"{file.name} cannot be read ({error}): fetch it again") from None
-    if bytes(data[:4]) != b"GGUF":
+    if data[:4] != b"GGUF":
         raise HsdError(f"{file.name} is no GGUF file: name another, or fetch it again")
     try:
         return _Reader(data).file()
@@ -43,14 +43,14 @@ def read_gguf(file: Path) -> Gguf:
 
 
 class _Reader:
-    def __init__(self, data: memoryview) -> None:
+    def __init__(self, data: mmap.mmap) -> None:
         self.data, self.at = data, 4
 
     def file(self) -> Gguf:
         version, tensors, fields = self.values("I")[0], *self.values("QQ")
         if version not in (2, 3):
             raise HsdError(f"this GGUF file has version {version}, and 2 and 3 can be read: choose another file")
-        told = _by_name((self.text(), self.value(self.values("I")[0])) for _ in range(fields))
+        told = _by_name((self.texts(1)[0], self.value(self.values("I")[0])) for _ in range(fields))
         places = _by_name(self.place() for _ in range(tensors))
         alignment = told.get("general.alignment", ALIGNMENT)
         if type(alignment) is not int or alignment not in (8 << i for i in range(16)):
@@ -72,30 +72,35 @@ class _Reader:
         self.at += layout.size
         return found
 
-    def text(self) -> str:
-        (length,) = self.values("Q")
-        begin, self.at = self.at, self.at + length
-        if self.at > len(self.data):
-            raise struct.error(f"a text of {length:,} bytes is longer than the file")
-        return str(self.data[begin : self.at], "utf-8")
+    def texts(self, count: int) -> list[str]:
+        """Read texts, each after its length; a vocabulary has tens of thousands of them."""
+        found, data, end, length_at = list[str](), self.data, len(self.data), struct.Struct("<Q").unpack_from
+        for _ in range(count):
+            begin = self.at + 8
+            self.at = begin + length_at(data, self.at)[0]
+            if self.at > end:
+                raise struct.error(f"a text of {self.at - begin:,} bytes is longer than the file")
+            found.append(data[begin : self.at].decode())
+        return found
 
-    def value(self, kind: int, inner: bool = False) -> Any:
-        if kind == TEXT:
-            return self.text()
-        if kind >= len(FORMATS) or (kind == LIST and inner):
-            raise struct.error("a list of lists" if kind == LIST else f"a value of type {kind}")
+    def value(self, kind: int) -> Any:
         if kind != LIST:
-            return self.values(FORMATS[kind])[0]
+            return self.values_of(kind, 1)[0]
         kind, length = self.values("IQ")
+        if kind == LIST:
+            raise struct.error("a list of lists")
         if length > LONGEST_LIST:
             raise struct.error(f"a list of {length:,} values")
-        if kind < len(FORMATS) and kind not in (TEXT, LIST):
-            return list(self.values(f"{length}{FORMATS[kind]}"))
-        return [self.value(kind, True) for _ in range(length)]
+        return self.values_of(kind, length)
+
+    def values_of(self, kind: int, length: int) -> list[Any]:
+        if kind >= len(FORMATS):
+            raise struct.error(f"a value of type {kind}")
+        return self.texts(length) if kind == TEXT else [*self.values(f"{length}{FORMATS[kind]}")]
 
     def place(self) -> tuple[str, tuple[int, int, int, int]]:
         """Return a tensor's name; its columns, rows, type and offset."""
-        name, (dimensions,) = self.text(), self.values("I")
+        (name,), (dimensions,) = self.texts(1), self.values("I")
         if dimensions not in (1, 2):
             raise struct.error(f"{name} has {dimensions:,} dimensions")
         columns, rows = (*self.values(f"{dimensions}Q"), 1)[:2]
@@ -108,7 +113,7 @@ class _Reader:
         end = begin + rows * columns // weights * size
         if not rows or not columns or columns % weights or end > len(self.data):
             raise struct.error(f"{name}, {rows:,} by {columns:,}, does not fit")
-        return Packed(kind, rows, columns, self.data[begin:end])
+        return Packed(kind, rows, columns, memoryview(self.data)[begin:end])
 
 
 def _by_name(pairs: Any) -> dict[str, Any]:

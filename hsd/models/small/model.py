@@ -7,15 +7,16 @@ from itertools import pairwise
 from typing import Any, cast
 from weakref import finalize
 
+import numpy as np
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import BF16, BLOCKS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
+from hsd.models.small.engine import BF16, BLOCKS, IN_4_BITS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
 
 DTYPE = "int16, 4bit weights"  # but of bfloat16, whose activations are floats
-FLOATS = {0: torch.float32, BF16: torch.bfloat16}  # what floats of a block are, by GGUF's type; else half precision
+EXPONENTS = {0: ("<u4", 0x7F80_0000), BF16: ("<u2", 0x7F80)}  # bits of a float of a type, else of half precision
 DEEPEST, MOST_TAPS = 64, 8  # layers, and those whose states are kept for a head
 TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
@@ -36,9 +37,10 @@ class Packed:
 
     def finite(self) -> bool:
         """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
-        blocks = torch.frombuffer(bytearray(self.data), dtype=torch.uint8).view(-1, BLOCKS[self.kind][1])
-        numbers = blocks[:, : 4 if self.kind in (0, 3) else 2].contiguous()
-        return bool(numbers.view(FLOATS.get(self.kind, torch.float16)).isfinite().all())
+        bits, exponent = EXPONENTS.get(self.kind, ("<u2", 0x7C00))
+        blocks = np.frombuffer(self.data, bits).reshape(len(self.data) // BLOCKS[self.kind][1], -1)
+        numbers = blocks[:, : 2 if self.kind == IN_4_BITS else 1]
+        return bool((numbers & exponent != exponent).all())
 
 
 @dataclass(frozen=True)

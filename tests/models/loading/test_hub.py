@@ -13,10 +13,9 @@ import pytest
 from huggingface_hub import constants
 from huggingface_hub import errors as hub_errors
 from huggingface_hub.utils import filter_repo_objects
-from transformers import AutoTokenizer
 
 from hsd import HsdError, load_pair
-from hsd.models.loading import hub, text
+from hsd.models.loading import hub
 from hsd.models.loading import model as loading
 from hsd.models.loading.hub import Source, bring, explain, find
 
@@ -95,7 +94,7 @@ def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     source, how = Source(MODEL, "v9"), ("cpu", loading.torch.float32)
     steps = {
         "config": (loading.AutoConfig, lambda: loading.load_config(source)),
-        "tokenizer": (AutoTokenizer, lambda: text.load_tokenizer(source)),
+        "tokenizer": (loading.AutoTokenizer, lambda: loading.load_tokenizer(source)),
         "model": (loading.AutoModelForCausalLM, lambda: loading.load_model(source, "x", *how)),
     }
     place, load = steps[when]

@@ -13,8 +13,8 @@ from hsd.cli import main
 from hsd.decoding.options import RunOptions
 from hsd.models.loading import fetch
 from hsd.models.loading.hub import Source
+from hsd.models.loading.model import load_tokenizer
 from hsd.models.loading.portable import small_pair
-from hsd.models.loading.text import load_tokenizer
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
 from hsd.paths import ASSETS
