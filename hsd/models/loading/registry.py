@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
-from hsd.models.loading.memory import PUBLISHED, SIZES, Sizes
+from hsd.models.loading.memory import PUBLISHED, SIZES
 
 EMBEDDED = {"tiny": "two small models trained from scratch for this project: the decoding is real, the models are toys"}
 FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
@@ -29,19 +29,14 @@ class NamedPair:
     licence: str = ""
 
     @property
-    def sizes(self) -> tuple[Sizes, Sizes]:
-        """Those of the target and of the draft."""
-        return SIZES[self.target], SIZES[self.draft]
-
-    @property
     def note(self) -> str:
         """What users are told of the pair, such as that the Hub wants a licence to be accepted."""
-        target, draft = self.sizes
+        times = SIZES[self.target].parameters / SIZES[self.draft].parameters
         head = f", an EAGLE-3 head by {self.draft.split('/')[0]} ({self.licence})" if self.licence else ""
         pages = "the target's page" if head else "both models' pages"
         gated = self.target.startswith(("meta-llama/", "google/"))
         tail = f"; gated: accept the licence on {pages} first" if gated else ""
-        return f"{self.good_for}; the target is {target.parameters / draft.parameters:.0f} times its draft{head}{tail}"
+        return f"{self.good_for}; the target is {times:.0f} times its draft{head}{tail}"
 
 
 PAIRS = {name: NamedPair(name, **pair) for name, pair in PUBLISHED["pairs"].items()}

@@ -23,7 +23,7 @@ from hsd.models.loading import memory as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import SIZES, TOKENS, Need, of_config
+from hsd.models.loading.memory import SIZES, TOKENS, needed, of_config
 from hsd.models.loading.model import load_config, load_model
 from hsd.models.loading.registry import PAIRS
 from hsd.paths import ASSETS
@@ -51,9 +51,10 @@ def gpus(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(torch.cuda, "device_count", lambda: len(free))
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda index: (int(free[index or 0] * GB), int(200 * GB)))
-        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda index: 0)
-        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda index: 0)
+        here = {"cuda": free[0]} | {f"cuda:{i}": free[i] for i in range(len(free))}
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(here[device] * GB), int(200 * GB)))
+        monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)
+        monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
         monkeypatch.setattr(loading.AutoModelForCausalLM, "from_pretrained", from_pretrained)
         return asked
 
@@ -73,14 +74,14 @@ def refused(*name: str, **options: Any) -> str:
 
 def test_published_pairs_need_what_their_weights_and_caches_take():
     big, small = SIZES[PAIRS["qwen2.5-7b"].target], SIZES[PAIRS["qwen2.5-7b"].draft]
-    need = Need(big, (small,), torch.bfloat16, on_gpu=True)
-    assert need.weights == (2 * 7_615_616_512, 2 * 494_032_768)
-    assert need.caches == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
-    assert need.total == pytest.approx(18.1 * GB, rel=0.02)
-    assert Need(big, (small,), torch.float32, on_gpu=True).weights[0] == 2 * need.weights[0]
-    quantised = Need(big, (small,), torch.bfloat16, on_gpu=True, quantize="4bit")
-    assert 0.25 < quantised.weights[0] / need.weights[0] < 0.45
-    assert quantised.weights[1] == need.weights[1], "the draft stays as it is"
+    assert (big.weights(torch.bfloat16), small.weights(torch.float32)) == (2 * 7_615_616_512, 4 * 494_032_768)
+    assert big.cache(torch.bfloat16) + small.cache(torch.bfloat16) == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
+    assert 0.25 < big.weights(torch.bfloat16, "4bit") / big.weights(torch.bfloat16) < 0.45
+    need = needed((big, small), torch.bfloat16, on_gpu=True)
+    assert need == pytest.approx(18.1 * GB, rel=0.02)
+    quantised = needed((big, small), torch.bfloat16, on_gpu=True, quantize="4bit")
+    saved = big.weights(torch.bfloat16) - big.weights(torch.bfloat16, "4bit")
+    assert need - quantised == pytest.approx(1.05 * saved), "the draft stays as it is"
 
 
 @pytest.mark.parametrize("kind", ARCHITECTURES)
@@ -155,19 +156,25 @@ def test_a_named_pair_that_does_not_fit_is_refused_before_the_hub_is_asked(gpus:
     message = refused("qwen2.5-32b")
     assert "needs about 71." in message
     assert "32.0 GB are free on cuda" in message
-    assert message.endswith("choose quantize=4bit, or the pair qwen2.5-7b")
+    assert message.endswith("choose a smaller pair, or quantize 4bit")
 
 
-def test_advice_is_something_that_fits(monkeypatch: pytest.MonkeyPatch):
-    for free, advice in (
-        (40, "dtype bfloat16, or the pair qwen3-8b"),
-        (7, "the pair qwen3-1.7b-eagle3 with dtype bfloat16"),
-        (1, "the pair tiny"),
-    ):
-        monkeypatch.setattr(room, "free_on", lambda device, free=free: free * GB)
-        message = refused("qwen3-14b", device="cpu")
-        assert message.endswith(f"choose {advice}")
-        assert "on this computer" in message
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        ({"device": "cpu"}, "a smaller pair, or dtype bfloat16"),
+        ({"device": "cpu", "dtype": "bfloat16"}, "a smaller pair"),
+        ({"device": "cuda", "dtype": "float32"}, "a smaller pair, or dtype bfloat16, or quantize 4bit"),
+    ],
+)
+def test_advice_is_what_can_still_be_chosen(gpus: Any, monkeypatch: pytest.MonkeyPatch, options: Any, advice: str):
+    gpus(1)
+    monkeypatch.setattr(room, "free_ram", lambda: GB)
+    message = refused("qwen3-14b", **options)
+    assert (
+        f"1.0 GB are free on {'cuda' if options['device'] == 'cuda' else 'this computer'}: choose {advice}" in message
+    )
+    assert message.endswith(advice)
 
 
 def test_a_pair_of_folders_that_does_not_fit_is_refused(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
