@@ -19,6 +19,7 @@ What published files leave out is settled as those who train and serve such head
 """
 
 import json
+import math
 import re
 from pathlib import Path
 from pickle import UnpicklingError
@@ -35,7 +36,7 @@ from hsd.models.following import LAYER
 from hsd.models.head import HeadModel, Shape
 from hsd.models.loading.fetch import sha256_of
 from hsd.models.loading.hub import Source, file_of, loading
-from hsd.models.loading.memory import Sizes, of_head
+from hsd.models.loading.memory import TOKENS, Sizes
 from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full
 
 ARCHITECTURES = ("LlamaForCausalLMEagle3", "Eagle3LlamaForCausalLM", "LlamaForCausalLM")
@@ -47,7 +48,7 @@ OF_LLAMA = (
     *WHOLE[:5], "rms_norm_eps", "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings",
 )  # fmt: skip
 NAMES = ("model.safetensors", "pytorch_model.bin")
-PRODUCTS = (LAYER + "self_attn.", LAYER + "mlp.")
+PRODUCTS = ("fc.", LAYER + "self_attn.", LAYER + "mlp.")
 GATE = LAYER + "mlp.gate_proj.weight"
 OPTIONAL = ("embed_tokens.weight", "taps_norm.weight", LAYER + "token_proj.weight")
 UNUSED = ("t2d", "rotary_emb.inv_freq")
@@ -67,9 +68,9 @@ def size(source: Source) -> Sizes | None:
         llama = _llama(config)
     except Exception:  # it may be wrong in any way, which loading will explain
         return None
-    drafted, inner = config.get("draft_vocab_size") or llama.vocab_size, config.get("intermediate_size") or 0
-    heads, groups = llama.num_attention_heads, llama.num_key_value_heads
-    return of_head(llama.hidden_size, inner, heads, groups, llama.head_dim, drafted)
+    shapes = _shapes(llama, config, config.get("intermediate_size") or 0, 3)
+    parameters = sum(math.prod(shapes[part]) for part in {*shapes} - {*OPTIONAL})
+    return Sizes(parameters, 1, llama.hidden_size, llama.num_key_value_heads, llama.head_dim, 0, True, TOKENS)
 
 
 def load_head(source: Source, target: Any, name: str) -> HeadModel:
@@ -183,6 +184,12 @@ def _named(key: str) -> str:
     return key.replace("layers.0.", LAYER, 1)
 
 
+def _shapes(llama: Any, config: dict[str, Any], inner: int, taps: int) -> Shapes:
+    """Return the shapes of a head's weights by their names. inner: of the feed-forward part. taps: how many."""
+    drafted, groups = config.get("draft_vocab_size") or llama.vocab_size, llama.num_key_value_heads
+    return head_shapes(llama.hidden_size, inner, llama.num_attention_heads, groups, llama.head_dim, taps, drafted)
+
+
 def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
     """Raise HsdError for missing, unknown or misshapen tensors; remove from `weights` what the head does not use.
 
@@ -193,12 +200,11 @@ def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], tar
         del weights[name]
     if "d2t" not in weights and drafted == config["vocab_size"]:
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
-    llama, inner = shape.llama, config.get("intermediate_size") or (0 if gate is None else len(gate))
-    hidden, heads, groups = llama.hidden_size, llama.num_attention_heads, llama.num_key_value_heads
-    parts = head_shapes(hidden, inner, heads, groups, llama.head_dim, len(shape.taps), drafted)
+    hidden, inner = shape.llama.hidden_size, config.get("intermediate_size") or (0 if gate is None else len(gate))
+    shapes = _shapes(shape.llama, config, inner, len(shape.taps))
     norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
-    shapes: Shapes = {f"{name}.weight": sizes for name, sizes in parts.items()} | dict.fromkeys(norms, (hidden,))
-    biases: Shapes = {f"{name}.bias": parts[name][:1] for name in parts if name == "fc" or name.startswith(PRODUCTS)}
+    biases: Shapes = {name.replace("weight", "bias"): shapes[name][:1] for name in shapes if name.startswith(PRODUCTS)}
+    shapes |= dict.fromkeys(norms, (hidden,))
     tied = ["lm_head.weight"] * target.model.config.get_text_config().tie_word_embeddings
     shapes |= {"d2t": (drafted,), "embed_tokens.weight": (config["vocab_size"], hidden), **biases}
     check_tensors(weights, shapes, {*biases, *OPTIONAL, *tied})

@@ -1,5 +1,6 @@
 """The Hugging Face Hub: whether it can be reached and has a model, one file of it, and what its errors mean."""
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -7,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from huggingface_hub import HfApi, constants, errors, hf_hub_download, snapshot_download, try_to_load_from_cache
+from huggingface_hub import HfApi, constants, errors, hf_hub_download, snapshot_download
 
 from hsd.errors import HsdError
 from hsd.models.loading.tensors import reading
@@ -26,13 +27,11 @@ READ: Any = {"allow_patterns": KINDS, "ignore_patterns": ["*/*"]}  # of all file
 class Source:
     """Where a model comes from, and what is known of it before it is read.
 
-    name: a folder or a Hub id. folder: where its files are on this machine, None if they must be fetched. local_only:
-    the Hub cannot be asked.
+    name: a folder or a Hub id. local_only: the Hub cannot be asked.
     """
 
     name: str
     revision: str | None = None
-    folder: Path | None = None
     local_only: bool = False
 
     @property
@@ -48,17 +47,15 @@ def find(name: str, revision: str | None = None) -> Source:
     made the files on this machine are taken, if there are any; a Hub that is slow or busy gets the library's patience.
     Raises HsdError for a folder without a model, and when the Hub says that it has no such model.
     """
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))  # which leaves ~nobody as it is
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise HsdError(f"folder {name!r} has no config.json: give a folder saved by save_pretrained()")
-        return Source(str(path), revision, path, local_only=True)
+        return Source(str(path), revision, local_only=True)
     if name.startswith((".", "/", "~")):
         raise HsdError(f"no folder {name!r}: give an existing folder or a Hub id like Qwen/Qwen2.5-0.5B-Instruct")
     source = Source(name, revision, local_only=constants.is_offline_mode())
     try:
-        config = try_to_load_from_cache(name, "config.json", revision=revision)
-        source = replace(source, folder=Path(config).parent if isinstance(config, str) else None)
         if not source.local_only:
             HfApi().model_info(name, revision=revision, timeout=PROBE_SECONDS)
     except REFUSALS as error:

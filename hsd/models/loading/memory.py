@@ -86,18 +86,7 @@ def of_config(config: Any) -> Sizes | None:
         return None
 
 
-def of_head(hidden: int, inner: int, heads: int, kv_heads: int, head_dim: int, drafted: int) -> Sizes:
-    """Return the sizes of an EAGLE-3 head: one layer behind three taps, and a row for each token that it drafts.
-
-    inner: numbers in the middle of the feed-forward part. The embeddings are the target's.
-    """
-    attention = 2 * hidden * (heads + 2 * kv_heads) * head_dim + heads * head_dim * hidden
-    parameters = 3 * hidden**2 + attention + 3 * hidden * inner + 4 * hidden + drafted * hidden
-    return Sizes(parameters, 1, hidden, kv_heads, head_dim, rows=0, tied=True, context=TOKENS)
-
-
-HEADS = {name: of_head(**shape) for name, shape in PUBLISHED["heads"].items()}
-SIZES = {**{name: Sizes(**sizes) for name, sizes in PUBLISHED["models"].items()}, **HEADS}
+SIZES = {name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()}
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from transformers.utils.logging import disable_progress_bar
 
 from hsd.errors import HsdError
 from hsd.models.causal import CausalModel
-from hsd.models.loading.hub import Source, loading
+from hsd.models.loading.hub import Source, file_of, loading
 from hsd.models.loading.memory import SHARDED
 
 # Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
@@ -30,10 +30,9 @@ def load_config(source: Source) -> Any:
 
 def load_tokenizer(source: Source) -> Any:
     """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
-    beside = source.folder / "chat_template.json" if source.folder else None  # where processors had theirs
     with loading("a tokenizer", source):
         tokenizer: Any = AutoTokenizer.from_pretrained(source.name, **source.options)
-        if not tokenizer.chat_template and beside and beside.is_file():
+        if not tokenizer.chat_template and (beside := file_of(source, "chat_template.json")):  # where processors had it
             tokenizer.chat_template = json.loads(beside.read_text(encoding="utf-8"))["chat_template"]
         if isinstance(tokenizer.chat_template, dict) and len(tokenizer.chat_template) == 1:
             (tokenizer.chat_template,) = tokenizer.chat_template.values()
@@ -52,12 +51,12 @@ def load_model(
     """
     placed = _placement(device, dtype, device_map, quantize)
     reporting = {"output_loading_info": True, "ignore_mismatched_sizes": True}
-    if source.folder and (source.folder / "adapter_config.json").is_file() and find_spec("peft") is None:
-        raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     with loading("a model", source):
         library: Any = AutoModelForCausalLM
         model, report = library.from_pretrained(source.name, dtype=dtype, **source.options, **placed, **reporting)
         model = model if placed else model.to(torch.device(device))
+    if find_spec("peft") is None and file_of(source, "adapter_config.json"):
+        raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
     _check_complete(source.name, model, report)
     causal = CausalModel(model, name, source.revision, quantize)
     causal.notes = tuple(

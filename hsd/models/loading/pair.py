@@ -3,9 +3,10 @@
 import gc
 import os
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,8 +38,7 @@ class Recipe:
     chat: bool | None
 
 
-_LOADING = threading.Lock()
-_LOADED: OrderedDict[Hashable, Pair] = OrderedDict()  # the pairs used most recently, by what they are made from
+_LOADING = threading.Lock()  # `from_pretrained` does not bear being called twice at once
 
 
 def load_pair(
@@ -90,7 +90,8 @@ def load_pair(
             from hsd.models.loading.portable import named_pair  # asks huggingface_hub's modules
 
             file = fetch.check(name, fetch.find(name)) if name in FETCHED else None
-            return _load((name, file, chat), lambda: named_pair(name, file, chat))
+            with _LOADING:
+                return _load(named_pair, name, file, chat)
         if name not in PAIRS:
             raise unknown(name)
         target, draft = PAIRS[name].target, PAIRS[name].draft
@@ -106,17 +107,14 @@ def load_pair(
     last = draft, draft_revision or (revision if draft == target else None)
     drafting = *((source, None) for source in smaller), *([last] if last != (target, revision) else [])
     recipe = Recipe(both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat)
-    return _load(recipe, lambda: _load_new(recipe))
-
-
-def _load(key: Hashable, make: Callable[[], Pair]) -> Pair:
-    """Return the pair of a key, one caller at a time: `from_pretrained` does not bear being called twice at once."""
     with _LOADING:
-        pair = _LOADED[key] = _LOADED.get(key) or make()
-        _LOADED.move_to_end(key)
-        while len(_LOADED) > KEPT_PAIRS:
-            _LOADED.popitem(last=False)
-        return pair
+        return _load(_load_new, recipe)
+
+
+@lru_cache(KEPT_PAIRS)
+def _load(make: Callable[..., Pair], *key: Hashable) -> Pair:
+    """Return the pair that a function makes of a key, the same again as long as it is one of those used last."""
+    return make(*key)
 
 
 def _load_new(recipe: Recipe) -> Pair:
@@ -170,12 +168,12 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
         for room in rooms(recipe.device, recipe.device_map):
             if need <= room.free:
                 return room.device_map
-        if not _LOADED:
+        if not _load.cache_info().currsize:
             amounts = f"needs about {need / 1e9:,.1f} GB of memory, {room.free / 1e9:,.1f} GB are free on {room.name}"
             smaller = ["dtype bfloat16"] * (recipe.dtype == torch.float32)
             smaller += ["quantize 4bit"] * (on_gpu and recipe.quantize is None)
             raise HsdError(f"{recipe.name[:80]} {amounts}: choose {', or '.join(['a smaller pair', *smaller])}")
-        _LOADED.clear()  # one that is being used stays until it is done
+        _load.cache_clear()  # one that is being used stays until it is done
         gc.collect()
         torch.cuda.empty_cache()  # does nothing where there is no GPU
 
@@ -183,10 +181,8 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
 def check_vocabularies(target: Any, draft: Any) -> None:
     """Raise HsdError unless both tokenizers give every id the same meaning. Padded sizes of the models may differ."""
     ours, theirs = target.get_vocab(), draft.get_vocab()
-    different = len(ours.items() - theirs.items())
-    why = f"target and draft give {different:,} tokens different ids"
-    why = why if len(ours) == len(theirs) else f"draft vocabulary {len(theirs):,} ≠ target {len(ours):,}"
-    if different or len(ours) != len(theirs):
+    if ours != theirs:
+        why = f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different ids"
         raise HsdError(f"{why}: choose a draft with the same tokenizer")
 
 
@@ -195,19 +191,17 @@ def _device(device: str | None) -> str:
     if device is None:
         return next(kind for kind in here if here[kind])
     kind, _, index = device.partition(":")
-    if kind not in here:
-        raise HsdError(f"unknown device {device!r}: choose cuda, mps or cpu")
-    if not here[kind]:
-        raise HsdError(f"device {device!r} is not available on this machine: choose cpu")
-    if index and not (index.isdecimal() and int(index) < (torch.cuda.device_count() if kind == "cuda" else 1)):
-        raise HsdError(f"there is no device {device!r} on this machine: choose {kind}")
+    count = torch.cuda.device_count() if kind == "cuda" else 1
+    if not here.get(kind) or (index and not (index.isdecimal() and int(index) < count)):
+        there_are = ", ".join(kind for kind in here if here[kind])
+        raise HsdError(f"there is no device {device!r} on this machine: choose {there_are}")
     return device if kind == "cuda" else kind
 
 
 def _base(source: str) -> str:
-    return os.path.basename(os.path.normpath(source))[-90:]
+    return Path(source).absolute().name[-90:]
 
 
 def _label(source: str) -> str:
     """Return a model's name in a trace: its Hub id, or its folder's name without the path, which is private."""
-    return _base(source) if os.path.isdir(os.path.expanduser(source)) else source[-200:]
+    return _base(source) if Path(source).expanduser().is_dir() else source[-200:]

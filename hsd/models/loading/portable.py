@@ -126,7 +126,7 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
             width=config.get("head_dim", target.shape.width),
         ).check()  # fmt: skip
         of_head = head_shapes(shape.hidden, shape.inner, heads, shape.groups, shape.width, len(target.tapped), drafted)
-        check_tensors(weights, {f"{part}.weight": size for part, size in of_head.items()} | {"d2t": (drafted,)})
+        check_tensors(weights, of_head | {"d2t": (drafted,)})
         return SmallHead(config, shape, weights, target, name, revision)
 
 

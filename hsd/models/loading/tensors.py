@@ -59,15 +59,16 @@ def drafted_ids(offsets: Tensor, rows: int) -> Tensor:
 
 
 def head_shapes(hidden: int, inner: int, heads: int, groups: int, width: int, taps: int, drafted: int) -> Shapes:
-    """Return the shapes of a head's weights by their names, which files end with ".weight"."""
+    """Return the shapes of a head's weights by their names in a file."""
     queries, kept = heads * width, groups * width
-    return {
+    shapes = {
         "fc": (hidden, taps * hidden), **{ATTENTION.format(part): (kept, 2 * hidden) for part in "kv"},
         ATTENTION.format("q"): (queries, 2 * hidden), ATTENTION.format("o"): (hidden, queries),
         MLP.format("gate"): (inner, hidden), MLP.format("up"): (inner, hidden), MLP.format("down"): (hidden, inner),
         **dict.fromkeys(NORMS, (hidden,)), "lm_head": (drafted, hidden), STRAIGHT: (hidden, hidden),
         "taps_norm": (taps, hidden),
     }  # fmt: skip
+    return {f"{name}.weight": shape for name, shape in shapes.items()}
 
 
 def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:

@@ -6,7 +6,6 @@ import json
 import math
 import subprocess
 import sys
-from collections import OrderedDict
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -32,8 +31,8 @@ GB = 1e9
 
 
 @pytest.fixture(autouse=True)
-def _nothing_loaded(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pair, "_LOADED", OrderedDict())
+def _nothing_loaded():
+    pair._load.cache_clear()
 
 
 @pytest.fixture
@@ -193,9 +192,10 @@ def test_nothing_is_refused_where_the_free_memory_is_unknown(
 
 def test_pairs_loaded_before_make_way(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
     load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu")
-    monkeypatch.setattr(room, "free_on", lambda device: 0.0 if pair._LOADED else GB)
+    monkeypatch.setattr(room, "free_on", lambda device: 0.0 if pair._load.cache_info().currsize else GB)
     half = load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16")
-    assert list(pair._LOADED.values()) == [half]
+    assert pair._load.cache_info().currsize == 1
+    assert load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16") is half
 
 
 def test_the_pairs_asked_for_last_are_kept(byte_folders: tuple[str, str]):
@@ -250,7 +250,7 @@ def test_a_gpu_that_was_chosen_is_not_left(gpus: Any, byte_folders: tuple[str, s
     asked = gpus(0.5, 80)
     place(byte_folders, device="cuda:1")
     assert [a["device_map"] for a in asked] == [{"": "cuda:1"}, {"": "cuda:1"}]
-    pair._LOADED.clear()
+    pair._load.cache_clear()
     with pytest.raises(HsdError, match=r"0\.5 GB are free on cuda:0"):
         place(byte_folders, device="cuda:0")
     with pytest.raises(HsdError, match="no device 'cuda:2'"):

@@ -24,10 +24,11 @@ import hsd
 from hsd import HsdError, Pair, load_pair
 from hsd.models.causal import CausalModel
 from hsd.models.head import HeadModel, HeadSession
-from hsd.models.loading import hub, memory, registry
+from hsd.models.loading import hub, memory
 from hsd.models.loading.heads import is_head, load_head, size
 from hsd.models.loading.hub import find
-from hsd.models.loading.memory import Sizes
+from hsd.models.loading.memory import Sizes, of_config
+from hsd.models.loading.model import load_config
 from hsd.models.loading.registry import PAIRS, NamedPair
 
 ROWS, LAYERS = 257, 8
@@ -378,19 +379,17 @@ def test_a_pair_with_a_head_has_a_name(
     online: Stand, tmp_path: Path, targets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     online.has["someone/head"] = Path(publish_head(tmp_path / "head", ROWS, DRAFTED))
-    known = {
-        targets["llama"]: memory.of_head(32, 48, 4, 2, 8, ROWS),
-        "someone/head": memory.of_head(32, 48, 4, 2, 12, 96),
-    }
-    for place in (registry.SIZES, memory.HEADS):
-        for name, its in known.items():
-            monkeypatch.setitem(place, name, its)
+    source = find("someone/head")
+    for model, sizes in {
+        targets["llama"]: of_config(load_config(find(targets["llama"]))),
+        source.name: size(source),
+    }.items():
+        monkeypatch.setitem(memory.SIZES, model, sizes)
     named = NamedPair("small-eagle3", targets["llama"], "someone/head", "tests", "licence not confirmed")
     monkeypatch.setitem(PAIRS, "small-eagle3", named)
     pair = load_pair("small-eagle3", device="cpu", dtype="float32")
     assert isinstance(pair.draft, HeadModel)
     assert "an EAGLE-3 head by someone (licence not confirmed)" in pair.note
-    assert size(find("someone/head")) == known["someone/head"]
 
 
 def test_what_is_not_on_this_machine_is_told_without_a_connection(

@@ -10,7 +10,7 @@ from hsd import HsdError, load_pair, space
 from hsd.app import pairs as page
 from hsd.app.pairs import PairChoice
 from hsd.cli import main
-from hsd.models.loading.memory import HEADS, SIZES, Sizes
+from hsd.models.loading.memory import PUBLISHED, SIZES, Sizes
 from hsd.models.loading.registry import EMBEDDED, NAMES, PAIRS, tuned_for_chat
 
 FEED_FORWARD_AND_HEADS = {
@@ -38,6 +38,14 @@ FEED_FORWARD_AND_HEADS = {
     "google/gemma-3-4b-it": (10_240, 8),
     "google/gemma-3-12b-it": (15_360, 16),
     "google/gemma-3-27b-it": (21_504, 32),
+}
+HEADS = {  # between gate and down, and heads: those of the layer's own attention
+    "yuhuili/EAGLE3-LLaMA3.1-Instruct-8B": (14_336, 32),
+    "AngelSlim/Qwen3-1.7B_eagle3": (6_144, 16),
+    "AngelSlim/Qwen3-4B_eagle3": (9_728, 32),
+    "AngelSlim/Qwen3-8B_eagle3": (12_288, 32),
+    "AngelSlim/Qwen3-14B_eagle3": (17_408, 40),
+    "AngelSlim/Qwen3-32B_eagle3": (25_600, 64),
 }
 CONFIGS = {"Qwen2.5": Qwen2Config, "Qwen3": Qwen3Config, "Llama": LlamaConfig, "SmolLM2": LlamaConfig}
 EYES = {
@@ -76,6 +84,16 @@ def test_sizes_are_those_of_the_model_that_is_loaded(model: str):
     text = config.get_text_config()
     cache = 2 * text.num_hidden_layers * text.num_key_value_heads * text.head_dim
     assert SIZES[model].cache_per_token == cache
+
+
+@pytest.mark.parametrize("head", PUBLISHED["heads"])
+def test_sizes_of_heads_are_those_of_their_layer(head: str):
+    """Three states joined, a layer that reads two of them side by side, and 32,000 tokens to draft."""
+    sizes, (inner, heads) = SIZES[head], HEADS[head]
+    hidden, width, kept = sizes.hidden, heads * sizes.head_dim, sizes.kv_heads * sizes.head_dim
+    layer = 2 * hidden * (width + 2 * kept) + width * hidden + 3 * hidden * inner
+    assert sizes.parameters == 3 * hidden**2 + layer + 4 * hidden + 32_000 * hidden
+    assert sizes.cache_per_token == 2 * kept
 
 
 def test_every_named_pair_is_complete():
