@@ -10,11 +10,11 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from pathlib import Path
 from typing import Any
 
-import yaml
+from hsd.paths import read_yaml
 
 Facts = Mapping[str, Any]
 
-SENTENCES: dict[str, list[Any]] = yaml.safe_load(Path(__file__).with_name("sentences.yaml").read_text("utf-8"))
+SENTENCES: dict[str, list[Any]] = read_yaml(Path(__file__).with_name("sentences.yaml"))
 CUT = 80  # characters of a token, or of a draft's text
 _CONDITION = re.compile(r"(not )?([^=>]+?)(?: (=|>) (.+))?")
 _MARK = re.compile(r"\*\*|\[|\]\([\w-]+\)|\{([^{}]*)\}")

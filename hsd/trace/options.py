@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import yaml
 from pydantic import Field, create_model
 
 from hsd.options import MAX_LEVELS, Option, Options
+from hsd.paths import read_yaml
 from hsd.trace.values import Name, Real, Record
 
-ABOUT: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+ABOUT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 _named = {n: one.place.partition(".")[::2] for n, one in Options.options().items() if one.place is not None}
 PLACES = {name: (group, inner or name) for name, (group, inner) in _named.items()}
 """Option → its group in a trace, "" for the top, and its name there."""

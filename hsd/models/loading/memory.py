@@ -14,11 +14,11 @@ from typing import Any
 
 import psutil
 import torch
-import yaml
 
 from hsd.errors import HsdError
+from hsd.paths import read_yaml
 
-PUBLISHED: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("published.yaml").read_text("utf-8"))
+PUBLISHED: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("published.yaml"))
 TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
 BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
 QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included

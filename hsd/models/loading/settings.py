@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from transformers import GenerationConfig
 
+from hsd.paths import read_yaml
 from hsd.sampling import Sampling
 
-LISTED: dict[str, Any] = yaml.safe_load(Path(__file__).with_name("settings.yaml").read_text("utf-8"))
+LISTED: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 SAMPLED, OUTPUTS, HARMLESS = (set[str](LISTED[kind]) for kind in ("sampled", "outputs", "harmless"))
 OFF: dict[str, Any] = LISTED["usual"]
 FOLLOWED = {"do_sample", *vars(Sampling()), "max_length", "max_new_tokens", "eos_token_id"}
