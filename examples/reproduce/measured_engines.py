@@ -11,6 +11,7 @@ from typing import Any
 from measuring import RESULTS, interval
 from pages import table
 
+NO_REASON = "not measured in this run"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PEER = "llama.cpp"
@@ -25,12 +26,11 @@ def results() -> dict[str, Any]:
 def made(found: dict[str, Any]) -> dict[str, str]:
     """Return the blocks of the page."""
     cases = found["engines"]
-    words = [f"{i}. {sentence}" for i, sentence in enumerate(sentences(cases), 1)]
     return {
         "engines": f"{setting(found)}\n\n{speed(cases)}",
         "passes": passes(cases),
         "sizes": sizes(cases),
-        "engines_words": "\n".join(words) + f"\n\n{missing(found['missing'])}",
+        "engines_words": " ".join(filter(None, (paying(cases), another(cases), missing(found["missing"])))),
     }
 
 
@@ -125,37 +125,12 @@ def sizes(cases: list[Case]) -> str:
     return table(head, lines)
 
 
-def sentences(cases: list[Case]) -> list[str]:
-    """Return the page's sentences: the fastest engine, where drafts pay, start-up, memory, differing models."""
-    alike = [case for case in cases if case.get("likeliest") is None or share(case) >= SAME]
-    return [sentence for make in (fastest, paying, another) if (sentence := make(cases, alike))]
-
-
 def share(case: Case) -> float:
     return float(case["likeliest"][0] / case["likeliest"][1])
 
 
-def fastest(_: list[Case], alike: list[Case]) -> str:
-    """The fastest way to decode, for each number of threads."""
-    told = []
-    for count in sorted({case["threads"] for case in alike}):
-        each = [case for case in alike if case["threads"] == count]
-        plain = max(each, key=lambda case: case["speed"]["plain"][0])
-        value, way, case = max(((v[0], w, c) for c in each for w, v in c["speed"].items()), key=lambda one: one[0])
-        words = (
-            f"on {threads(plain)} {plain['engine']} decodes plain fastest, {plain['speed']['plain'][0]:.0f} tokens/s"
-        )
-        if way != "plain":
-            sure = case["speed"][way][1] > plain["speed"]["plain"][2]
-            words += f", and {case['engine']} with HSD at γ = {way.split()[-1]} is " + (
-                f"faster than any plain one, {value:.0f}" if sure else f"level with it, {value:.0f}: rounds overlap"
-            )
-        told.append(words)
-    return _sentence("; ".join(told))
-
-
-def paying(cases: list[Case], _: list[Case]) -> str:
-    """Where HSD is faster than plain decoding by the same engine, beside T(3)/T(1)."""
+def paying(cases: list[Case]) -> str:
+    """Where HSD is faster in every round than plain decoding by the same engine, slower in every round, or neither."""
     ours = [case for case in cases if case["times_plain"]]
     groups: dict[str, list[str]] = {"pays": [], "does not pay": [], "is level": []}
     for case in ours:
@@ -163,17 +138,13 @@ def paying(cases: list[Case], _: list[Case]) -> str:
         value, least, most = case["times_plain"][way]
         word = "pays" if least > 1 else "does not pay" if most < 1 else "is level"
         groups[word].append(f"by {name(case)} (×{value:.2f})")
-    told = [f"HSD {word} {'; '.join(these)}" for word, these in groups.items() if these]
-    return (
-        f"{'. '.join(told)}: a draft is free as far as a pass over several tokens costs what a pass over one does."
-        if told
-        else ""
-    )
+    told = [f"At its best draft length HSD {word} {'; '.join(these)}." for word, these in groups.items() if these]
+    return " ".join(told)
 
 
-def another(cases: list[Case], alike: list[Case]) -> str:
+def another(cases: list[Case]) -> str:
     """Name the engines whose likeliest tokens are mostly others than torch's."""
-    wrong = sorted({case["engine"] for case in cases if case not in alike})
+    wrong = sorted({case["engine"] for case in cases if case.get("likeliest") and share(case) < SAME})
     if not wrong:
         return ""
     return (
@@ -183,11 +154,9 @@ def another(cases: list[Case], alike: list[Case]) -> str:
 
 
 def missing(why: dict[str, str]) -> str:
+    """Name the engines that were not measured, with the reason where there is one."""
     return " ".join(
-        f"Not measured: {'; '.join(engine for engine, one in why.items() if one == line)} ({line})."
+        f"Not measured: {'; '.join(engine for engine, one in why.items() if one == line)}"
+        f"{'' if line == NO_REASON else f' ({line})'}."
         for line in dict.fromkeys(why.values())
     )
-
-
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
