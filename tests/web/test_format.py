@@ -48,7 +48,7 @@ def test_what_a_formula_prints_is_what_a_reader_works_out(page: Engine, sign: st
     work = f"({{ a, b }}) => a {sign} b"
     call = f"""(a, b) => {{
       const shown = format.exact(({work})({{ a, b }}));
-      return [format.agreeing({{ a, b }}, (told) => format.exact(({work})(told)) === shown), shown];
+      return [format.shortest({{ a, b }}, (told) => format.exact(({work})(told)) === shown), shown];
     }}"""
     for _ in range(300):
         a, b = (noise.random() ** noise.choice([1, 0.01, 6]) * noise.choice([1, 1, 1.02, 4]) for _ in range(2))
@@ -61,7 +61,7 @@ def test_what_a_formula_prints_is_what_a_reader_works_out(page: Engine, sign: st
 
 
 def test_what_no_digits_make_true_is_said_to_be_so(page: Engine):
-    assert page.call("() => format.agreeing({ a: 0.5 }, () => false, 2)") == {"texts": {"a": "0.5"}, "holds": False}
+    assert page.call("() => format.shortest({ a: 0.5 }, () => false, 2)") == {"texts": {"a": "0.5"}, "holds": False}
 
 
 def test_a_number_that_is_not_1_never_looks_like_it(page: Engine):

@@ -97,11 +97,11 @@ function same(a, b) {
 }
 
 /**
- * The texts of the numbers of a formula, an object, with so many digits, from `start` on, that it holds for what is
- * printed, and whether it does. holds(numbers): tells so of rounded ones.
+ * The numbers of a formula as texts, with the fewest digits, `start` at least, that keep it true, and whether any number
+ * did. holds(numbers): whether the formula is true for rounded numbers. Other values are left out.
  * @template {Record<string, unknown>} N @param {N} numbers @param {(numbers: N) => unknown} holds
  */
-function agreeing(numbers, holds, start = 3) {
+function shortest(numbers, holds, start = 3) {
   const given = Object.entries(numbers).flatMap(([name, x]) => (typeof x === "number" ? [{ name, x }] : []));
   /** @template X @param {number} digits @param {(x: number, digits: number, tiny: number) => X} one */
   const each = (digits, one) => Object.fromEntries(given.map(({ name, x }) => [name, one(x, digits, digits - 1)]));
@@ -216,5 +216,5 @@ function day(created) {
   return Number.isNaN(date.getTime()) ? String(created).slice(0, 20) : date.toLocaleDateString("en-GB", format);
 }
 
-export { number, exact, short, percent, pair, apart, same, agreeing, student, placesOf, adding, count };
+export { number, exact, short, percent, pair, apart, same, shortest, student, placesOf, adding, count };
 export { day, plural, real, subscript, runs, visible, shorten, size };

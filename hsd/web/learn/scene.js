@@ -1,7 +1,7 @@
 // The picture of a lesson: rows over the drafted tokens, some lit and the rest dim. Every number is the step's own, or was
 // measured.
 import { h, token } from "../kit/dom.js";
-import { agreeing, exact, number, short } from "../kit/format.js";
+import { exact, number, short, shortest } from "../kit/format.js";
 import { chances, masses as massesOf, trial } from "../step/cells.js";
 import { capped, ratio, readAlone, rho } from "../step/model.js";
 import { bars, mean } from "../step/odds.js";
@@ -123,7 +123,7 @@ function candidate(name, p, q, corrected) {
   const share = (/** @type {string} */ css, /** @type {number} */ x) =>
     h("i.hp-segment", { class: css, style: `width:${(100 * x).toFixed(1)}%` });
   const parts = [share("is-p", p - corrected), corrected > 0 && share("is-deficient", corrected)];
-  const { texts } = agreeing({ left: p - corrected, corrected }, (t) => exact(t.left + t.corrected) === exact(p));
+  const { texts } = shortest({ left: p - corrected, corrected }, (t) => exact(t.left + t.corrected) === exact(p));
   const sum = corrected > 0 ? `p ${exact(p)} = ${texts.left} + ${texts.corrected}` : `p ${short(p)}`;
   const bars = h("div", bar("is-q", q, `q ${short(q)}`), h("span.hf-bar", parts, h("b", sum)));
   return h("div.hf-candidate", h("span", name), bars);

@@ -2,7 +2,7 @@
 // a test has its coin, its threshold and what decides it, and a lane says its rule in one line. board.js has the rest.
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { agreeing, apart } from "../kit/format.js";
+import { apart, shortest } from "../kit/format.js";
 import { origin } from "./again.js";
 import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
 import { named } from "./phases.js";
@@ -43,7 +43,7 @@ function decided(view, judged, id, fits) {
     const ratio = names.some((name) => ["q", "own", "before", "starred", "capped", "ratio"].includes(name));
     return ratio && h("span.hp-origin", words, value > 1 && ", at most 1");
   }
-  const { texts } = agreeing({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
+  const { texts } = shortest({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
   const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });
   const [lack, surplus] = ["deficient", "excess"].map((name) => h(`span.hp-swatch.is-${name}`));
   const [little, much] = [" too little", " too much"].map((words) => h("span.hp-wide", words));

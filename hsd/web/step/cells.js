@@ -1,7 +1,7 @@
 // What stands under one token, as elements without any state: its chances, the masses of a branch, a test as a line with
 // coin and threshold. The board is made of them; so are other screens that show a part of a step.
 import { h } from "../kit/dom.js";
-import { agreeing, apart, exact, number, short } from "../kit/format.js";
+import { apart, exact, number, short, shortest } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { evaluate } from "../rules/expression.js";
 import { letters } from "../rules/tests.js";
@@ -88,7 +88,7 @@ function source(given, threshold, digits) {
   const cut = value > 1;
   const result = (/** @type {Maybe} */ x) => tight(x, cut ? [2, 1] : digits);
   const shown = result(cut ? value : threshold);
-  const { texts, holds } = agreeing(numbers, (rounded) => result(evaluate(tree, rounded)) === shown, 2);
+  const { texts, holds } = shortest(numbers, (rounded) => result(evaluate(tree, rounded)) === shown, 2);
   const [sign, ...parts] = Array.isArray(tree) ? tree : ["", tree];
   const short = (/** @type {string} */ name) => texts[name].replace(/^0\./, ".");
   const alone = parts.length === 1 ? letters[letter(String(tree))].sign : line(tree, short);

@@ -1,6 +1,6 @@
 // What a rejection did, between two tests: the target of the branch becomes the residual.
 import { h, prose, token } from "../kit/dom.js";
-import { agreeing, count, exact, number, percent } from "../kit/format.js";
+import { count, exact, number, percent, shortest } from "../kit/format.js";
 import { say } from "./fill.js";
 import { forms } from "../rules/tests.js";
 import { changeFacts } from "./sentences.js";
@@ -24,7 +24,7 @@ function numbers(view, { decisions }, { node, rate, earlier, after }) {
   const left = (/** @type {{gone: number}} */ rounded) => exact(1 - rounded.gone, 4, 4) === exact(1 - gone, 4, 4);
   return {
     rate: node && rate !== null ? exact(rate, 4, 4) : null,
-    gone: distinct && open > 0 ? agreeing({ gone }, left).texts.gone : null,
+    gone: distinct && open > 0 ? shortest({ gone }, left).texts.gone : null,
   };
 }
 

@@ -1,7 +1,7 @@
 // The formula of a test, with letters and with its numbers, as HTML: drawn from the form's own expression, so that what is
 // seen is what was computed.
 import { h } from "../kit/dom.js";
-import { agreeing, exact, pair, subscript } from "../kit/format.js";
+import { exact, pair, shortest, subscript } from "../kit/format.js";
 import { evaluate } from "../rules/expression.js";
 import { forms, letters } from "../rules/tests.js";
 import { leaves } from "./cells.js";
@@ -48,7 +48,7 @@ function written(form, t, { numbers, changed }, recorded) {
     const value = evaluate(form.threshold, rounded);
     return exact(value) === exact(recorded) && near(value, recorded) && (!form.when || evaluate(form.when, rounded));
   };
-  const { texts, holds } = agreeing(numbers, fits, 4);
+  const { texts, holds } = shortest(numbers, fits, 4);
   const symbol = (/** @type {string} */ name) => {
     const letter = letters[typeof form.along[name] === "string" ? String(form.along[name]) : name];
     if (!letter) return h("i", name);

@@ -1,7 +1,7 @@
 // The facts of a step that its sentences are made of; hsd/trace/words.py has the same for Python, and a test holds both to
 // the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
-import { agreeing, apart, exact, real, same } from "../kit/format.js";
+import { apart, exact, real, same, shortest } from "../kit/format.js";
 import { together } from "../kit/spans.js";
 import { evaluate, holds as meets } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
@@ -149,7 +149,7 @@ function testFacts(view, judged, test) {
   const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
   const fits = (/** @type {Numbers} */ rounded) =>
     !form || holds(form, { ...settingsOf(view.options), ...rounded }, h, apart(...sides, 3));
-  const { texts, holds: agree } = agreeing(grounds, fits);
+  const { texts, holds: agree } = shortest(grounds, fits);
   const changes = changesOf(judged).filter(({ after }) => after === test.order);
   return {
     ...{ low, high, coin, threshold, accepted, coinless, always: h >= SURE, never: h <= 0 },
@@ -193,7 +193,7 @@ function knobFacts(view, rule) {
   const { kept, divergences } = view.step;
   const apart = divergences.filter((_, i) => view.own.path.has(i + 1)).map(real);
   const spent = apart.reduce((sum, D) => sum + (D <= value ? D : 0), 0);
-  const { texts } = agreeing({ value }, (rounded) => number(rounded.value * kept) === number(value * kept));
+  const { texts } = shortest({ value }, (rounded) => number(rounded.value * kept) === number(value * kept));
   const put = { ...texts, drift: number(spent), bound: number(value * kept) };
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
   return { sign: knob?.sign ?? "", value: texts.value, loses: lost || null };
@@ -210,7 +210,7 @@ function best(view, { decisions: [test] }) {
   /** @type {(rounded: {times: number, best: number}) => boolean} */
   const fits = (rounded) =>
     exact(Math.min(1, rounded.times / rounded.best), ...digits) === exact(test.threshold, ...digits);
-  return { ...agreeing({ times, best: before[peak] }, fits, 2).texts, capped, peak };
+  return { ...shortest({ times, best: before[peak] }, fits, 2).texts, capped, peak };
 }
 
 /** The token after the kept ones, and what it was drawn from. @type {(view: StepView, judged: Judged) => SentenceFacts} */
