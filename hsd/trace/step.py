@@ -64,12 +64,6 @@ class Event(Record):
     work: Work = Work()
     seconds: Seconds
 
-    @model_validator(mode="after")
-    def _kept_is_committed(self) -> "Event":
-        if self.kept > len(self.committed) or (self.kind == "verify" and self.kept > len(self.tested)):
-            raise ValueError(f"an event of level {self.level} keeps {self.kept} tokens that it does not have")
-        return self
-
 
 class Step(Record):
     """One round: draft, score, verify, commit.
@@ -138,6 +132,13 @@ class Step(Record):
                 one.parent > place or (one.node or 0) > count for place, one in enumerate(self.growth)
             ),
             unknown.format("draft"): any(decision.draft >= len(self.paths) for decision in decisions),
+            ": a test contradicts its coin and threshold": any(
+                decision.accepted != (decision.coin < decision.threshold) for decision in decisions
+            ),
+            ": an event keeps tokens that it does not have": any(
+                one.kept > len(one.committed) or (one.kind == "verify" and one.kept > len(one.tested))
+                for one in self.events
+            ),
             ": a draft does not follow the tree": any(parents.get(node) != above for node, above in edges),
         }
         if fault := next((words for words, holds in faults.items() if holds), ""):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from hsd.trace.values import Coin, Count, Finite, Most, Name, Origin, Positive, Probability, Record, Token
 
@@ -117,12 +117,6 @@ class Decision(Record):
     accepted: bool
     draft: Count = 0
     grounds: Grounds
-
-    @model_validator(mode="after")
-    def _outcome_follows(self) -> "Decision":
-        if self.accepted != (self.coin < self.threshold):
-            raise ValueError(f"decision at node {self.node} contradicts its coin and threshold")
-        return self
 
 
 class Outcome(Token):

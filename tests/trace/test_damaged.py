@@ -136,6 +136,15 @@ STEPS: dict[str, Any] = {
     "a node too few": lambda steps: steps[0].update(drafted=steps[0]["drafted"] + 1),
     "no paths": lambda steps: steps[0].update(paths=[]),
     "a law of too few numbers": lambda steps: steps[0].update(kept_law={"hsd": [1.0]}),
+    "an event keeps a token too many": lambda steps: steps[0]["events"][0].update(
+        kept=len(steps[0]["events"][0]["committed"]) + 1
+    ),
+    "a verifying event keeps more than it was handed": lambda steps: next(
+        one for one in steps[0]["events"] if one["kind"] == "verify"
+    )["tested"].clear(),
+    "a test of the rule to compare with has another outcome": lambda steps: steps[0]["shadow"]["decisions"][0].update(
+        accepted=not steps[0]["shadow"]["decisions"][0]["accepted"]
+    ),
     "another number is kept": lambda steps: steps[0]["verdict"].update(kept=steps[0]["kept"] + 1),
     "branches without nodes": lambda steps: steps[0].update(nodes=[], paths=[], verdict=None, shadow=None),
 }
