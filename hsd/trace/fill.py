@@ -12,6 +12,8 @@ from typing import Any
 
 from hsd.paths import read_yaml
 
+from hsd.trace.values import Token
+
 Facts = Mapping[str, Any]
 
 SENTENCES: dict[str, list[Any]] = read_yaml(Path(__file__).with_name("sentences.yaml"))
@@ -66,7 +68,7 @@ def _put(slot: str, facts: Facts) -> str:
         return say(key, scope) if scope else ""
     if isinstance(value, list):
         return "".join(say(key, {**scope, **item, "last": item is value[-1]}) for item in value)
-    return quoted(value["piece"]) if isinstance(value, dict) else str(value)
+    return quoted(value.piece) if isinstance(value, Token) else str(value)
 
 
 # ---- numbers and tokens
@@ -101,10 +103,8 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def number(x: float | None, digits: int = 3, tiny: int = 2) -> str:
-    """Format a number by `rounded`, with a power of ten below 0.001 and from 10,000 on; "–" for None."""
-    if x is None:
-        return "–"
+def number(x: float, digits: int = 3, tiny: int = 2) -> str:
+    """Format a number by `rounded`, with a power of ten below 0.001 and from 10,000 on."""
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
     value = rounded(x, digits, tiny)

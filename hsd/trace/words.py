@@ -15,10 +15,9 @@ from hsd.trace.fill import Facts, apart, filled, listed, number, pair, quoted, s
 from hsd.trace.run import Trace
 from hsd.trace.verdict import Decision, Verdict
 
-LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"]
+LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other testing", "why", "likelihood", "warning"]
 LINES += ["remarks", "levels below"]
 CERTAIN, SURE = 1 - 1e-9, 1 - 1e-12  # chances, and thresholds, that are 1 but for rounding
-NUMBERED = 8  # drafts of a step that are told apart by numbers
 
 
 def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
@@ -31,17 +30,12 @@ def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
     if not 0 <= index < len(trace.steps):
         there = f"its steps are 1 to {len(trace.steps)}" if trace.steps else "it has none"
         raise HsdError(f"this trace has no step {index + 1}: {there}")
-    facts = facts_of(trace, index, known)
+    facts = Reading(trace, index, known or {}).facts()
     return "\n".join(filter(None, (filled(f"{{{name}}}", facts) for name in LINES)))
 
 
-def facts_of(trace: Trace, index: int, known: Facts | None = None) -> dict[str, Any]:
-    """Return the values that sentences on step `index` (from 0) may name; those of a scope are a dictionary."""
-    return _Reading(trace, index, known or {}).facts()
-
-
-class _Reading:
-    """One step, read for its facts."""
+class Reading:
+    """The step `trace.steps[index]`, read for the facts that its sentences name. known: as `step_in_words` takes it."""
 
     def __init__(self, trace: Trace, index: int, known: Facts) -> None:
         self.trace, self.step, self.options = trace, trace.steps[index], trace.setup.options
@@ -52,19 +46,17 @@ class _Reading:
         self.tree = len(self.step.paths) > 1 or self.options.draft.drafts > 1
 
     def facts(self) -> dict[str, Any]:
+        """Return all of them by name; those of a verdict, a test or an event are a dictionary in it, or a list."""
         step, options = self.step, self.options
         rule = (options.draft.drafts > 1 and self.rules.get(options.rule, {}).get("recursive")) or options.rule
         verdict = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
         own = self.verdict(verdict)
-        other = self.verdict(step.shadow) | {"again": step.shadow.rule == verdict.rule} if step.shadow else None
-        texts = [quoted(together(self.nodes[node] for node in path.nodes)) for path in step.paths]
+        other = self.verdict(step.shadow) if step.shadow else None
+        texts = [quoted(together(map(self.nodes.__getitem__, path.nodes))) for path in step.paths]
         facts = {
+            **step.model_dump(include={"drafted", "depth", "kept", "target_calls"}),
             "step": step.index + 1,
             "steps": len(self.trace.steps),
-            "drafted": step.drafted,
-            "most": step.depth,
-            "kept": step.kept,
-            "calls": step.target_calls,
             "extra": len(step.committed) - step.kept - 1,
             "details": bool(step.nodes),
             "tree": self.tree,
@@ -75,7 +67,7 @@ class _Reading:
             "cold": options.sampling.temperature == 0,
             "own": own,
             "other": other,
-            "tokens": [{"piece": {"piece": n.piece}, "q": number(n.q), "p": number(n.p)} for n in step.nodes],
+            "tokens": [{"piece": node, "q": number(node.q), "p": number(node.p)} for node in step.nodes],
             "drafts": [{"number": i, "words": text} for i, text in enumerate(texts, 1)],
             "head": bool(self.trace.setup.models[0].taps),
             "candidates": len(step.growth),
@@ -91,22 +83,19 @@ class _Reading:
         names = [say("level name", {**shared, "level": level, "top": level == count - 1}) for level in range(count)]
         return [
             {
+                **event.model_dump(include={"kind", "asked", "kept"}),
                 "Who": names[event.level].capitalize(),
                 "Above": names[event.level + 1].capitalize(),
                 "below": names[event.level - 1],
-                "drafting": event.kind == "draft",
-                "level tokens": [{"piece": {"piece": one.piece}} for one in event.committed],
+                "level tokens": [{"piece": token} for token in event.committed],
                 "made": len(event.committed),
                 "drafted": len(event.tested),
-                "kept": event.kept,
                 "all": event.kept == len(event.tested),
-                "added": next(({"piece": one.piece} for one in event.committed[event.kept :]), None),
-                "replaced": next(({"piece": one.piece} for one in event.tested[event.kept :]), None),
+                "added": next(iter(event.committed[event.kept :]), None),
+                "replaced": next(iter(event.tested[event.kept :]), None),
                 "settled": event.held + len(event.committed),
-                "asked": event.asked,
+                "missing": event.asked - event.held - len(event.committed),
                 "up": following is None or following.level > event.level,
-                "more": event.held + len(event.committed) > event.asked,
-                "less": event.held + len(event.committed) < event.asked,
             }
             for event, following in zip_longest(events, events[1:])
         ]
@@ -134,6 +123,7 @@ class _Reading:
         tests = [self.test(judged, decision) for decision in decisions]
         kept = step.nodes[: judged.kept]  # those which min(1, p/q) would not have let pass are spared
         spared = [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
+        drafts = [str(i) for i, path in enumerate(step.paths, 1) if last in path.nodes]
         return {
             **knob,
             "name": name,
@@ -160,7 +150,9 @@ class _Reading:
             "tries": len(decisions) - (decisions.index(passed[-1]) + 1 if passed else 0),
             "tried": len({decision.draft for decision in decisions}),
             "failures": len(decisions) - len(passed),
-            "through": self.through(last),
+            "drafts through": len(drafts),
+            "through every": len(drafts) == len(step.paths),
+            "their numbers": listed(drafts),
             "spared": "" if exact or self.tree else listed(spared),
             "overrules": len(spared),
             "mean": None if mean is None else number(mean),
@@ -193,7 +185,7 @@ class _Reading:
             "whole": decision.test == "draft",
             "single": decision.test == "token",
             "place": len(self.step.path(decision.node)),
-            "piece": {"piece": self.nodes[decision.node].piece},
+            "piece": self.nodes[decision.node],
             "draft": decision.draft + 1,
             "several": several,
             "low": low,
@@ -215,9 +207,9 @@ class _Reading:
         since = [other.after for other in judged.changes[:i] if other.node == change.node]
         again = any(all(d.node != change.node for d in decisions[after : change.after]) for after in since)
         return {
-            "cause": None if any(decision.draft for decision in decisions) else {"piece": self.nodes[cause.node].piece},
+            "cause": None if any(decision.draft for decision in decisions) else self.nodes[cause.node],
             "draft": cause.draft + 1,
-            "after piece": {"piece": self.nodes[change.node].piece} if change.node else None,
+            "after piece": self.nodes.get(change.node),
             "strikes": self.forms.get(cause.grounds.form, {}).get("certain", False),
             "weight": number(change.weight, 4, 4),
             "mass": number(change.mass, 4, 4),
@@ -266,34 +258,24 @@ class _Reading:
         children = [n for n in self.step.nodes if left and n.parent == left.node]
         weight = left.weight if left else None
         return {
-            "next": {"piece": drawn.piece} if drawn else None,
+            "next": drawn,
             "bonus": left is not None and left.origin == "bonus",
             "entire": weight is not None and math.isinf(weight),
             "weight": None if weight is None else number(weight, 2),
             "chance": None if chance is None else number(chance),
-            "replaced": {"piece": children[0].piece} if children and not self.tree else None,
+            "replaced": children[0] if children and not self.tree else None,
             "repeated": bool(drawn and not self.tree and any(node.token == drawn.token for node in children)),
         }
-
-    def through(self, node: int) -> str:
-        """Return the drafts that contain a token, in words ("drafts 1 and 3"); "" for more than NUMBERED drafts."""
-        paths = self.step.paths
-        drafts = [str(i) for i, path in enumerate(paths, 1) if node in path.nodes]
-        if not drafts or len(paths) > NUMBERED:
-            return ""
-        if 1 < len(drafts) == len(paths):
-            return "all drafts"
-        return f"{len(drafts)} drafts" if len(drafts) > 3 else f"draft{'s' * (len(drafts) > 1)} {listed(drafts)}"
 
     # ---- two verdicts
 
     def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
         """Return how two verdicts differ, and how much of that is luck."""
         means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
-        level = None
-        if means[0] is not None and means[1] is not None:
-            level = same(means[0], means[1])
-            own["mean"], other["mean"] = (level, level) if level else pair(means[0], means[1], 3)
+        known = [mean for mean in means if mean is not None]
+        level = same(*known) if len(known) == 2 else None
+        if len(known) == 2:
+            own["mean"], other["mean"] = (level, level) if level else pair(known[0], known[1], 3)
         gap, more = (means[0] or 0.0) - (means[1] or 0.0), one.kept - two.kept
         ends = [next((d.node for d in reversed(v.decisions) if d.accepted), 0) for v in (one, two)]
         parted = one.next is not None and two.next is not None and one.next.token != two.next.token
@@ -301,7 +283,6 @@ class _Reading:
         return {
             "same": one.rule == two.rule,
             "alike": one.rule != two.rule and laws[0] == laws[1],
-            "differs": more != 0,
             "difference": "kept" if more else "path" if ends[0] != ends[1] else "next" if parted else "",
             "level": bool(level),
             "against": gap * more < 0,

@@ -14,7 +14,7 @@ from hsd.facts import facts
 from hsd.paths import TRACES
 from hsd.trace import Trace, step_in_words
 from hsd.trace.fill import SENTENCES, say
-from hsd.trace.words import facts_of
+from hsd.trace.words import Reading
 
 RECORDED = sorted(TRACES.glob("*.json"))
 TOLD = ("lead", "detail", "why", "warning")
@@ -71,10 +71,10 @@ def test_of_a_rule_that_draws_nothing_no_draw_is_told(
     trace = run(byte_pair, "Once upon a time", gamma=3, seed=5, max_new_tokens=160, **options)
     assert_same_words(trace, page)
     known = facts()
-    told = [say("detail", facts_of(trace, step.index, known)) for step in trace.steps if step.drafted]
+    told = [say("detail", Reading(trace, step.index, known).facts()) for step in trace.steps if step.drafted]
     assert {words for words in said if not any(words in line for line in told)} == set()
     assert not [line for line in told if any(words in line for words in never)]
-    warning = say("warning", facts_of(trace, 0, known))
+    warning = say("warning", Reading(trace, 0, known).facts())
     assert ("at every drafted place" in warning) is (options["rule"] == "ensemble")
 
 
@@ -101,7 +101,7 @@ def test_what_would_follow_is_ranked_by_what_a_rule_draws_it_from(byte_pair: Pai
 def test_no_fact_has_the_name_of_a_sentence(byte_pair: Pair):
     """Else one that is missing would be told as that sentence; a list of facts has the name of each one's sentence."""
     trace = run(byte_pair, "Once upon a time", rule="hsd", gamma=4, seed=5, max_new_tokens=12, drafts=3)
-    values = facts_of(trace, 0, facts())
+    values = Reading(trace, 0, facts()).facts()
     scopes = [values, values["own"], values["own"]["tests"][0], *values["own"]["tests"][0]["changes"][:1]]
     for scope in scopes:
         assert {name for name, value in scope.items() if not isinstance(value, list)} & SENTENCES.keys() == set()
@@ -111,5 +111,5 @@ def assert_same_words(trace: Trace, page: Engine) -> None:
     known = facts()
     told = page.call(TELL, json.loads(trace.to_json()))
     for step, words in zip(trace.steps, told, strict=True):
-        values = facts_of(trace, step.index, known)
+        values = Reading(trace, step.index, known).facts()
         assert [step_in_words(trace, step.index, known), *(say(name, values) for name in TOLD)] == words

@@ -4,18 +4,19 @@ import { listing, plain, say } from "./fill.js";
 import { pathTo, reach } from "./model.js";
 
 const LIMIT = 60; // tokens drawn of one tree
-const LISTED = 3; // drafts that are listed in a sentence
-const NUMBERED = 8; // drafts of a step that are told apart by numbers
 
 /** The last tokens of the drafts, in their order. @param {StepView} view */
 const ends = ({ step: { paths } }) => [...new Set(paths.flatMap(({ nodes }) => nodes.at(-1) || []))];
 
-/** The drafts that run through a token: "draft 2", "drafts 1 and 3", "5 drafts", "all drafts"; "" of too many. @type {(view: StepView, id: number) => string} */
+/** What the sentence "through" names: the drafts that run through a token. @type {(view: StepView, id: number) => SentenceFacts} */
 function through({ step: { paths } }, id) {
   const drafts = paths.flatMap(({ nodes }, i) => (nodes.includes(id) ? [i + 1] : []));
-  if (!drafts.length || paths.length > NUMBERED) return "";
-  if (drafts.length > 1 && drafts.length === paths.length) return "all drafts";
-  return drafts.length > LISTED ? `${drafts.length} drafts` : `draft${drafts.length > 1 ? "s" : ""} ${listing(drafts)}`;
+  return {
+    "listed": paths.length,
+    "drafts through": drafts.length,
+    "through every": drafts.length === paths.length,
+    "their numbers": listing(drafts),
+  };
 }
 
 /**

@@ -12,7 +12,7 @@ import { handsUp, names } from "./lanes.js";
 import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
 import { mean } from "./odds.js";
 
-const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other.testing", "why", "likelihood", "warning"];
+const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other testing", "why", "likelihood", "warning"];
 LINES.push("remarks", "levels below");
 const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
 
@@ -34,10 +34,10 @@ function lines(view) {
 function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = verdictFacts(view, view.own);
-  const other = view.shadow && { ...verdictFacts(view, view.shadow), again: view.sameRule };
+  const other = view.shadow && verdictFacts(view, view.shadow);
   return {
     ...{ step: view.index + 1, steps: view.trace.steps.length, details: view.detail, tree },
-    ...{ drafted: step.drafted, most: step.depth, kept: view.own.kept, calls: step.target_calls },
+    ...{ drafted: step.drafted, depth: step.depth, kept: view.own.kept, target_calls: step.target_calls },
     extra: step.committed.length - step.kept - 1,
     leaves: new Set(step.paths.flatMap(({ nodes }) => nodes.at(-1) ?? [])).size,
     listed: step.paths.length,
@@ -77,15 +77,13 @@ function eventFacts({ trace, step }, index) {
     "Who": capital(called[level]),
     "Above": capital(called[level + 1]),
     "below": called[level - 1],
-    "drafting": kind === "draft",
     "level tokens": listed(committed.map(({ piece }) => ({ piece: { piece } }))),
     "made": committed.length,
     "drafted": tested.length,
     "all": kept === tested.length,
     "up": handsUp(step, index),
-    "more": settled > asked,
-    "less": settled < asked,
-    ...{ kept, added, replaced, settled, asked },
+    "missing": asked - settled,
+    ...{ kind, kept, added, replaced, settled, asked },
   };
 }
 
@@ -130,7 +128,7 @@ function verdictFacts(view, judged) {
     "tries": decisions.length - (passed.at(-1)?.order ?? 0),
     "tried": new Set(decisions.map(({ draft }) => draft)).size,
     "failures": decisions.length - passed.length,
-    "through": through(view, last),
+    ...through(view, last),
     "spared": exact || tree ? "" : listing(spared),
     "overrules": spared.length,
     "mean": average === null ? null : number(average),
@@ -247,7 +245,6 @@ function between(one, two, own, other) {
   return {
     same: one.rule === two.rule,
     alike: one.rule !== two.rule && (one.info.law ?? one.rule) === (two.info.law ?? two.rule),
-    differs: more !== 0,
     difference: difference(one, two),
     level: Boolean(level),
     against: gap * more < 0,
