@@ -33,6 +33,15 @@ def test_no_rule_was_left_out_on_sampled_trees(results: dict):
         assert row["recursive-tokenwise"] == pytest.approx(row["top-down"], abs=2e-3)  # the same tests on these combs
 
 
+def test_what_is_said_of_the_grown_tree_is_of_the_one_in_the_table(results: dict):
+    others = [
+        row for row in results["trees"] if row["case"].startswith("grown") and row["case"] != measured_trees.GROWN
+    ]
+    assert others
+    shown = [row for row in results["trees"] if row not in others]
+    assert measured_trees.speed_words(shown) == measured_trees.speed_words(results["trees"])
+
+
 def test_a_difference_is_called_clear_only_where_its_interval_is_off_zero():
     row = {
         "trees": 9,
