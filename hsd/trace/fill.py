@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from hsd.paths import read_yaml
-
 from hsd.trace.values import Token
 
 Facts = Mapping[str, Any]
