@@ -104,7 +104,7 @@ class Reading:
 
     def verdict(self, judged: Verdict) -> dict[str, Any]:
         step, decisions, rule = self.step, judged.decisions, self.rules.get(judged.rule, {})
-        name, lossless = " ".join(rule.get("short", judged.rule).split()), rule.get("lossless", True)
+        name = " ".join(rule.get("short", judged.rule).split())
         forward = all(decision.test == "token" for decision in decisions)
         passed = [decision for decision in decisions if decision.accepted]
         last = passed[-1].node if passed else 0
@@ -117,7 +117,6 @@ class Reading:
             stops = stops or decisions[:1]
         law, mean = step.kept_law.get(judged.rule, []), step.expected_kept.get(judged.rule)
         knob = self.knob(judged.rule)
-        exact = lossless or knob["exact"]
         settings = self.options.fuzzy.mode, self.options.typical.after_kept
         modes = (rule["modes"][setting] for setting in settings if setting in rule.get("modes", {}))  # other recipes
         tests = [self.test(judged, decision) for decision in decisions]
@@ -129,14 +128,11 @@ class Reading:
             "name": name,
             "Name": name[:1].upper() + name[1:],
             "link": name,
-            "lossless": lossless,
-            "exact": exact,
-            "greedy": self.options.sampling.temperature == 0 and exact,
+            "lossless": rule.get("lossless", True),
             "forward": forward,
             "kind": kind,
             "coupled": (rule.get("recipe") or {}).get("coupled", False),
             "resamples": rule.get("resamples", False),
-            "resumes": bool(rule.get("resamples")) and judged.kept < step.drafted - 1,
             "kept": judged.kept,
             "after": judged.kept + 1,
             "all": not self.tree and judged.kept == step.drafted,
@@ -153,7 +149,7 @@ class Reading:
             "drafts through": len(drafts),
             "through every": len(drafts) == len(step.paths),
             "their numbers": listed(drafts),
-            "spared": "" if exact or self.tree else listed(spared),
+            "spared": "" if knob["exact"] or self.tree else listed(spared),
             "overrules": len(spared),
             "mean": None if mean is None else number(mean),
             "odds": None if judged.kept >= len(law) else number(law[judged.kept]),
@@ -177,13 +173,11 @@ class Reading:
         texts, holds = shortest(numbers, lambda rounded: self.holds(form, rounded, decision.threshold, digits))
         order = judged.decisions.index(decision) + 1
         return {
-            "accepted": decision.accepted,
+            **decision.model_dump(include={"test", "accepted"}),
             "coinless": not form["coin"],
             "whose": form.get("whose", "target"),
             "always": decision.threshold >= SURE,
             "never": decision.threshold <= 0,
-            "whole": decision.test == "draft",
-            "single": decision.test == "token",
             "place": len(self.step.path(decision.node)),
             "piece": self.nodes[decision.node],
             "draft": decision.draft + 1,
@@ -226,17 +220,16 @@ class Reading:
 
     def knob(self, name: str) -> dict[str, Any]:
         """Return the number of a rule that has one, whether the rule is exact at that, and what it gives up."""
-        rule, fuzzy = self.rules.get(name, {}), self.options.fuzzy
+        rule = self.rules.get(name, {})
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
         value: float = self.flat.get(knob["option"], 0.0)
         kept, apart, verdict = self.step.kept, self.step.divergences, self.step.verdict
         passed = [test.node for test in verdict.decisions if test.accepted] if verdict and apart else []
         spent = sum(D for node in self.step.path(max(passed, default=0)) if value >= (D := apart[node - 1]))
         texts, _ = shortest({"value": value}, lambda rounded: number(rounded["value"] * kept) == number(value * kept))
-        put = {**texts, "drift": number(spent), "bound": number(value * kept)}
-        exact = knob["exact"] is not None and value <= knob["exact"]
-        loses = filled(rule.get("loses", ""), {**put, "divergence": fuzzy.divergence}) or None
-        return {"sign": knob["sign"], "value": put["value"], "exact": exact, "loses": loses}
+        put = {"drift": number(spent), "bound": number(value * kept), "divergence": self.options.fuzzy.divergence}
+        exact = rule.get("lossless", True) or (knob["exact"] is not None and value <= knob["exact"])
+        return {"sign": knob["sign"], **texts, "exact": exact, "loses": filled(rule.get("loses", ""), {**texts, **put})}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
         """The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it."""
@@ -260,7 +253,6 @@ class Reading:
         return {
             "next": drawn,
             "bonus": left is not None and left.origin == "bonus",
-            "entire": weight is not None and math.isinf(weight),
             "weight": None if weight is None else number(weight, 2),
             "chance": None if chance is None else number(chance),
             "replaced": children[0] if children and not self.tree else None,
@@ -288,5 +280,4 @@ class Reading:
             "against": gap * more < 0,
             "fewer": more < 0,
             "by": abs(more),
-            "certain": own["certain"] and other["certain"],
         }

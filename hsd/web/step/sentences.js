@@ -114,10 +114,8 @@ function verdictFacts(view, judged) {
     "Name": capital(name),
     "link": info.term ? { words: name, term: info.term } : name,
     "lossless": info.lossless,
-    "greedy": options.sampling?.temperature === 0 && exact,
     "coupled": info.recipe?.coupled ?? false,
     "resamples": info.resamples,
-    "resumes": info.resamples && kept < step.drafted - 1,
     "after": kept + 1,
     "all": !tree && kept === step.drafted,
     "unseen": step.drafted - kept - 1,
@@ -151,7 +149,7 @@ function testFacts(view, judged, test) {
   const changes = changesOf(judged).filter(({ after }) => after === test.order);
   return {
     ...{ low, high, coin, threshold, accepted, coinless, always: h >= SURE, never: h <= 0 },
-    ...{ whole: test.test === "draft", single: test.test === "token", place: view.depth.get(test.node) },
+    ...{ test: test.test, place: view.depth.get(test.node) },
     ...{ piece: piece(view, test.node), draft: test.draft + 1, several: judged.decisions.some(({ draft }) => draft) },
     ...{ p: number(grounds.p), q: number(grounds.q), form: grounds.form, whose: form?.whose ?? "target" },
     "nothing": ["share", "naive"].includes(form?.name) && !grounds.mass && h === 1,
@@ -219,7 +217,6 @@ function followed(view, { next, residual }) {
   return {
     next: next ? { piece: next.piece, origin: next.origin } : null,
     bonus: residual?.origin === "bonus",
-    entire: weight === "Infinity",
     weight: weight === null ? null : number(weight, 2),
     chance: outcome ? number(outcome.probability) : null,
     replaced: children.length ? piece(view, children[0]) : null,
@@ -250,7 +247,6 @@ function between(one, two, own, other) {
     against: gap * more < 0,
     fewer: more < 0,
     by: Math.abs(more),
-    certain: own.certain && other.certain,
   };
 }
 

@@ -62,7 +62,7 @@ const sameText = (a, b) => a.steps.flatMap(ids).join() === b.steps.flatMap(ids).
 function alike({ steps, setup }) {
   const average = (/** @type {number | null} */ total) => number((total ?? 0) / steps.length);
   const sums = compare({ steps }).map(({ rule, mean }) => ({ name: ruleInfo(rule).short, mean: average(mean) }));
-  return plain(say("equal", { greedy: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
+  return plain(say("equal", { cold: setup.options.sampling.temperature === 0, own: sums[0], other: sums[1] }));
 }
 
 export { alike, alone, compare, parting, ran, sameText, spread };
