@@ -24,7 +24,9 @@ class Parser(argparse.ArgumentParser):
     """An argument parser that reports an error in one line and exits with status 2."""
 
     def error(self, message: str) -> NoReturn:
-        self.exit(2, f"{self.prog}: {message}\n")
+        words = message.startswith("unrecognized arguments: ") and ": -" not in message
+        remedy = ": put a text of several words in quotes" if words else "" if "choose" in message else ": see --help"
+        self.exit(2, f"{self.prog}: {message}{remedy}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -5,10 +5,12 @@ import json
 import sys
 
 from hsd.audit import audit as exact_laws
+from hsd.cli.arguments import progress
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the exact law of every rule, as a table or as JSON. Returns the exit status."""
+    progress("adding up every outcome" + ("; trees take a minute" if arguments.drafts > 1 else "") + "\n")
     result = exact_laws(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts)
     if arguments.json:
         print(json.dumps(result))

@@ -61,6 +61,7 @@ def main(arguments: argparse.Namespace) -> int:
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
+    progress(f"{len(cases)} cases × {len(texts)} prompts × {arguments.repetitions} repetitions\n")
     settings = {"max_new_tokens": most, "repetitions": arguments.repetitions, "processes": workers.count}
     settings |= {"server": server.about} if server else {}
     head = header(pair, prompts, cases, command=_command(arguments.words), **settings)

@@ -65,7 +65,8 @@ def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -
     if arguments.smaller and values.get("system") != "stack":
         raise HsdError("--smaller is for --system stack: choose it, or leave the option out")
     if arguments.quantile is not None:
-        check_flags({**values, "tolerance": arguments.quantile})
+        if not hsd.RunOptions.applies("divergence", values):
+            raise HsdError("--quantile is for --rule fuzzy: choose it, or leave the option out")
         if "tolerance" in values or not 0 <= arguments.quantile <= 1:
             raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
 
@@ -78,7 +79,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
     calibration = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
     tolerance = calibration.tolerance(arguments.quantile)
-    print(f"tolerance {tolerance:.4g} accepts {arguments.quantile:.0%} of what is rejected", file=sys.stderr)
+    print(f"tolerance {tolerance:.4g} lets {100 * arguments.quantile:.0f} % of rejections pass", file=sys.stderr)
     return hsd.RunOptions(**{**dict(options), "tolerance": tolerance})
 
 
@@ -116,12 +117,15 @@ def _summary(trace: Any) -> dict[str, Any]:
 
 
 def _report(trace: Any, pair: Any = None) -> str:
-    s, prompt = trace.stats(), trace.prompt
+    s, prompt, options = trace.stats(), trace.prompt, trace.setup.options.flat()
+    applied = (name for name in ("system", "rule", "gamma") if options[name] and hsd.RunOptions.applies(name, options))
+    made_by = ", ".join([trace.setup.pair, *(f"{name} {options[name]}" for name in applied)])
+    share = f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept" if s["drafted"] else "nothing drafted"
     read = pair.codec.decode(prompt.ids) if pair else "".join(prompt.pieces)  # pieces may be parts of a character
     between = "" if read.endswith(prompt.text) else "\n\n"  # the answer to a question
     return (
-        f"{prompt.text}{between}{trace.text}\n\n"
+        f"{prompt.text}{between}{trace.text}\n\n{made_by}\n"
         f"{s['new_tokens']} tokens, {s['target_calls']} target calls, "
         f"{s['block_efficiency']:.2f} tokens per target call, "
-        f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept, {s['tokens_per_second']:.0f} tokens/s"
+        f"{share}, {s['tokens_per_second']:.0f} tokens/s"
     )

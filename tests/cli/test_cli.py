@@ -144,13 +144,25 @@ def test_a_lossy_rule_says_so_and_can_be_calibrated(console: Console):
     assert "not lossless" in result["notes"][0]
     calibrated = console.run("Once upon", "--rule", "fuzzy", "--quantile", "0.5")
     assert calibrated["tolerance"] > 0
+    assert "--quantile is for --rule fuzzy" in console.refused("run", "Once upon", "--quantile", "0.5")
 
 
 def test_run_without_json_is_for_people(console: Console):
     status, out, _ = console("run", *console.models, "--max-new-tokens", "5", "Once upon")
     assert status == 0
     assert out.startswith("Once upon")
+    assert ", system speculative, rule hsd, gamma 5\n5 tokens, " in out
     assert "tokens per target call" in out
+    status, out, _ = console("run", *console.models, "--max-new-tokens", "5", "--system", "plain", "Once upon")
+    assert "system plain\n5 tokens, 5 target calls" in out
+    assert "nothing drafted" in out
+
+
+def test_a_command_that_is_not_complete_says_where_to_look(console: Console):
+    assert console.refused() == "hsd: the following arguments are required: COMMAND: see --help\n"
+    assert console.refused("run") == "hsd run: the following arguments are required: prompt: see --help\n"
+    unquoted = console.refused("run", "Once", "upon", "a")
+    assert unquoted == "hsd: unrecognized arguments: upon a: put a text of several words in quotes\n"
 
 
 def test_an_answer_begins_on_a_line_of_its_own_and_a_continuation_does_not():

@@ -195,7 +195,7 @@ def test_the_app_file_takes_the_options_of_the_command(monkeypatch: pytest.Monke
     assert "--no-download" in typed(monkeypatch, "app", "--help")[1]
     wrong = ran({}, str(ROOT / "app.py"), "--nonsense")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
-    assert wrong.stderr == b"hsd: unrecognized arguments: --nonsense\n"
+    assert wrong.stderr == b"hsd: unrecognized arguments: --nonsense: see --help\n"
 
 
 # Options that would be ignored
