@@ -82,7 +82,7 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
 
 
 def mark_of(preset: Preset) -> str:
-    """Return a mark of the recording that a picture of a preset is made from."""
+    """Return the preset's name with a hash of its recording: what a picture bears that was made from this recording."""
     return f"{preset.name}-{hashlib.sha256(preset.file.read_bytes()).hexdigest()[:12]}"
 
 
@@ -172,7 +172,7 @@ def _block(name: str, data: str) -> str:
 
 
 def _data(text: str) -> str:
-    """Return JSON that no tag in its texts can end."""
+    """Return JSON as it may stand inside <script>: "<" is escaped, so that none of its texts ends the element."""
     return text.replace("<", "\\u003c")
 
 

@@ -158,7 +158,7 @@ def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
 
 
 def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> Interval:
-    """Return by how much a ratio of sums is larger for `other`, with its 95 % interval over prompts, of several."""
+    """Return Σ first / Σ second of `other` minus that of `one`, with its 95 % interval. One pair for each prompt."""
     sums = np.array([one, other])  # (2, prompts, 2)
     whole, rest = sums.sum(1), sums.sum(1, keepdims=True) - sums
     ratios = whole[:, 0] / whole[:, 1]

@@ -38,7 +38,14 @@ def add_flags(
         if name not in without:
             names_of = [flag(name), *([also[name]] if also and name in also else [])]
             help_ = words(RunOptions, name, facts.menus(), usual.get(name, "")).replace("%", "%%")
+            if option.group in ("rule", "levels"):
+                help_ = f"for {' and '.join(homes(name))}: {help_}"
             groups.get(option.group, parser).add_argument(*names_of, dest=name, type=_reader(option, lists), help=help_)
+
+
+def homes(option: str) -> list[str]:
+    """Return the flags beside which an option has an effect, each with its values: ["--system stack or hispec"]."""
+    return [f"{flag(of.partition('|')[0])} {listed(values, 'or')}" for of, values in RunOptions.when(option).items()]
 
 
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
@@ -67,9 +74,9 @@ def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = 
     """Raise HsdError for an option that would be ignored: beside the other values, or in all cases of a benchmark."""
     used = {"system", "drafts", *(name for options in cases for name in options)}
     for name in values:
-        homes = [f"{flag(n.partition('|')[0])} {listed(of, 'or')}" for n, of in RunOptions.when(name).items()]
+        needed = homes(name)
         if name in ("tree", "nodes") and values.get("drafts", 1) in (1, (1,)):
-            homes = ["--drafts of 2 or more"]
+            needed = ["--drafts of 2 or more"]
         elif name in used if cases else RunOptions.applies(name, values):
             continue
-        raise HsdError(f"{flag(name)} is for {' and '.join(homes)}: choose it, or leave the option out")
+        raise HsdError(f"{flag(name)} is for {' and '.join(needed)}: choose it, or leave the option out")

@@ -136,7 +136,7 @@ LARGE = (
 def _large(vocab: int, gamma: int, first: int, later: int) -> Shape:
     """Return models whose draft chooses between two tokens at its first and last place only.
 
-    The target's likeliest token is then at most half as likely for the draft. Of up to five tokens the first is any.
+    The target's likeliest token is then at most half as likely for the draft. If vocab ≤ 5, its first row is random.
     """
 
     def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:

@@ -155,10 +155,10 @@ def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
 
 
 def _forward(module: Any, **instead: Any) -> Callable[..., Any]:
-    """Return the forward pass of a module of the same class and weights, in which some parts are others.
+    """Return the forward pass of `module` with the attributes and submodules in `instead` in place of its own.
 
-    It is the class's own: without what the library wraps around it to record and to choose outputs, which costs more
-    than a small model's norm, and without what accelerate puts on a module that it moves the inputs of.
+    The weights are shared. It is the class's own pass: without the wrappers of transformers that record and choose
+    outputs, which cost more than a small model's norm, and without those of accelerate, which move the inputs.
     """
     twin = copy.copy(module)
     twin.__dict__["_modules"] = {name: part for name, part in module._modules.items() if name not in instead}

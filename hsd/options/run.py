@@ -55,7 +55,8 @@ class Options(Model):
         step=0.05, shown=(-0.1, 3), when={"rule|shadow": "rules with tolerance"}, place="fuzzy")
     fuzzy_mode: str = option("exact-first", "Mode", "Above the tolerance: an exact test, or the draft ends.", "rule",
         menu="modes", when=FUZZY, place="fuzzy.mode")
-    divergence_on: str = option("warped", "Divergence of", "Which rows are compared.", "rule", menu="grounds",
+    divergence_on: str = option("warped", "Divergence of",
+        "Which rows are compared: warped, as sampled from; raw, at temperature 1.", "rule", menu="grounds",
         when=FUZZY, place="fuzzy.on")
     after_kept: str = option("drawn", "After the kept ones",
         "The next token: drawn from the target, or its likeliest, as in Medusa's code.", "rule", menu="afters",
@@ -76,8 +77,9 @@ class Options(Model):
         high=1, step=0.05, shown=(0.05, 1), scope="shared", always=True, place="sampling")
     top_k: int = option(0, "Top-k", "Sample from so many of the likeliest tokens; 0: all.", "sampling", low=0,
         high=2**31, step=1, shown=(0, 200), scope="shared", always=True, place="sampling")
-    shadow: str = option("", "Compared with", "The rule that judges the same drafts and coins; left out, vanilla.",
-        "more", menu="rules", open=True, unset="Vanilla", when=DRAFTING, scope="record")
+    shadow: str = option("", "Compared with",
+        "A second rule, which judges the same drafts and coins; left out, vanilla, token-wise.", "more", menu="rules",
+        open=True, unset="Vanilla", when=DRAFTING, scope="record")
     stack: tuple[int, ...] = option((), "Models",
         "Which models take part, counted from 0, the target last; left empty, all.", "levels", low=0,
         high=MAX_LEVELS, each="place", when={"system": ["stack"]}, place="levels")

@@ -139,7 +139,7 @@ class Test:
     """The next test of a tree rule; success would keep the tokens down to `node`, or go on from there.
 
     kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: the number of its path, for rules that
-    verify one after another. changes: by the rejections since the test before.
+    verify one after another. changes: of the target's rows, by rejections since the last test.
     """
 
     node: int

@@ -232,7 +232,7 @@ class Reading:
         return {"sign": knob["sign"], **texts, "exact": exact, "loses": filled(rule.get("loses", ""), {**texts, **put})}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
-        """The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it."""
+        """Return p/q of the whole draft, and after how many tokens it was largest; {} if no test is of it first."""
         decision = next(iter(judged.decisions), None)
         if self.tree or not decision or decision.grounds.form not in ("capped", "ratio"):
             return {}

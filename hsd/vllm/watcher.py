@@ -126,7 +126,7 @@ class Watcher:
         return record
 
     def _end(self, name: str) -> None:
-        """Record how a request ended, and nothing more of it."""
+        """Record how a request ended; later steps of it are not recorded."""
         record, self._known[name] = self._known[name], None
         if record:
             self.buffer.add(name, "result", record.result().model_dump_json())

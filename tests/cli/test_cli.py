@@ -158,6 +158,12 @@ def test_run_without_json_is_for_people(console: Console):
     assert "nothing drafted" in out
 
 
+def test_help_says_which_rule_or_system_an_option_is_for(console: Console):
+    told = " ".join(console("run", "--help")[1].split())
+    assert "--tolerance TOLERANCE for --rule fuzzy, clipped or clipped-hsd: " in told
+    assert "--exits EXITS for --system hispec: " in told
+
+
 def test_a_command_that_is_not_complete_says_where_to_look(console: Console):
     assert console.refused() == "hsd: the following arguments are required: COMMAND: see --help\n"
     assert console.refused("run") == "hsd run: the following arguments are required: prompt: see --help\n"

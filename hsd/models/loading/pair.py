@@ -86,7 +86,7 @@ def load_pair(
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         if name in (*EMBEDDED, *FETCHED):
             if smaller or device not in (None, "cpu") or dtype or quantize or device_map:
-                raise HsdError(f"{name} has one form, for CPUs: give its name alone, with chat where it matters")
+                raise HsdError(f"{name} has one form, for CPUs: leave out smaller, dtype, quantize, device_map, device")
             from hsd.models.loading.portable import named_pair  # asks huggingface_hub's modules
 
             file = fetch.check(name, fetch.find(name)) if name in FETCHED else None
