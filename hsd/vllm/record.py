@@ -20,6 +20,7 @@ from hsd.rules import RULES, USUAL, VANILLA, find_rule
 from hsd.sampling import Sampling
 from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
 from hsd.version import __version__
+from hsd.vllm.serving import Settings
 
 TIMES = "Times are of whole steps, other requests in them: vLLM does not tell the parts apart."
 PRIVATE = "The prompt is not recorded; lengths count from its end."
@@ -36,17 +37,13 @@ PROCESSORS = (  # parameters of a request that change rows otherwise than temper
 class Recording:
     """A request that is recorded, step by step.
 
-    codec: of its text, with the tokens that end it. setup: of its trace. prompt: its tokens; where `private` only their
-    number matters. context: tokens that the engine can hold. plain: what follows a whole draft is drawn from the row
-    that is recorded. finish: how it ended, by its tokens: "cancelled" where none shows why, and until then. beginning:
-    the trace without steps.
+    codec: of its text, with the tokens that end it. setup: of its trace. prompt: its tokens, as far as they are
+    recorded. room: for new tokens. plain: what follows a whole draft is drawn from the row that is recorded. finish:
+    how it ended, by its tokens: "cancelled" where none shows why, and until then. beginning: the trace without steps.
     """
 
-    def __init__(
-        self, codec: Codec, setup: Setup, prompt: list[int], private: bool, context: int, plain: bool = True
-    ) -> None:
-        self._codec, self._describe, self._plain = codec, Describer(codec), plain
-        self._room = min(context - len(prompt), setup.options.max_new_tokens)
+    def __init__(self, codec: Codec, setup: Setup, prompt: list[int], room: int, plain: bool = True) -> None:
+        self._codec, self._describe, self._room, self._plain = codec, Describer(codec), room, plain
         self._rule = find_rule(setup.options.rule)
         others = [one for one in RULES.values() if one.lossless and not one.resamples and not one.recipe.coupled]
         self._recorder = Recorder(codec, self._rule, find_rule(setup.options.shadow), others)
@@ -54,11 +51,10 @@ class Recording:
         self.tokens, self.steps = list[int](), 0
         self.finish: Literal["length", "end", "cancelled"] = "cancelled"
         self._begin = self._last = time.perf_counter()
-        prompt = [] if private else prompt
         self.beginning = Trace(
             app_version=__version__,
             created=datetime.now(UTC).isoformat(timespec="seconds"),
-            setup=setup.model_copy(update={"notes": [*setup.notes, *[PRIVATE] * private]}),
+            setup=setup,
             prompt=self._describe.prompt(codec.decode(prompt), prompt),
             steps=[],
             result=self.result(),
@@ -103,34 +99,36 @@ class Recording:
         return Result(text=self._codec.decode(self.tokens), finish=self.finish, seconds=self._last - self._begin)
 
 
-def setup_of(config: Any, runner: Any, asked: Any, rule: str) -> Setup:
-    """Return the setup of a request's trace.
-
-    config: vLLM's. runner: the worker's. asked: the request's sampling parameters. rule: the one that verifies drafts.
-    """
+def setup_of(config: Any, runner: Any, settings: Settings) -> Setup:
+    """Return the setup of a worker's traces, without what a request asks for. config: vLLM's. runner: the worker's."""
     from vllm import __version__ as engine
 
-    plan, vocab = config.speculative_config, config.model_config.get_vocab_size()
-    target, drafter = runner.get_model(), getattr(runner, "drafter", None)
+    plan, target, drafter = config.speculative_config, runner.get_model(), getattr(runner, "drafter", None)
     models = [_model(config.model_config, target)]
     if getattr(drafter, "model", None) is not None:
         head = None if plan.method == "draft_model" else target
         models.insert(0, _model(plan.draft_model_config, drafter.model, head))  # type: ignore[union-attr]
-    shadow = USUAL if rule == VANILLA["single"] else VANILLA["single"]
-    top_k = asked.top_k if 0 < asked.top_k < vocab else 0
-    options = RunOptions(rule=rule, shadow=shadow, temperature=asked.temperature, top_p=asked.top_p, top_k=top_k)
-    own = {"max_new_tokens": asked.max_tokens or runner.max_model_len, "seed": asked.seed or 0, "engine": "vllm"}
-    own["proposer"] = "model" if models[1:] else next(iter(COPIERS)) if plan and "ngram" in plan.method else "none"
-    own["gamma"] = plan.num_speculative_tokens if plan else 0
+    vanilla = VANILLA["single"]
+    options = RunOptions(rule=settings.rule or vanilla, shadow=vanilla if settings.rule else USUAL)
+    proposer = "model" if models[1:] else next(iter(COPIERS)) if plan and "ngram" in plan.method else "none"
+    drafting = {"proposer": proposer, "gamma": plan.num_speculative_tokens if plan else 0, "engine": "vllm"}
     return Setup(
-        options=SetupOptions.of({**dict(options), **own}),
+        options=SetupOptions.of({**dict(options), **drafting}),
         pair=models[-1].name,
         models=models,
         device=str(runner.device),
-        vocab_size=vocab,
+        vocab_size=config.model_config.get_vocab_size(),
         versions={"vllm": engine, "torch": torch.__version__},
-        notes=[TIMES, *METHODS.get(plan and plan.rejection_sample_method, [])],
+        notes=[TIMES, *METHODS.get(plan and plan.rejection_sample_method, []), *[PRIVATE] * (not settings.prompts)],
     )
+
+
+def with_request(setup: Setup, asked: Any, context: int) -> Setup:
+    """Return a worker's setup with what a request asks for. asked: its sampling parameters. context: its limit."""
+    top_k = asked.top_k if 0 < asked.top_k < setup.vocab_size else 0
+    own = {"temperature": asked.temperature, "top_p": asked.top_p, "top_k": top_k, "seed": asked.seed or 0}
+    options = {**setup.options.flat(), **own, "max_new_tokens": asked.max_tokens or context}
+    return setup.model_copy(update={"options": SetupOptions.of(options)})
 
 
 def _model(config: Any, model: Any, target: Any = None) -> ModelInfo:

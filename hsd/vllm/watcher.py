@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from copy import copy
 from typing import Any
 
 import torch
@@ -14,11 +15,12 @@ from hsd.draft import Draft
 from hsd.errors import first_line
 from hsd.models.loading.text import TokenizerCodec
 from hsd.models.reading import Rows
-from hsd.rules import VANILLA, find_rule
+from hsd.rules import find_rule
 from hsd.rules.law import likeliest
 from hsd.sampling import draw
+from hsd.trace import Setup
 from hsd.vllm import KEY
-from hsd.vllm.record import PROCESSORS, Recording, setup_of
+from hsd.vllm.record import PROCESSORS, Recording, setup_of, with_request
 from hsd.vllm.serving import Buffer, Settings
 
 log = logging.getLogger("vllm.plugins.hsd")
@@ -31,6 +33,7 @@ class Watcher:
     def __init__(self, settings: Settings, config: Any, uniform: Callable[..., Tensor] = torch.rand) -> None:
         self.settings, self._config, self._uniform = settings, config, uniform
         self.buffer = Buffer(settings.megabytes * 1e6)
+        self._shared: tuple[Setup, TokenizerCodec] | None = None  # by all requests: a model takes .1 s to describe
         self._known: dict[str, Recording | None] = {}  # None: it is not recorded
         self._given: dict[str, Any] = {}  # to the last verification
         self._coins = torch.empty(0)  # that it threw, (N,)
@@ -116,12 +119,14 @@ class Watcher:
             return None
         from vllm.tokenizers import cached_tokenizer_from_config
 
-        tokenizer = cached_tokenizer_from_config(self._config.model_config)
-        codec = TokenizerCodec(tokenizer, frozenset(asked.all_stop_token_ids))
-        setup = setup_of(self._config, runner, asked, self.settings.rule or VANILLA["single"])
-        prompt, private = list(request.prompt_token_ids or []), not self.settings.prompts
+        if self._shared is None:
+            tokenizer = cached_tokenizer_from_config(self._config.model_config)
+            self._shared = setup_of(self._config, runner, self.settings), TokenizerCodec(tokenizer, frozenset())
+        setup, codec = with_request(self._shared[0], asked, runner.max_model_len), copy(self._shared[1])
+        codec.end_ids, prompt = frozenset(asked.all_stop_token_ids), list(request.prompt_token_ids or [])
+        room = min(runner.max_model_len - len(prompt), setup.options.max_new_tokens)
         plain = asked.repetition_penalty == 1 and not any(getattr(asked, name, None) for name in PROCESSORS)
-        record = Recording(codec, setup, prompt, private, runner.max_model_len, plain)
+        record = Recording(codec, setup, prompt if self.settings.prompts else [], room, plain)
         self.buffer.add(name, "beginning", record.beginning.model_dump_json())
         return record
 
