@@ -19,30 +19,29 @@ from hsd.version import __version__
 from hsd.vllm.serving import Settings, settings_of
 
 log = logging.getLogger("vllm.plugins.hsd")
-V2 = "this server uses vLLM's V2 runner, which is not watched: start it with VLLM_USE_V2_MODEL_RUNNER=0"
 MENDS = "mends temperature, top-k and top-p of drafts on CPUs (vLLM issue #55005)"
 SAMPLER = "vllm.v1.sample.rejection_sampler"
-WORKER = "vllm.v1.worker.worker_base.WorkerBase.__init__"
-SAMPLE = "vllm.v1.worker.gpu_model_runner.GPUModelRunner._sample"
-VERIFY, COINS = f"{SAMPLER}.rejection_sample", f"{SAMPLER}.generate_uniform_probs"
-SPREAD, LIMITS = f"{SAMPLER}.expand_batch_to_tokens", f"{SAMPLER}.apply_sampling_constraints"
-NEEDS = {
-    WORKER: "self vllm_config",
-    SAMPLE: "self logits spec_decode_metadata",
-    VERIFY: "draft_token_ids num_draft_tokens max_spec_len draft_probs target_logits bonus_token_ids sampling_metadata "
-    "synthetic_mode",
-    COINS: "num_tokens num_draft_tokens generators device",
-    SPREAD: "x cu_num_tokens replace_from replace_to",
-    LIMITS: "logits",
-}  # the arguments that each function must have
+HOOKS = {
+    "begin": ("vllm.v1.worker.worker_base.WorkerBase.__init__", "self vllm_config"),
+    "sample": ("vllm.v1.worker.gpu_model_runner.GPUModelRunner._sample", "self logits spec_decode_metadata"),
+    "verify": (
+        f"{SAMPLER}.rejection_sample",
+        "draft_token_ids num_draft_tokens max_spec_len draft_probs target_logits bonus_token_ids sampling_metadata "
+        "synthetic_mode",
+    ),
+    "coins": (f"{SAMPLER}.generate_uniform_probs", "num_tokens num_draft_tokens generators device"),
+    "spread": (f"{SAMPLER}.expand_batch_to_tokens", "x cu_num_tokens replace_from replace_to"),
+    "limit": (f"{SAMPLER}.apply_sampling_constraints", "logits"),
+}  # functions of vLLM that are replaced, with the arguments that they must have
 Call = Callable[[], Any]
 
 
-def find(place: str) -> tuple[Any, str, Callable[..., Any]]:
+def find(hook: str) -> tuple[Any, str, Callable[..., Any]]:
     """Return what a function of vLLM is an attribute of, its name there, and the function as vLLM has it.
 
-    place: one of `NEEDS`. Raises HsdError, naming what is missing.
+    hook: one of `HOOKS`. Raises HsdError, naming what is missing.
     """
+    place, needs = HOOKS[hook]
     path, _, name = place.rpartition(".")
     try:
         owner = resolve_name(path)
@@ -50,14 +49,14 @@ def find(place: str) -> tuple[Any, str, Callable[..., Any]]:
         arguments = inspect.signature(function).parameters
     except (ImportError, AttributeError, ValueError, TypeError) as error:
         raise HsdError(f"this vLLM has no {place} ({first_line(error)}): use 0.32.0 or 0.33.0") from None
-    if missing := next((need for need in NEEDS[place].split() if need not in arguments), None):
+    if missing := next((need for need in needs.split() if need not in arguments), None):
         raise HsdError(f"{place} of this vLLM has no argument {missing!r}: use 0.32.0 or 0.33.0")
     return owner, name, function
 
 
-def replace(place: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
+def replace(hook: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
     """Call `by(arguments, call)` in place of a function of vLLM. arguments: by name; call(): what vLLM's returns."""
-    owner, name, function = find(place)
+    owner, name, function = find(hook)
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -76,8 +75,8 @@ def register() -> None:
     vLLM calls this in each of its processes, as a plugin of the group `vllm.general_plugins`.
     """
     try:
-        replace(WORKER, _begin)
-        find(WORKER)[0].hsd_steps = lambda _, after=0: None  # of a worker that records nothing
+        replace("begin", _begin)
+        find("begin")[0].hsd_steps = lambda _, after=0: None  # of a worker that records nothing
         resolve_name("vllm.ModelRegistry").register_model("HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head")
     except (HsdError, ImportError, AttributeError) as error:
         log.warning("hsd: %s", first_line(error))
@@ -97,15 +96,15 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
     from hsd.vllm.watcher import Watcher
 
     if getattr(config, "use_v2_model_runner", False):
-        raise HsdError(V2)
-    for place in NEEDS:  # nothing is replaced unless all of them are there
-        find(place)
-    watcher, ranks = Watcher(settings, config, find(COINS)[2]), config.parallel_config
+        raise HsdError("vLLM's V2 runner is not watched: start the server with VLLM_USE_V2_MODEL_RUNNER=0")
+    for hook in HOOKS:  # nothing is replaced unless all of them are there
+        find(hook)
+    watcher, ranks = Watcher(settings, config, find("coins")[2]), config.parallel_config
     mend()
-    replace(COINS, watcher.coins)
-    replace(VERIFY, watcher.verify)
+    replace("coins", watcher.coins)
+    replace("verify", watcher.verify)
     if not ranks.rank % ranks.tensor_parallel_size:  # one of the workers that share a model's layers records
-        replace(SAMPLE, watcher.sample)
+        replace("sample", watcher.sample)
     worker.hsd_steps = watcher.buffer.after
     rule = f"verifies by {settings.rule}" if settings.rule else "leaves verification as it is"
     share = f"records {settings.record:.0%} of the requests and those that ask for it"
@@ -118,8 +117,8 @@ def mend() -> None:
     Temperature, top-k and top-p of drafted tokens are uninitialised memory there (vLLM issue #55005), and top-k of a
     batch in which nobody drafted ends the engine.
     """
-    replace(SPREAD, lambda given, call: _spread(given) if given["x"].is_cpu else call())
-    replace(LIMITS, lambda given, call: call() if len(given["logits"]) else given["logits"])
+    replace("spread", lambda given, call: _spread(given) if given["x"].is_cpu else call())
+    replace("limit", lambda given, call: call() if len(given["logits"]) else given["logits"])
 
 
 def _spread(given: dict[str, Any]) -> Tensor:

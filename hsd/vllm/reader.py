@@ -73,8 +73,8 @@ class Reader:
                 one.trace = one.trace.model_copy(update={"result": Result.model_validate(data)})
             one.done = True
 
-    def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Iterator[Any]:
-        """Have the server answer a prompt, and yield what `follow` does of it. Raises HsdError.
+    def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Request:
+        """Have the server answer a prompt, and return the request once the server records it. Raises HsdError.
 
         prompt_as: "chat" puts it into the model's template, "text" has it continued, as "" does where there is none.
         """
@@ -97,8 +97,7 @@ class Reader:
         while True:
             ended, news = not posting.is_alive(), self.look()
             if found := next((one for one in self.requests.values() if name in one.name), None):
-                yield from self.follow(found)
-                return
+                return found
             if ended and not news:
                 unseen = HsdError(f"{self.url} has answered and recorded nothing of it: see the server's log")
                 raise failed[-1] if len(failed) == len(ways) else unseen

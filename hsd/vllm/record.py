@@ -2,6 +2,7 @@
 
 import time
 from datetime import UTC, datetime
+from itertools import count
 from typing import Any, Literal
 
 import torch
@@ -48,7 +49,7 @@ class Recording:
         others = [one for one in RULES.values() if one.lossless and not one.resamples and not one.recipe.coupled]
         self._recorder = Recorder(codec, self._rule, find_rule(setup.options.shadow), others)
         self.sampling = Sampling.of(setup.options.flat())
-        self.tokens, self.steps = list[int](), 0
+        self.tokens, self._places = list[int](), count()
         self.finish: Literal["length", "end", "cancelled"] = "cancelled"
         self._begin = self._last = time.perf_counter()
         self.beginning = Trace(
@@ -80,9 +81,8 @@ class Recording:
         if detail and bonus and not self._plain:
             detail["verdict"] = detail["verdict"].model_copy(update={"residual": None})
         before, self.tokens = self.tokens, self.tokens + committed
-        self.steps += 1
         return Step(
-            index=self.steps - 1,
+            index=next(self._places),
             context_length=len(self.beginning.prompt.ids) + len(before),
             drafted=draft.depth,
             depth=draft.depth,

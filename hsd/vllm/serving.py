@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Mapping
 from contextlib import suppress
 from hmac import compare_digest
-from itertools import islice
+from itertools import accumulate, islice
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError
@@ -81,12 +81,10 @@ class Buffer:
         reads from the beginning.
         """
         at = max(number if number <= self.dropped + len(self._entries) else 0, self.dropped)
-        entries, size = list[dict[str, Any]](), 0
-        for request, kind, text in islice(self._entries, at - self.dropped, None):
-            size += len(text)
-            if entries and size > most:
-                break
-            entries.append({"request": request, "kind": kind, "data": json.loads(text)})
+        rest = [*islice(self._entries, at - self.dropped, None)]
+        fitting = sum(size <= most for size in accumulate(len(text) for *_, text in rest))
+        found = rest[: max(fitting, 1)]
+        entries = [{"request": request, "kind": kind, "data": json.loads(text)} for request, kind, text in found]
         return {"next": at + len(entries), "dropped": self.dropped, "entries": entries}
 
 

@@ -14,7 +14,7 @@ import torch
 
 from hsd.errors import HsdError
 from hsd.vllm import binding
-from hsd.vllm.binding import NEEDS, SAMPLER
+from hsd.vllm.binding import HOOKS, SAMPLER
 from hsd.vllm.serving import Settings, settings_of
 from hsd.vllm.watcher import Watcher
 
@@ -60,20 +60,20 @@ def config(given=None, v2: bool = False, rank: int = 0):
 
 
 def test_every_hook_is_found(engine):
-    for place in NEEDS:
-        assert callable(binding.find(place)[2])
+    for hook in HOOKS:
+        assert callable(binding.find(hook)[2])
 
 
 def test_a_missing_argument_is_named(engine):
     engine[SAMPLER].rejection_sample = standing_for(["draft_token_ids"])
     with pytest.raises(HsdError, match=r"rejection_sample of this vLLM has no argument 'num_draft_tokens'"):
-        binding.find(binding.VERIFY)
+        binding.find("verify")
 
 
 def test_a_missing_function_is_named(engine):
     del engine[SAMPLER].generate_uniform_probs
     with pytest.raises(HsdError, match=r"this vLLM has no vllm\.v1\.sample\.rejection_sampler\.generate_uniform_probs"):
-        binding.find(binding.COINS)
+        binding.find("coins")
 
 
 @pytest.mark.parametrize("given", [None, {}, {"other": 1}])

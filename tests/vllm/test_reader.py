@@ -112,7 +112,8 @@ def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(monkeypatch, r
 
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
-    begun, *news = Reader("http://localhost:8000", "secret").ask("Why?", {"max_tokens": 9}, prompt_as)
+    reader = Reader("http://localhost:8000", "secret")
+    begun, *news = reader.follow(reader.ask("Why?", {"max_tokens": 9}, prompt_as))
     steps = [step for piece in news for step in piece["steps"]]
     assert begun.model_copy(update={"steps": steps, "result": news[-1]["result"]}) == recorded
     chat = {"messages": [{"role": "user", "content": "Why?"}]}
@@ -130,14 +131,14 @@ def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
     with pytest.raises(HsdError, match="no room"):
-        next(Reader("http://localhost:8000", "secret").ask("Why?", {}))
+        Reader("http://localhost:8000", "secret").ask("Why?", {})
 
 
 def test_an_answer_of_which_nothing_is_recorded_is_an_error(monkeypatch):
     monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": 0, "entries": []})
     monkeypatch.setattr(module, "BEAT", 0.001)
     with pytest.raises(HsdError, match="recorded nothing of it"):
-        next(Reader("http://localhost:8000", "secret").ask("Why?", {}))
+        Reader("http://localhost:8000", "secret").ask("Why?", {})
 
 
 def test_a_request_is_called_by_the_words_of_its_prompt(recorded):
