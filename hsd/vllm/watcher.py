@@ -28,7 +28,7 @@ NOT_THROWN = 0.5  # stands for a coin that was not thrown
 
 
 class Watcher:
-    """One worker's part. config: vLLM's; uniform: its function that makes coins."""
+    """One worker's part. config: vLLM's; uniform: its function that makes coins, each request's with its generator."""
 
     def __init__(self, settings: Settings, config: Any, uniform: Callable[..., Tensor] = torch.rand) -> None:
         self.settings, self._config, self._uniform = settings, config, uniform
@@ -48,10 +48,8 @@ class Watcher:
     def verify(self, given: dict[str, Any], call: Callable[[], Tensor]) -> Tensor:
         self._given, self._numbers = given, None
         self._coins = torch.full((len(given["draft_token_ids"]),), NOT_THROWN)
-        own = self.settings.rule and not (given["synthetic_mode"] or given.get("fly_window_size"))
-        if own and not given["sampling_metadata"].all_greedy and len(given["draft_token_ids"]):
-            return self._by_rule(given)
-        return call()
+        lossy, greedy = given["synthetic_mode"] or given.get("fly_window_size"), given["sampling_metadata"].all_greedy
+        return self._by_rule(given) if self.settings.rule and not (lossy or greedy) else call()
 
     def sample(self, given: dict[str, Any], call: Callable[[], Any]) -> Any:
         watched = list[tuple[int, str, Recording, Tensor]]()
@@ -82,9 +80,7 @@ class Watcher:
         sizes, metadata, tokens = (given[n] for n in ("num_draft_tokens", "sampling_metadata", "draft_token_ids"))
         rule, bonus = find_rule(self.settings.rule), given["bonus_token_ids"]
         self._coins = self._uniform(len(tokens), sizes, metadata.generators, tokens.device)
-        self._numbers = torch.rand(len(sizes), dtype=torch.float64, device=tokens.device)
-        for at, generator in metadata.generators.items():
-            self._numbers[at : at + 1].uniform_(generator=generator)
+        self._numbers = self._uniform(len(sizes), [1] * len(sizes), metadata.generators, tokens.device)
         committed: Tensor = tokens.new_full((len(sizes), given["max_spec_len"] + 1), -1, dtype=torch.int32)
         for at, size in enumerate(sizes):
             draft, p = self._draft(at)
@@ -140,8 +136,7 @@ class Watcher:
         """Record one step of the request at a place of the batch. last: (1, V), the target's row after the draft."""
         committed = [token for token in sampled.tolist() if token >= 0]
         draft, p = self._draft(at) if self._given else (Draft.empty(last.shape[1], last.device), last[:0])
-        race = self._numbers is None or len(committed) > draft.depth
-        number = None if race else float(self._numbers[at])  # type: ignore[index]
+        number = float(self._numbers[at]) if self._numbers is not None and len(committed) <= draft.depth else None
         step = record.step(draft, torch.cat([p, last])[: draft.depth + 1], committed, number)
         self.buffer.add(name, "step", step.model_dump_json())
         if record.finish != "cancelled":
@@ -153,12 +148,10 @@ class Watcher:
         Of a greedy request p has all its mass on the likeliest token and q on the drafted one: no coin matters.
         """
         given, sizes, metadata = self._given, self._given["num_draft_tokens"], self._given["sampling_metadata"]
-        rows = given["draft_token_ids"], given["target_logits"], given["draft_probs"], self._coins
         own = slice(sum(sizes[:at]), sum(sizes[: at + 1]))
-        parts: Any = (None if x is None else x[own] for x in rows)
-        tokens, logits, q, coins = parts
+        tokens, logits, coins = (x[own] for x in (given["draft_token_ids"], given["target_logits"], self._coins))
         tokens = tokens[(tokens < 0).cumsum(0) == 0].long()  # without what follows a -1
-        greedy, size = metadata.all_greedy or not metadata.temperature[at], len(tokens)
+        greedy, size, q = metadata.all_greedy or not metadata.temperature[at], len(tokens), given["draft_probs"]
         p = likeliest(logits) if greedy else logits.softmax(-1, dtype=torch.float32)
-        q = one_hot(tokens, logits.shape[1]).float() if greedy or q is None else q[:size]
+        q = one_hot(tokens, logits.shape[1]).float() if greedy or q is None else q[own][:size]
         return Draft.chain(tokens, q, torch.empty(0), coins[:size].double().cpu()), p

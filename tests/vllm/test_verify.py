@@ -47,10 +47,18 @@ def batch(sizes: list[int], temperatures: list[float] | None = None, **given: ob
 
 def verified(coins: torch.Tensor, given: dict) -> tuple[list[list[int]], torch.Tensor]:
     """What each request commits, and the numbers that drew what follows its kept tokens."""
-    watcher = Watcher(Settings(rule="hsd"), None, lambda *_: coins)
+    sizes, calls = given["num_draft_tokens"], []
+
+    def uniform(count: int, counts: list[int], generators: dict, _: torch.device) -> torch.Tensor:
+        calls.append((count, counts, generators))
+        return coins if len(calls) == 1 else torch.rand(count, dtype=torch.float64)
+
+    watcher = Watcher(Settings(rule="hsd"), None, uniform)
     committed = watcher.verify(given, lambda: pytest.fail("vLLM's own verification was called"))
+    generators = given["sampling_metadata"].generators  # a request with a seed draws with it
+    assert calls == [(len(coins), sizes, generators), (len(sizes), [1] * len(sizes), generators)]
     assert committed.dtype == torch.int32
-    assert committed.shape == (len(given["num_draft_tokens"]), given["max_spec_len"] + 1)
+    assert committed.shape == (len(sizes), given["max_spec_len"] + 1)
     texts = [[token for token in row if token >= 0] for row in committed.tolist()]
     assert all(row[len(text) :].eq(-1).all() for row, text in zip(committed, texts, strict=True))
     return texts, watcher._numbers
@@ -77,15 +85,6 @@ def test_every_draft_is_judged_as_alone_on_equal_coins(cut: int, certain: bool):
                 assert texts[at] == [*tokens[part][:kept].tolist(), after]
 
 
-def test_a_request_with_a_seed_draws_with_it():
-    p, q, tokens, generator = drafts(4, 4)
-    coins = torch.rand(4, generator=generator, dtype=torch.float64)
-    given = [batch([2, 2], draft_token_ids=tokens, target_logits=p.log(), draft_probs=q) for _ in range(2)]
-    (_, first), (_, second) = (verified(coins, one) for one in given)
-    assert first[0] == second[0]
-    assert first[1] != second[1]
-
-
 def test_a_greedy_request_keeps_the_likeliest_tokens_and_names_the_next():
     p, _, _, _ = drafts(6, 6)
     best = p.argmax(-1)
@@ -106,6 +105,12 @@ def test_a_draft_ends_before_a_token_of_minus_one():
         assert texts[0][:-1] == tokens[:kept].tolist()
         if kept == 2:
             assert texts[0][-1] == int(draw(p[2], numbers))  # the target's own row, as nothing was drafted
+
+
+def test_a_batch_in_which_nobody_drafted_gets_its_bonus_tokens():
+    none = torch.empty(0, VOCAB)
+    given = batch([0, 0], draft_token_ids=torch.empty(0, dtype=torch.int32), target_logits=none, draft_probs=none)
+    assert verified(torch.empty(0, dtype=torch.float64), given)[0] == [[BONUS], [BONUS]]
 
 
 def test_what_is_greedy_throughout_or_synthetic_is_left_to_vllm():
