@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from random import Random
 
 from hsd.models.base import Session
+
+
+def counts(layers: int, computed: int, heads: int) -> Counter[str]:
+    """The work of an exit's session, see `hsd.trace.Work`."""
+    return Counter(layers=layers, computed=computed, heads=heads)
 
 
 def reads(

@@ -162,7 +162,7 @@ class Decoding(Iterator[Step]):
         played = self._rounds.play(self._text, min(self._longest, room - 1), self._numbers, clock.lap)
         self._text.extend(played.committed)
         detail = self._recorder.details(played) if self._recorder else {}
-        work = [Work(**vars(r.work() - start)) for r, start in zip(self._rounds.readers, before, strict=True)]
+        work = [Work(**(r.work() - start)) for r, start in zip(self._rounds.readers, before, strict=True)]
         make = Step if self._recorder else Step.model_construct  # a step without details has nothing to check
         return make(
             index=len(self.steps),

@@ -79,7 +79,7 @@ class Recorder:
 
     def _event(self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]) -> Event:
         fields = {name: getattr(visit, name) for name in ("level", "position", "asked", "held", "seconds")}
-        fields |= {"kind": kind, "tested": tested, "kept": kept, "work": Work(**vars(visit.work))}
+        fields |= {"kind": kind, "tested": tested, "kept": kept, "work": Work(**visit.work)}
         bonus = visit.played is not None and visit.played.bonus
         return Event(**fields, committed=self._describe.committed(committed, kept, bonus))
 

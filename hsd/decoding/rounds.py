@@ -4,6 +4,7 @@ A round without a draft is plain decoding.
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 
@@ -13,7 +14,6 @@ from torch import Tensor
 from hsd.decoding.coupled import CoupledDecision
 from hsd.decoding.judge import Ruling, judge
 from hsd.draft import Draft, Proposer
-from hsd.models.base import Work
 from hsd.models.reading import Reader, Rows
 from hsd.rng import Numbers
 from hsd.rules import Rule, TreeRule
@@ -39,7 +39,7 @@ class Round:
     token: int | None
     extra: list[int] = field(default_factory=list)
     extra_draws: list[float] = field(default_factory=list)
-    work: Work = field(default_factory=Work)
+    work: Counter[str] = field(default_factory=Counter)
 
     @property
     def drafted(self) -> int:
@@ -140,7 +140,7 @@ class Rounds:
         """Return the target's distributions after the text and after each drafted token, by one forward pass."""
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
-            return self.target.grow(text, nodes, keep=len(nodes) + 1)
+            return self.target.rows(self.target.grow(text, nodes, keep=len(nodes) + 1))
         unread = torch.tensor(text[self.target.length :], device=self.target.device)
         return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
 

@@ -2,6 +2,7 @@
 
 import math
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -11,7 +12,6 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.base import Work
 from hsd.models.reading import UNCHANGED, Reader
 
 
@@ -29,7 +29,7 @@ class Visit:
     asked: int
     held: int
     seconds: float
-    work: Work
+    work: Counter[str]
     played: Any = None
 
 

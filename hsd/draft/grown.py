@@ -60,7 +60,7 @@ class GrownProposer(Proposer):
     def _extend(self, text: list[int], tree: Growth, front: Sequence[int], draws: Tensor) -> None:
         """Read these nodes, and give each its likeliest next tokens, or one draw and fewer of these."""
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
-        logits = self._reader.grow_unsampled(text, entries, keep=len(front))
+        logits = self._reader.grow(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))
         rows = UNCHANGED.probabilities(logits)
         likeliest = rows.topk(min(self._breadth, self._reader.vocab_size)).indices

@@ -27,25 +27,6 @@ class View:
         return View(self.visible[rows, : length + len(positions)], positions)
 
 
-@dataclass(frozen=True)
-class Work:
-    """Counts of what a model computed: forward calls, and in detail where it has exits.
-
-    layers: layer passes. computed: tokens of each layer pass, summed. heads: rows of the output head.
-    """
-
-    layers: int = 0
-    computed: int = 0
-    heads: int = 0
-    calls: int = 0
-
-    def __add__(self, by: "Work") -> "Work":
-        return Work(self.layers + by.layers, self.computed + by.computed, self.heads + by.heads, self.calls + by.calls)
-
-    def __sub__(self, by: "Work") -> "Work":
-        return Work(self.layers - by.layers, self.computed - by.computed, self.heads - by.heads, self.calls - by.calls)
-
-
 class Session(Protocol):
     """One text being read by one model, with everything computed so far kept.
 

@@ -5,6 +5,7 @@ hidden state: no layer reads a token twice unless the token was forgotten. (HiSp
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Protocol
@@ -13,7 +14,7 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, View, Work
+from hsd.models.base import LanguageModel, View
 
 
 class SharedText(ABC):
@@ -116,7 +117,7 @@ class ExitSession:
     """
 
     def __init__(self, text: SharedText, level: int) -> None:
-        self._text, self._level, self.work, self.exact = text, level, Work(), text.exact
+        self._text, self._level, self.work, self.exact = text, level, Counter[str](), text.exact
 
     @property
     def length(self) -> int:
@@ -139,8 +140,8 @@ class ExitSession:
             if (unread := end - text.lengths[group]) > 0:
                 logits = text.advance(group, end, keep if group == self._level else 0)
                 text.lengths[group] = end
-                self.work += Work(last - first, (last - first) * unread)
-        self.work += Work(heads=keep)
+                self.work.update(layers=last - first, computed=(last - first) * unread)
+        self.work.update(heads=keep)
         return logits
 
     def crop(self, length: int) -> None:

@@ -5,6 +5,7 @@ Forward calls are counted, and timed where somebody wants that.
 
 import statistics
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from hsd.models.base import Session, View, Work
+from hsd.models.base import Session, View
 from hsd.sampling import Sampling
 
-UNCHANGED, NOTHING = Sampling(temperature=1.0), Work()
+UNCHANGED = Sampling(temperature=1.0)
 Passes = list[tuple[int, float]]  # of forward calls: how many tokens each read, and its seconds
 
 
@@ -77,13 +78,9 @@ class Reader:
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
-        return self._rows(self._forward(tokens.to(self.device), keep))
+        return self.rows(self._forward(tokens.to(self.device), keep))
 
-    def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Rows:
-        """Return the distributions after the last `keep` tokens of what `grow_unsampled` reads."""
-        return self._rows(self.grow_unsampled(text, nodes, keep))
-
-    def grow_unsampled(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
+    def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
         """One forward call over the unread part of `text` and over `nodes` (id, parent, token), parents first.
 
         (keep, V): logits after the last `keep` tokens. The text may only be new before the first node is read.
@@ -99,7 +96,8 @@ class Reader:
             logits = self.session.forward(known, keep, view)
         return fitted(logits, self.vocab_size)
 
-    def _rows(self, logits: Tensor) -> Rows:
+    def rows(self, logits: Tensor) -> Rows:
+        """Return the distributions that this reader samples from, and the logits (n, V) they come from."""
         return Rows(self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits)
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
@@ -126,10 +124,9 @@ class Reader:
         """Forget all but the first `length` tokens of a chain that is still being drafted."""
         getattr(self.session, "rewind", self.session.crop)(min(length, self.length))
 
-    def work(self) -> Work:
-        """Return what this reader has computed so far: its calls, and whatever else its session counts."""
-        of = getattr(self.session, "work", NOTHING)
-        return Work(of.layers, of.computed, of.heads, self.calls)
+    def work(self) -> Counter[str]:
+        """Return what this reader has computed so far: its calls, and of exits the other counts of `hsd.trace.Work`."""
+        return Counter(getattr(self.session, "work", None), calls=self.calls)
 
     def close(self) -> None:
         self.session.close()

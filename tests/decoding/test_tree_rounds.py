@@ -54,11 +54,11 @@ def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
     text = [2, 0, 3, 1]
     target = reader_of(model)
     target.read(torch.tensor(text[:-1]), keep=1)
-    assert_as_fresh(model, target.grow(text, NODES, keep=len(NODES) + 1).logits, [text, *texts(text, NODES)])
+    assert_as_fresh(model, target.grow(text, NODES, keep=len(NODES) + 1), [text, *texts(text, NODES)])
     draft = reader_of(model)
-    assert_as_fresh(model, draft.grow(text, [], keep=1).logits, [text])
+    assert_as_fresh(model, draft.grow(text, [], keep=1), [text])
     for level in LEVELS:
-        assert_as_fresh(model, draft.grow(text, level, keep=len(level)).logits, texts(text, level))
+        assert_as_fresh(model, draft.grow(text, level, keep=len(level)), texts(text, level))
 
 
 @pytest.mark.parametrize("kept", [[], [2], [1, 4], [1, 4, 6], [2, 5, 7]], ids=str)
@@ -74,7 +74,7 @@ def test_after_a_commit_only_the_kept_path_is_part_of_the_text(model: LanguageMo
     read = [node for node in kept if node in {n for level in LEVELS[:read_levels] for n, _, _ in level}]
     assert reader.length == len(text) + len(read)
     longer = [*text, *(NODES[node - 1][2] for node in kept), 0]
-    assert_as_fresh(model, reader.grow(longer, NODES, keep=len(NODES) + 1).logits, [longer, *texts(longer, NODES)])
+    assert_as_fresh(model, reader.grow(longer, NODES, keep=len(NODES) + 1), [longer, *texts(longer, NODES)])
 
 
 @pytest.mark.long

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 import torch
-from exit_programs import reads
+from exit_programs import counts, reads
 from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_deep
 from table_models import table_pair
 from torch import Tensor, nn
 
 import hsd
 from hsd import HsdError, load_pair
-from hsd.models.base import View, Work
+from hsd.models.base import View
 from hsd.models.causal import CausalModel
 from hsd.models.exits import EarlyExits, ExitSession, default_exits, parts_of
 from hsd.models.loading.hub import find
@@ -93,8 +93,8 @@ def counted(model: CausalModel) -> Iterator[dict[str, Any]]:
             each.remove()
 
 
-def total(sessions: list[ExitSession]) -> Work:
-    return sum((session.work for session in sessions), Work())
+def total(sessions: list[ExitSession]) -> Counter[str]:
+    return sum((session.work for session in sessions), Counter[str]())
 
 
 # Numbers
@@ -142,8 +142,8 @@ def test_a_text_that_exits_take_further_and_roll_back_stays_true(model_of: Model
             for level, text, before, lengths in reads(sessions, random.Random(seed), 14, 7, 250):
                 tokens = torch.tensor(text[before[level] :])
                 logits = sessions[level].forward(tokens, len(tokens))
-                assert total(sessions).layers == seen["calls"]
-                assert total(sessions).computed == seen["reads"].total()
+                assert total(sessions)["layers"] == seen["calls"]
+                assert total(sessions)["computed"] == seen["reads"].total()
                 assert [session.length for session in sessions] == lengths
                 answers.append((logits, text, exits.depths[level]))
         assert answers
@@ -163,20 +163,20 @@ def test_no_layer_reads_a_token_twice(model_of: ModelOf, kind: str):
     low, middle, top = sessions = exits.open()
     with counted(model) as seen:
         top.forward(text[:9], 1)
-        assert total(sessions) == Work(layers, 9 * layers, 1)
+        assert total(sessions) == counts(layers, 9 * layers, 1)
         for position in (9, 10):
             low.forward(text[position : position + 1], 1)
-        assert low.work == Work(4, 4, 2)
+        assert low.work == counts(4, 4, 2)
         middle.forward(text[9:12], 3)  # of which the last is new to all
-        assert middle.work == Work(2 + 2, 2 * 1 + 2 * 3, 3)
+        assert middle.work == counts(2 + 2, 2 * 1 + 2 * 3, 3)
         low.forward(text[12:14], 2)
         middle.forward(text[12:13], 1)
-        before = top.work
+        before = top.work.copy()
         top.forward(text[9:15], 6)
-        assert top.work - before == Work(2 + 2 + layers - 4, 2 * 1 + 2 * 2 + (layers - 4) * 6, 6)
+        assert top.work - before == counts(2 + 2 + layers - 4, 2 * 1 + 2 * 2 + (layers - 4) * 6, 6)
         assert set(seen["reads"].values()) == {1}
         assert len(seen["reads"]) == 15 * layers
-        assert (total(sessions).layers, total(sessions).computed) == (seen["calls"], seen["reads"].total())
+        assert (total(sessions)["layers"], total(sessions)["computed"]) == (seen["calls"], seen["reads"].total())
     assert [session.length for session in sessions] == [15, 15, 15]
 
 
@@ -189,7 +189,7 @@ def test_a_deeper_exit_can_forget_what_a_shallower_one_keeps(model_of: ModelOf):
     assert [session.length for session in sessions] == [12, 5, 5]
     before = total(sessions)
     logits = top.forward(text[5:], 7)
-    assert total(sessions) - before == Work(2 + 2, 2 * 7 + 2 * 7, 7)
+    assert total(sessions) - before == counts(2 + 2, 2 * 7 + 2 * 7, 7)
     torch.testing.assert_close(logits, fresh(model, text, 6)[5:], atol=CLOSE, rtol=0)
     low.crop(3)
     assert [session.length for session in sessions] == [3, 3, 3]
@@ -201,7 +201,7 @@ def test_states_are_kept_when_their_room_grows(model_of: ModelOf):
     for begin in range(0, 120, 20):
         low.forward(text[begin : begin + 20], 1)
     torch.testing.assert_close(top.forward(text, 120), fresh(model, text, 6), atol=CLOSE, rtol=0)
-    assert top.work == Work(4, 4 * 120, 120)
+    assert top.work == counts(4, 4 * 120, 120)
 
 
 def test_an_exit_alone_forgets_in_all_its_layers(model_of: ModelOf):
@@ -212,7 +212,7 @@ def test_an_exit_alone_forgets_in_all_its_layers(model_of: ModelOf):
     alone.crop(5)
     logits = alone.forward(other[5:], 7)
     torch.testing.assert_close(logits, fresh(model, torch.cat([text[:5], other[5:]]), 4)[5:], atol=CLOSE, rtol=0)
-    assert alone.work == Work(8, 12 * 4 + 7 * 4, 8)
+    assert alone.work == counts(8, 12 * 4 + 7 * 4, 8)
 
 
 def test_a_group_without_layers_costs_its_head_only(model_of: ModelOf):
@@ -220,19 +220,19 @@ def test_a_group_without_layers_costs_its_head_only(model_of: ModelOf):
     low, middle, top = EarlyExits(model, (3, 3)).open()
     first = low.forward(text, 8)
     assert torch.equal(middle.forward(text, 8), first)
-    assert (low.work, middle.work) == (Work(3, 24, 8), Work(0, 0, 8))
+    assert (low.work, middle.work) == (counts(3, 24, 8), counts(0, 0, 8))
     assert low.length == middle.length == 8
     assert top.length == 0
     low, middle, top = EarlyExits(model, (3, 6)).open()
     assert torch.equal(middle.forward(text, 8), top.forward(text, 8))
-    assert top.work == Work(0, 0, 8)
+    assert top.work == counts(0, 0, 8)
 
 
 def test_without_logits_the_head_is_not_run(model_of: ModelOf):
     model, text = model_of("llama"), some_text(8)
     deepest = EarlyExits(model, (2,)).open()[-1]
     assert deepest.forward(text[:7], 0).shape == (0, model.vocab_size)
-    assert deepest.work == Work(6, 42, 0)
+    assert deepest.work == counts(6, 42, 0)
     torch.testing.assert_close(deepest.forward(text[7:], 1), fresh(model, text, 6)[-1:], atol=CLOSE, rtol=0)
 
 
@@ -264,7 +264,7 @@ def test_a_model_whose_inputs_are_moved_for_it_works_too(model_of: ModelOf):
     low, top = EarlyExits(model, (2,)).open()
     torch.testing.assert_close(low.forward(text, 10), fresh(model, text, 2), atol=CLOSE, rtol=0)
     torch.testing.assert_close(top.forward(text, 10), fresh(model, text, 6), atol=CLOSE, rtol=0)
-    assert top.work.layers == 4
+    assert top.work["layers"] == 4
 
 
 @pytest.mark.parametrize("kind", ["tiny", "gemma3"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from exit_programs import reads
+from exit_programs import counts, reads
 from joint_law import chi_square_p, first_tokens, token_law
 from safetensors.torch import load_file, save_file
 from small_gguf import (
@@ -31,7 +32,7 @@ from torch import Tensor
 
 import hsd
 from hsd import HsdError, Pair, load_pair
-from hsd.models.base import IdCodec, View, Work
+from hsd.models.base import IdCodec, View
 from hsd.models.exits import EarlyExits, default_exits, parts_of
 from hsd.models.loading import fetch
 from hsd.models.small import machine
@@ -99,12 +100,12 @@ def test_a_text_that_exits_take_further_and_roll_back_stays_true(model: SmallMod
     exits = EarlyExits(model, split)
     sessions = exits.open()
     for level, text, before, lengths in reads(sessions, Random(len(split)), 25, 12, VOCAB):
-        tokens, work = torch.tensor(text[before[level] :]), sum((one.work for one in sessions), Work())
+        tokens, work = torch.tensor(text[before[level] :]), sum((one.work for one in sessions), Counter[str]())
         depths = list(zip((0, *exits.depths), exits.depths, before, strict=False))[: level + 1]
         computed = sum((to - since) * max(0, len(text) - length) for since, to, length in depths)
         rows = sessions[level].forward(tokens, len(tokens))
-        done = sum((one.work for one in sessions), Work()) - work
-        assert (done.computed, done.heads) == (computed, len(tokens))
+        done = sum((one.work for one in sessions), Counter[str]()) - work
+        assert (done["computed"], done["heads"]) == (computed, len(tokens))
         assert [session.length for session in sessions] == lengths
         assert torch.equal(rows, fresh(model, torch.tensor(text), exits.depths[level])[-len(tokens) :])
 
@@ -127,7 +128,7 @@ def test_an_exit_alone_forgets_in_all_its_layers(model: SmallModel):
     alone.forward(IDS[:12], 1)
     alone.crop(5)
     assert torch.equal(alone.forward(other[5:], 7), fresh(model, other, 2)[5:])
-    assert alone.work == Work(4, 12 * 2 + 7 * 2, 8)
+    assert alone.work == counts(4, 12 * 2 + 7 * 2, 8)
 
 
 def test_an_exit_describes_itself(model: SmallModel):
