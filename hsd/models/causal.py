@@ -1,6 +1,6 @@
 """Models of `transformers`: one forward pass at a time, with a cache that can be rolled back."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any, cast
 
@@ -31,8 +31,7 @@ class CausalModel:
     def __init__(self, model: Any, name: str, revision: str | None = None, quantize: str | None = None) -> None:
         if model.config.is_encoder_decoder:
             raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes")
-        self.model, self.notes = model.eval(), tuple[str, ...]()
-        self.name = name
+        self.model, self.name, self.notes = model.eval(), name, tuple[str, ...]()
         self.revision: str | None = getattr(model.config, "_commit_hash", None) or revision
         self.windows = attention_windows(model)
         self.input_device: torch.device = model.get_input_embeddings().weight.device
@@ -72,15 +71,15 @@ class CausalModel:
         output = self.model(input_ids=tokens[None], past_key_values=cache, use_cache=True, **lengths, **further)
         return output.logits[0, -keep:], output
 
-    def mask(self, visible: Tensor, back: Callable[[], Tensor]) -> Any:
+    def mask(self, visible: Tensor, back: Tensor) -> Any:
         """Return the attention mask (1, 1, n, length): 0, or the lowest score for what is hidden or outside the window.
 
         A model with several kinds of attention gets {kind: mask}. visible (n, length): which tokens each new one may
-        see. back: returns (n, length), how many positions before it each one stands.
+        see. back (n, length): how many positions before it each one stands.
         """
 
         def scores(window: int | None) -> Tensor:
-            seen = visible if window is None else visible & (back() < window)
+            seen = visible if window is None else visible & (back < window)
             zeros = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
             return zeros.masked_fill_(~seen, torch.finfo(zeros.dtype).min)[None, None].to(self.input_device)
 
@@ -118,7 +117,7 @@ class CausalSession:
         places = torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
         self._positions, further = torch.cat([self._positions, places]), dict[str, Any]()
         if view is not None:
-            mask = self._model.mask(view.visible, lambda: places[:, None] - self._positions)
+            mask = self._model.mask(view.visible, places[:, None] - self._positions)
             further = {"attention_mask": mask, "position_ids": places[None].to(self._model.input_device)}
         if self._taps:
             further["output_hidden_states"] = True
@@ -145,22 +144,16 @@ class CausalSession:
 
 
 class FixedLayer(StaticLayer):
-    """Keys and values of one layer, (1, heads, capacity, width). `length` () int64 is shared by all layers."""
+    """Keys and values of one layer, (1, heads, capacity, width). positions (n,): where the next n are written."""
 
-    def __init__(self, length: Tensor, capacity: int) -> None:
-        super().__init__(capacity)
-        self._length = length
+    positions: Tensor
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Write from position `length` on, and give all of the cache: what is not valid is left to the mask."""
+        """Write at `positions`, and give all of the cache: what is not valid is left to the mask."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
-        assert self.keys is not None
-        assert self.values is not None
-        where = self._length + torch.arange(key_states.shape[-2], device=key_states.device)
-        self.keys.index_copy_(2, where, key_states)
-        self.values.index_copy_(2, where, value_states)
-        return self.keys, self.values
+        keys, values = cast(Tensor, self.keys), cast(Tensor, self.values)
+        return keys.index_copy_(2, self.positions, key_states), values.index_copy_(2, self.positions, value_states)
 
     def get_seq_length(self) -> int:
         return 0  # positions and masks are given with every call; nobody has to ask
@@ -177,21 +170,22 @@ class FixedSession:
         self._model, place = model, model.input_device
         self.length = torch.zeros((), dtype=torch.int64, device=place)
         self._columns = torch.arange(capacity, device=place)
-        layers: list[Any] = [FixedLayer(self.length, capacity) for _ in range(model.layers)]
-        self._cache: Cache | None = Cache(layers=layers)
+        self._layers = [FixedLayer(capacity) for _ in range(model.layers)]
 
     def read(self, tokens: Tensor, keep: int) -> Tensor:
         """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
-        positions = self.length + torch.arange(tokens.shape[0], device=tokens.device)
-        back = positions[:, None] - self._columns
-        places = {"position_ids": positions[None], "attention_mask": self._model.mask(back >= 0, lambda: back)}
-        logits, _ = self._model.read(tokens.clamp_max(self._model.vocab_size - 1), self._cache, keep, **places)
-        self.length += tokens.shape[0]
+        positions = self.length + torch.arange(len(tokens), device=tokens.device)
+        for layer in self._layers:
+            layer.positions = positions
+        back, cache = positions[:, None] - self._columns, Cache(layers=[*self._layers])
+        places = {"position_ids": positions[None], "attention_mask": self._model.mask(back >= 0, back)}
+        logits, _ = self._model.read(tokens.clamp_max(self._model.vocab_size - 1), cache, keep, **places)
+        self.length += len(tokens)
         return logits
 
     def close(self) -> None:
         """Free what the session holds."""
-        self._cache = None
+        self._layers.clear()
 
 
 def attention_windows(model: Any) -> dict[str, int | None]:

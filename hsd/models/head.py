@@ -10,11 +10,9 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 (`token_proj`), and the first token has a column (both our own). Files: `hsd.models.loading.heads`.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import torch
 import torch.nn.functional as F
@@ -24,10 +22,8 @@ from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotary
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
+from hsd.models.causal import CausalModel, CausalSession
 from hsd.models.following import LAYER, Following, spread
-
-if TYPE_CHECKING:
-    from hsd.models.causal import CausalModel, CausalSession
 
 
 @dataclass(frozen=True)
@@ -55,8 +51,7 @@ class HeadModel:
     def __init__(
         self, shape: Shape, weights: dict[str, Tensor], target: CausalModel, name: str, revision: str | None = None
     ) -> None:
-        self.name, self.shape, self.target = name, shape, target
-        self.revision: str | None = revision
+        self.name, self.revision, self.shape, self.target = name, revision, shape, target
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
         self.dtype, self.stopping, self.taps = target.dtype, shape.stopping, shape.taps
         theirs = target.embedding
@@ -75,7 +70,7 @@ class HeadModel:
         self.attention._modules.clear()  # in place of its own products: those read the token and the state side by side
         vars(self.attention).update({f"{x}_proj": partial(product, held, f"{LAYER}self_attn.{x}_proj") for x in "qkvo"})
 
-    def start(self) -> HeadSession:
+    def start(self) -> "HeadSession":
         return HeadSession(self)
 
     def normed(self, x: Tensor, part: str = "") -> Tensor:
@@ -83,26 +78,12 @@ class HeadModel:
         weight = self._weights[f"{part}.weight"] if part else None
         return F.rms_norm(x, (x.shape[-1],), weight, self.shape.llama.rms_norm_eps)
 
-    def joined(self, states: Tensor) -> Tensor:
-        """Join the target's hidden states (n, taps, hidden) to one row for each token, (n, hidden)."""
-        if self.taps_norm is not None:
-            states = self.normed(states) * self.taps_norm
-        return self.product("fc", states.flatten(1))
-
-    def fed_back(self, rows: Tensor) -> Tensor:
-        """Return the layer's output (n, hidden) as its next input where the target's states are missing."""
-        return self.normed(rows, "norm") if self.shape.norm_output else rows
-
-    def logits(self, rows: Tensor) -> Tensor:
-        """Return logits (n, vocab) of rows (n, hidden); tokens that cannot be drafted get -inf."""
-        return spread(self.product("lm_head", self.normed(rows, "norm")), self.vocab, self.vocab_size)
-
 
 class HeadSession(Following):
     """A text read by a head, see `hsd.models.base.Session`."""
 
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target, self.alone = model, cast("CausalSession", None), not model.shape.first
+        self._model, self._target, self.alone = model, cast(CausalSession, None), not model.shape.first
         self.close()
 
     def close(self) -> None:
@@ -117,28 +98,30 @@ class HeadSession(Following):
     def follow(self, target: Session) -> None:
         """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
         if not hasattr(target, "keep_states"):
-            raise HsdError(
-                f"{self._model.name} drafts from its target's hidden states, which this system does not give"
-            )
-        self._target = cast("CausalSession", target)
+            raise HsdError(f"{self._model.name} drafts from its target's hidden states, which this system lacks")
+        self._target = cast(CausalSession, target)
         self._target.keep_states(self._model.shape.taps)
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab)."""
-        states = self._target.states
+        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
+        model, states = self._model, self._target.states
         for before, part, sure in self.cut(len(tokens), self.length, len(states), view):
-            hidden = self._joined(states, before) if sure else self._model.fed_back(self._rows[torch.tensor(before)])
+            hidden = self._joined(states, before) if sure else self._rows[torch.tensor(before)]
+            if not sure and model.shape.norm_output:
+                hidden = model.normed(hidden, "norm")
             self._read(tokens[part], hidden, view and view.part(part, self.length))
-        return self._model.logits(self._rows[self.length - keep :])
+        rows = model.product("lm_head", model.normed(self._rows[self.length - keep :], "norm"))
+        return spread(rows, model.vocab, model.vocab_size)
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
-        """Return the target's joined states at these columns, which follow each other; zeros before the first."""
-        first = columns.count(-1)
-        known = self._rows.new_zeros(len(columns), len(self._model.taps), self._rows.shape[1])
+        """Return the target's states at these columns, which follow each other, as (n, hidden); before the first, 0."""
+        model, first = self._model, columns.count(-1)
+        known = self._rows.new_zeros(len(columns), len(model.taps), self._rows.shape[1])
         if first < len(columns):
             known[first:] = states[columns[first] : columns[-1] + 1]
-        return self._model.joined(known)
+        known = known if model.taps_norm is None else model.normed(known) * model.taps_norm
+        return model.product("fc", known.flatten(1))
 
     def _read(self, tokens: Tensor, hidden: Tensor, view: View | None) -> None:
         """Read n tokens in one pass; hidden (n, hidden): the state, known or guessed, of the token before each."""
