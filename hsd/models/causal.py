@@ -71,20 +71,21 @@ class CausalModel:
         output = self.model(input_ids=tokens[None], past_key_values=cache, use_cache=True, **lengths, **further)
         return output.logits[0, -keep:], output
 
-    def mask(self, visible: Tensor, back: Tensor) -> Any:
-        """Return the attention mask (1, 1, n, length): 0, or the lowest score for what is hidden or outside the window.
+    def placed(self, visible: Tensor, positions: Tensor, columns: Tensor) -> dict[str, Any]:
+        """Return arguments of a pass over tokens at `positions` (n,) of their texts: these, and an attention mask.
 
-        A model with several kinds of attention gets {kind: mask}. visible (n, length): which tokens each new one may
-        see. back (n, length): how many positions before it each one stands.
+        visible (n, length): which tokens each may see. columns (length,): their positions. The mask (1, 1, n, length)
+        is 0, or the lowest score for what is hidden or outside the window; {kind: mask} for several kinds of attention.
         """
 
         def scores(window: int | None) -> Tensor:
-            seen = visible if window is None else visible & (back < window)
+            seen = visible if window is None else visible & (positions[:, None] - columns < window)
             zeros = torch.zeros(seen.shape, dtype=self.model.dtype, device=seen.device)
             return zeros.masked_fill_(~seen, torch.finfo(zeros.dtype).min)[None, None].to(self.input_device)
 
         masks = {kind: scores(window) for kind, window in self.windows.items()}
-        return masks if len(masks) > 1 else next(iter(masks.values()))
+        mask = masks if len(masks) > 1 else next(iter(masks.values()))
+        return {"attention_mask": mask, "position_ids": positions[None].to(self.input_device)}
 
 
 class CausalSession:
@@ -115,10 +116,8 @@ class CausalSession:
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). One forward pass."""
         places = torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
-        self._positions, further = torch.cat([self._positions, places]), dict[str, Any]()
-        if view is not None:
-            mask = self._model.mask(view.visible, places[:, None] - self._positions)
-            further = {"attention_mask": mask, "position_ids": places[None].to(self._model.input_device)}
+        self._positions = torch.cat([self._positions, places])
+        further = {} if view is None else self._model.placed(view.visible, places, self._positions)
         if self._taps:
             further["output_hidden_states"] = True
         logits, output = self._model.read(tokens.to(self._model.input_device), self._cache, keep, **further)
@@ -177,9 +176,9 @@ class FixedSession:
         positions = self.length + torch.arange(len(tokens), device=tokens.device)
         for layer in self._layers:
             layer.positions = positions
-        back, cache = positions[:, None] - self._columns, Cache(layers=[*self._layers])
-        places = {"position_ids": positions[None], "attention_mask": self._model.mask(back >= 0, back)}
-        logits, _ = self._model.read(tokens.clamp_max(self._model.vocab_size - 1), cache, keep, **places)
+        places = self._model.placed(positions[:, None] >= self._columns, positions, self._columns)
+        known, cache = tokens.clamp_max(self._model.vocab_size - 1), Cache(layers=[*self._layers])
+        logits, _ = self._model.read(known, cache, keep, **places)
         self.length += len(tokens)
         return logits
 

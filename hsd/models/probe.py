@@ -28,10 +28,8 @@ def why_no_tree(model: Any) -> str:
         probe = _Probe(model, 1 + min(sizes, default=0))
         if reason := attempted(probe.chain):
             raise HsdError(f"{name} cannot be decoded exactly: {reason}; choose another model")
-        alibi = "alibi" in str(settings).lower() or settings.get("model_type") in ("bloom", "mpt")
-        counted = "ALiBi counts columns" if alibi else "attention or positions count columns"
-        why = f"{name} cannot read siblings: its {counted} of the cache, and not places of a text"
-        _FOUND[model.model] = attempted(probe.siblings) and why
+        why = "its attention or positions, such as ALiBi, count columns of the cache, and not places of a text"
+        _FOUND[model.model] = attempted(probe.siblings) and f"{name} cannot read siblings: {why}"
     return _FOUND[model.model]
 
 

@@ -171,7 +171,6 @@ class Chances:
 
     def pick_left(self, q: "Chances", row: int, a: float, number: float) -> int:
         """Return the token that a number picks from max(a p - q, 0), or from p where nothing is left."""
-        place = self._row(row)
         np.maximum(np.float32(a) * self._rows[row] - q._rows[row], 0, out=self._rest)
-        place = self._rest_at if self._rest.any() else place
+        place = self._rest_at if self._rest.any() else self._row(row)
         return int(self._library["pick"](place, self._session.vocab, number, self._sums_at))

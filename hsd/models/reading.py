@@ -137,22 +137,20 @@ def summary(passes: Passes) -> dict[str, Any]:
 
     widths: by the number of tokens read how many passes, their seconds in all, and the median of one.
     """
-    by_width: dict[int, list[float]] = {width: [] for width in sorted({width for width, _ in passes[1:]})}
-    for width, seconds in passes[1:]:
-        by_width[width].append(seconds)
-    widths = {str(w): [len(times), sum(times), statistics.median(times)] for w, times in by_width.items()}
+    widths = {}
+    for width in sorted({width for width, _ in passes[1:]}):
+        times = [seconds for read, seconds in passes[1:] if read == width]
+        widths[str(width)] = [len(times), sum(times), statistics.median(times)]
     return {"first": passes[0][1] if passes else 0.0, "widths": widths}
 
 
 def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
-    """Time the forward passes of a run's readers, smallest model first, from now on.
+    """Time the forward passes of a run's readers, smallest model first, from now on. Returns what sums them up so far.
 
-    Returns what gives their times so far by level, each as `summary` has them.
-    "target" is the last one; "draft" what drafts for it: the draft model, or the exit below the target; "level 0" and
-    so on what is under that one, smallest first.
+    "target" is the last reader; "draft" what drafts for it, a draft model or an exit; under that "level 0" and so on.
     """
-    names = [*(f"level {i}" for i in range(len(readers) - 2)), "draft", "target"][-len(readers) :]
-    passes: dict[str, Passes] = {name: [] for name in ("target", "draft", *names)}
-    for reader, name in zip(readers, names, strict=False):
-        reader.passes = passes[name]
+    names = ["target", "draft", *(f"level {i}" for i in reversed(range(len(readers) - 2)))]
+    passes: dict[str, Passes] = {name: [] for name in names}
+    for reader, of_level in zip(reversed(readers), passes.values(), strict=False):
+        reader.passes = of_level
     return lambda: {name: summary(of_level) for name, of_level in passes.items()}

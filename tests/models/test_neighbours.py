@@ -127,12 +127,11 @@ def test_chains_are_exact_and_trees_refused_where_columns_of_the_cache_are_count
     pair = pair_of(model, draft_of(model))
     wanted = plain(model, PROMPT, 40)
     assert decoded(pair, PROMPT, 40, gamma=4).tokens == wanted
-    why = "its (ALiBi counts|attention or positions count) columns of the cache, and not places of a text: choose draft"
+    why = "positions, such as ALiBi, count columns of the cache, and not places of a text: choose draft"
     for tree in TREES:
         with pytest.raises(HsdError, match=why) as refused:
             hsd.decode(pair, "5 6 7", gamma=4, **tree)
         assert "\n" not in str(refused.value)
-        assert "ALiBi" in str(refused.value) or kind == "gpt-neo"
     with pytest.raises(HsdError, match="choose engine 'eager'"):
         hsd.run(pair, "5 6 7", engine="captured", trace=False)
 
