@@ -97,8 +97,7 @@ class Decoding(Iterator[Step]):
     def __next__(self) -> Step:
         begin = time.perf_counter()
         try:
-            tensors = not isinstance(self._rounds, QuickRounds)
-            with torch.inference_mode(tensors), computing(self.pair, tensors):
+            with torch.inference_mode(not isinstance(self._rounds, QuickRounds)), computing(self.pair):
                 return next(self._steps)
         except torch.OutOfMemoryError:
             count = sum(len(step.committed) for step in self.steps)

@@ -140,7 +140,7 @@ class Rounds:
         """Return the target's distributions after the text and after each drafted token, by one forward pass."""
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
-            return self.target.rows(self.target.grow(text, nodes, keep=len(nodes) + 1))
+            return self.target.distributions(self.target.grow(text, nodes, keep=len(nodes) + 1))
         unread = torch.tensor(text[self.target.length :], device=self.target.device)
         return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
 

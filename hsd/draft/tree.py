@@ -133,7 +133,7 @@ class TreeProposer(Proposer):
     def _read(self, text: list[int], tree: _Tree, new: list[int]) -> None:
         """Read the `new` nodes, or the text, in one pass and add their distributions to `tree`."""
         entries = [(node, tree.parents[node - 1], tree.tokens[node - 1]) for node in new]
-        rows = self._reader.rows(self._reader.grow(text, entries, keep=len(new) or 1))
+        rows = self._reader.distributions(self._reader.grow(text, entries, keep=len(new) or 1))
         tree.rows |= dict(zip(new or [0], rows.p, strict=True))
         tree.logits |= dict(zip(new or [0], rows.logits, strict=True))
 

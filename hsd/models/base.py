@@ -155,5 +155,4 @@ class Pair:
 def reach(models: Sequence[LanguageModel]) -> tuple[int, str]:
     """Return how many tokens all models can read, and the reason where a model's `limit` ends it, as words."""
     shortest = min(models, key=lambda model: model.context)
-    limit = getattr(shortest, "limit", "")
-    return shortest.context, f", as {limit} that" if limit else ""
+    return shortest.context, getattr(shortest, "limit", "")

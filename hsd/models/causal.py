@@ -67,9 +67,9 @@ class CausalModel:
 
         cache: of what comes before. further: other arguments of the pass.
         """
-        lengths = dict.fromkeys(self.keeps, keep)
-        output = self.model(input_ids=tokens[None], past_key_values=cache, use_cache=True, **lengths, **further)
-        return output.logits[0, -keep:], output
+        ids, lengths = tokens[None].to(self.input_device), dict.fromkeys(self.keeps, keep)
+        output = self.model(input_ids=ids, past_key_values=cache, use_cache=True, **lengths, **further)
+        return output.logits[0, -keep:].to(self.device), output
 
     def placed(self, visible: Tensor, positions: Tensor, columns: Tensor) -> dict[str, Any]:
         """Return arguments of a pass over tokens at `positions` (n,) of their texts: these, and an attention mask.
@@ -120,10 +120,10 @@ class CausalSession:
         further = {} if view is None else self._model.placed(view.visible, places, self._positions)
         if self._taps:
             further["output_hidden_states"] = True
-        logits, output = self._model.read(tokens.to(self._model.input_device), self._cache, keep, **further)
+        logits, output = self._model.read(tokens, self._cache, keep, **further)
         if self._taps:
             self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
-        return logits.to(self._model.device)
+        return logits
 
     def crop(self, length: int) -> None:
         if length < self.length:
@@ -220,7 +220,7 @@ def context_of(config: Any) -> tuple[int, str]:
         elif kind in STRETCHED and part is rope:
             most = max(most, int(begun * (part.get("factor") or 1)))
     end, kind = min(ends, default=(most, ""))
-    return (end, f"the {kind} rope turns all keys anew beyond") if kind else (most, "")
+    return (end, f", as the {kind} rope turns all keys anew beyond that") if kind else (most, "")
 
 
 def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:

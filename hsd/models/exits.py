@@ -70,9 +70,8 @@ class Layers(Protocol):
 
 
 class EarlyExits:
-    """A model with exits after some of its layers: a fetched one, or one of `transformers`.
+    """A model with exits after some of its layers; an exit without a head of its own uses the model's norm and head.
 
-    A trained exit may have a head of its own, others use the whole model's norm and head.
     exits: layers before each early exit, from shallow to deep; the model's own end follows as the last of `depths`.
     models: what is read at each depth, shallowest first, the model itself last. Raises HsdError for exits that are not
     there, and for a model whose layers cannot be run in parts.
@@ -82,8 +81,7 @@ class EarlyExits:
         self.parts = parts_of(model)
         layers = self.parts.layers
         if list(exits) != sorted(exits) or not all(1 <= depth <= layers for depth in exits):
-            depths = ", ".join(map(str, exits))
-            raise HsdError(f"exits {depths}: choose them from shallow to deep, 1 to {layers}")
+            raise HsdError(f"exits {', '.join(map(str, exits))}: choose them from shallow to deep, 1 to {layers}")
         self.depths = (*exits, layers)
         self.models = tuple(ExitModel(model, self.parts, depth) for depth in self.depths)
         self.parts.check(self)

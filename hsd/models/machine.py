@@ -11,7 +11,6 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -25,15 +24,13 @@ BUSY, QUIET = 0.6, 0.85  # of a step's time its thread had a processor: less, an
 PATIENCE, LONGEST = 8, 512  # quiet steps on one thread until several are tried again: at first, and at most
 
 
-@dataclass
 class OtherWork:
     """Whether other work keeps this machine busy, by what steps on several threads have found.
 
     waiting: quiet steps to come on one thread. patience: how many there will be after the next busy step.
     """
 
-    waiting: int = 0
-    patience: int = PATIENCE
+    waiting, patience = 0, PATIENCE
 
     def learn(self, share: float) -> None:
         """Wait on one thread after a busy step. share: of the step's time, in which its thread had a processor."""
@@ -55,11 +52,10 @@ def threads_of(target: LanguageModel) -> int:
 
 
 @contextmanager
-def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
+def computing(pair: Pair) -> Iterator[None]:
     """A context manager that computes with the pair's number of threads, and restores the caller's afterwards.
 
-    tensors: whether torch computes inside, too, and not only an engine with threads of its own; beside such an engine
-    torch takes one.
+    Beside an engine with threads of its own torch takes one.
     """
     target, before, most = pair.target, torch.get_num_threads(), threads_of(pair.target)
     if target.device.type != "cpu":
@@ -68,14 +64,12 @@ def computing(pair: Pair, tensors: bool = True) -> Iterator[None]:
     count, own = 1 if OTHERS.waiting else most, getattr(target, "use_threads", None)
     computed, begin = time.thread_time(), time.perf_counter()
     try:
-        if tensors:
-            torch.set_num_threads(1 if own else count)
+        torch.set_num_threads(1 if own else count)
         if own:
             own(count)
         yield
     finally:
-        if tensors:
-            torch.set_num_threads(before)
+        torch.set_num_threads(before)
         if most > 1:
             OTHERS.learn((time.thread_time() - computed) / max(time.perf_counter() - begin, 1e-9))
 

@@ -16,6 +16,7 @@ SIBLINGS, LONGEST = 8, 256  # LONGEST: tokens of a window that is passed; longer
 _FOUND: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
 
+@torch.inference_mode()
 def why_no_tree(model: Any) -> str:
     """Why a `CausalModel` cannot read siblings; "" if it can. Eight small passes, once for each model of the library.
 
@@ -51,19 +52,15 @@ class _Probe:
         self.model, self.given, self.ids = model, given, third + torch.arange(given + 4) % third
         self.share, self.session = EXACT if model.dtype.startswith("float32") and not few else HALF, model.start()
 
-    @torch.inference_mode()
-    def _alone(self, length: int) -> Tensor:
-        logits: Tensor = self.model.model(input_ids=self.ids[None, :length].to(self.model.input_device)).logits[0]
-        return logits.to(self.model.device)
-
     def _same(self, rows: Tensor, truth: Tensor) -> bool:
         wrong = torch.where(rows == truth, 0.0, (rows - truth).float()).square().mean().sqrt()
         return bool(wrong <= self.share * truth.float().std())
 
     def chain(self) -> str:
         """Return what is wrong with three tokens read in a text; "" for nothing."""
-        given, session, self.truth = self.given, self.session, self._alone(len(self.ids))
-        if not self._same(self._alone(given + 1), self.truth[: given + 1]):
+        given, session = self.given, self.session
+        self.truth, short = (self.model.read(self.ids[:n], None, n)[0] for n in (given + 4, given + 1))
+        if not self._same(short, self.truth[: given + 1]):
             return "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
         session.forward(self.ids[:given], 1)
         at_once = session.forward(self.ids[given:-1], 3)

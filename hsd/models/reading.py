@@ -78,7 +78,7 @@ class Reader:
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
         """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
-        return self.rows(self._forward(tokens.to(self.device), keep))
+        return self.distributions(self._forward(tokens.to(self.device), keep))
 
     def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
         """One forward call over the unread part of `text` and over `nodes` (id, parent, token), parents first.
@@ -96,7 +96,7 @@ class Reader:
             logits = self.session.forward(known, keep, view)
         return fitted(logits, self.vocab_size)
 
-    def rows(self, logits: Tensor) -> Rows:
+    def distributions(self, logits: Tensor) -> Rows:
         """Return the distributions that this reader samples from, and the logits (n, V) they come from."""
         return Rows(self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits)
 
