@@ -46,6 +46,7 @@ class HeadModel:
     """A head and the target that it belongs to.
 
     vocab: the target's ids of the tokens that it can draft, in order. drafted: how many they are; None for all.
+    products: rows times each of its matrices, plus the bias if there is one, by the matrix's name.
     """
 
     def __init__(
@@ -61,14 +62,14 @@ class HeadModel:
             weights = {**weights, "lm_head.weight": theirs[self.vocab]}
         self.parameters = sum(w.numel() for name, w in weights.items() if name not in ("d2t", "t2d"))
         held = {name: w.to(theirs) for name, w in weights.items() if w.is_floating_point()}
-        self.embedding, self.adds_token = held.get("embed_tokens.weight", theirs), f"{LAYER}token_proj.weight" in held
-        self._weights, self.taps_norm = held, held.get("taps_norm.weight")
-        self.product = partial(product, held)
+        self.embedding, self.taps_norm = held.get("embed_tokens.weight", theirs), held.get("taps_norm.weight")
+        self._weights, parts = held, [name.removesuffix(".weight") for name in held if name.endswith(".weight")]
+        self.products = {x: partial(F.linear, weight=held[f"{x}.weight"], bias=held.get(f"{x}.bias")) for x in parts}
         self.rotary = LlamaRotaryEmbedding(shape.llama).to(theirs.device)
         with torch.device("meta"):
             self.attention = LlamaAttention(shape.llama, 0)
         self.attention._modules.clear()  # in place of its own products: those read the token and the state side by side
-        vars(self.attention).update({f"{x}_proj": partial(product, held, f"{LAYER}self_attn.{x}_proj") for x in "qkvo"})
+        vars(self.attention).update({f"{x}_proj": self.products[f"{LAYER}self_attn.{x}_proj"] for x in "qkvo"})
 
     def start(self) -> "HeadSession":
         return HeadSession(self)
@@ -111,7 +112,7 @@ class HeadSession(Following):
             if not sure and model.shape.norm_output:
                 hidden = model.normed(hidden, "norm")
             self._read(tokens[part], hidden, view and view.part(part, self.length))
-        rows = model.product("lm_head", model.normed(self._rows[self.length - keep :], "norm"))
+        rows = model.products["lm_head"](model.normed(self._rows[self.length - keep :], "norm"))
         return spread(rows, model.vocab, model.vocab_size)
 
     def _joined(self, states: Tensor, columns: list[int]) -> Tensor:
@@ -121,7 +122,7 @@ class HeadSession(Following):
         if first < len(columns):
             known[first:] = states[columns[first] : columns[-1] + 1]
         known = known if model.taps_norm is None else model.normed(known) * model.taps_norm
-        return model.product("fc", known.flatten(1))
+        return model.products["fc"](known.flatten(1))
 
     def _read(self, tokens: Tensor, hidden: Tensor, view: View | None) -> None:
         """Read n tokens in one pass; hidden (n, hidden): the state, known or guessed, of the token before each."""
@@ -132,20 +133,15 @@ class HeadSession(Following):
         if begin and self.alone:
             sees = F.pad(sees[:, 1:], (1, 0))  # nobody sees the first token
         embedded = model.normed(model.embedding[tokens.to(place)], LAYER + "input_layernorm")
-        if model.adds_token:
-            hidden = hidden + model.product(LAYER + "token_proj", embedded)
+        if (straight := LAYER + "token_proj") in model.products:
+            hidden = hidden + model.products[straight](embedded)
         rows = torch.cat([embedded, model.normed(hidden, LAYER + "hidden_norm")], -1)[None]
         mixed, _ = model.attention(rows, model.rotary(rows, positions[None]), sees[None, None], self._cache)
         x = hidden + mixed[0]
         wide = model.normed(x, LAYER + "post_attention_layernorm")
-        gate, up = (model.product(f"{LAYER}mlp.{part}_proj", wide) for part in ("gate", "up"))
-        self._rows = torch.cat([self._rows, x + model.product(LAYER + "mlp.down_proj", F.silu(gate) * up)])
+        gate, up, down = (model.products[f"{LAYER}mlp.{part}_proj"] for part in ("gate", "up", "down"))
+        self._rows = torch.cat([self._rows, x + down(F.silu(gate(wide)) * up(wide))])
 
     def keep(self, length: int) -> None:
         self._cache.crop(min(0, length - self.length))  # a negative count removes that many tokens from the end
         self._rows = self._rows[:length]
-
-
-def product(weights: dict[str, Tensor], part: str, x: Tensor) -> Tensor:
-    """Return rows times the matrix that `part` names among the weights, plus its bias if it has one."""
-    return F.linear(x, weights[f"{part}.weight"], weights.get(f"{part}.bias"))
