@@ -33,7 +33,8 @@ class Option:
     scope: "lane" may differ between lanes of a run or race, "shared" may not, "record" says what is recorded and how.
     always: links and traces state it even if it has its default value.
     place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by another name; None not.
-    name, kind (of one entry), several (a list), default: taken from the field; see `Model.options`.
+    name, kind (of one entry), several (a list), default: taken from the field, and `place` completed to "draft.gamma"
+    by its name; see `Model.options`.
     """
 
     title: str
@@ -187,7 +188,8 @@ def _complete(name: str, info: FieldInfo) -> Option:
     option = next(one for one in info.metadata if isinstance(one, Option))
     several = get_origin(info.annotation) is tuple
     kind: Any = next(iter(get_args(info.annotation)), info.annotation)  # of a list, and of a number or a word
-    return replace(option, name=name, kind=kind, several=several, default=info.default)
+    place = option.place if option.place is None or "." in option.place else f"{option.place}.{name}".lstrip(".")
+    return replace(option, name=name, kind=kind, several=several, default=info.default, place=place)
 
 
 class Model(BaseModel):

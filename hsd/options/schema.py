@@ -40,7 +40,7 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
     limits = {"minimum": option.low, "maximum": option.high}
     entry |= {name: limit for name, limit in limits.items() if limit is not None}
     more: dict[str, Any] = {"group": option.group, "when": model.when(option.name), "step": option.step}
-    more |= {"shown": list(option.shown or ()), "always": option.always, "at": _place(option)}
+    more |= {"shown": list(option.shown or ()), "always": option.always, "at": option.place}
     extra = {name: value for name, value in more.items() if value}
     default = list(option.default) if option.several else option.default
     if option.words:
@@ -48,13 +48,6 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
     whole = {"type": "array", "items": entry} if option.several else entry
     about = {"title": option.title, "description": option.help, "default": default, "scope": option.scope}
     return {**whole, **about, **extra}
-
-
-def _place(option: Option) -> str:
-    """Return where the setup of a trace has an option, such as "draft.gamma"; "" where it has not."""
-    if option.place is None:
-        return ""
-    return option.place if "." in option.place else ".".join(filter(None, (option.place, option.name)))
 
 
 def words(model: type[Model], name: str, menus: Menus, usual: str = "") -> str:

@@ -11,16 +11,15 @@ from hsd.paths import read_yaml
 from hsd.trace.values import Name, Real, Record
 
 ABOUT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
-_named = {n: one.place.partition(".")[::2] for n, one in Options.options().items() if one.place is not None}
-PLACES = {name: (group, inner or name) for name, (group, inner) in _named.items()}
+PLACES = {name: one.place.rpartition(".")[::2] for name, one in Options.options().items() if one.place}
 """Option → its group in a trace, "" for the top, and its name there."""
 
 
 def _field(option: Option) -> tuple[Any, Any]:
     """Return type and default of an option in a trace, where 0 may also say that it was not given."""
-    limits = None if option.low is None else Field(ge=min(option.low, 0), le=option.high)
+    low = None if option.low is None else min(option.low, 0)
     kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
-    kind = Annotated[kind, limits] if limits else kind
+    kind = Annotated[kind, Field(ge=low, le=option.high)]
     kind = kind | Literal[tuple(option.words)] if option.words else kind
     if option.several:
         return Annotated[list[kind], Field(max_length=MAX_LEVELS)], Field([], description=option.help)
