@@ -168,7 +168,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     """
     tokens, calls = sum(len(s.committed) for s in steps), sum(s.target_calls for s in steps)
     drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
-    longest = max((s.depth for s in steps), default=0)
+    places = range(1, 1 + max((s.depth for s in steps), default=0))
     return {
         "new_tokens": tokens,
         "steps": len(steps),
@@ -177,9 +177,7 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "kept": kept,
         "block_efficiency": tokens / calls if calls else 0.0,
         "acceptance_rate": kept / drafted if drafted else 0.0,
-        "acceptance_by_position": [
-            sum(s.kept >= i for s in steps) / sum(s.depth >= i for s in steps) for i in range(1, longest + 1)
-        ],
+        "acceptance_by_position": [sum(s.kept >= i for s in steps) / sum(s.depth >= i for s in steps) for i in places],
         "kept_histogram": dict(sorted(Counter(s.kept for s in steps).items())),
         "calls_below": [sum(calls) for calls in zip(*([w.calls for w in s.below] for s in steps), strict=True)],
         "origins": dict(Counter(c.origin for s in steps for c in s.committed)),

@@ -117,8 +117,8 @@ class Reading:
             stops = stops or decisions[:1]
         law, mean = step.kept_law.get(judged.rule, []), step.expected_kept.get(judged.rule)
         knob = self.knob(judged.rule)
-        settings = self.options.fuzzy.mode, self.options.typical.after_kept
-        modes = (rule["modes"][setting] for setting in settings if setting in rule.get("modes", {}))  # other recipes
+        modes = rule.get("modes", {})  # other recipes, by settings
+        recipe = modes.get(self.options.fuzzy.mode) or modes.get(self.options.typical.after_kept) or rule.get("recipe")
         tests = [self.test(judged, decision) for decision in decisions]
         kept = step.nodes[: judged.kept]  # those which min(1, p/q) would not have let pass are spared
         spared = [str(node.id) for node in kept if node.q and node.coin >= min(1.0, node.p / node.q)]
@@ -131,7 +131,7 @@ class Reading:
             "lossless": rule.get("lossless", True),
             "forward": forward,
             "kind": kind,
-            "coupled": (rule.get("recipe") or {}).get("coupled", False),
+            "coupled": (recipe or {}).get("coupled", False),
             "resamples": rule.get("resamples", False),
             "kept": judged.kept,
             "after": judged.kept + 1,
@@ -156,7 +156,7 @@ class Reading:
             "certain": judged.kept < len(law) and law[judged.kept] >= CERTAIN,
             **self.best(judged),
             **self.followed(judged),
-            "follows": (next(modes, None) or rule.get("recipe") or {}).get("follow", ""),
+            "follows": (recipe or {}).get("follow", ""),
         }
 
     def test(self, judged: Verdict, decision: Decision) -> dict[str, Any]:
@@ -168,7 +168,6 @@ class Reading:
             sign, *compared = form["when"]
             left, right = (float(evaluate(side, self.flat | numbers)) for side in compared)
             sides = (right, left) if sign in (">", "<=") else (left, right)
-        (low, high), (coin, threshold) = pair(*sides), pair(*sides, 3)
         digits = apart(*sides, 3)
         texts, holds = shortest(numbers, lambda rounded: self.holds(form, rounded, decision.threshold, digits))
         order = judged.decisions.index(decision) + 1
@@ -182,10 +181,8 @@ class Reading:
             "piece": self.nodes[decision.node],
             "draft": decision.draft + 1,
             "several": several,
-            "low": low,
-            "high": high,
-            "coin": coin,
-            "threshold": threshold,
+            **dict(zip(("low", "high"), pair(*sides), strict=True)),
+            **dict(zip(("coin", "threshold"), pair(*sides, 3), strict=True)),
             "form": grounds.form,
             "p": number(grounds.p),
             "q": number(grounds.q),
