@@ -21,6 +21,7 @@ What published files leave out is settled as those who train and serve such head
 import json
 import math
 import re
+from contextlib import suppress
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -87,14 +88,11 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
 def _config(source: Source) -> dict[str, Any] | None:
     """Return the configuration of a head; None if it is something else's, or none."""
     file = file_of(source, "config.json")
-    try:
-        config = json.loads(file.read_text()) if file else None
-    except (OSError, ValueError):
-        return None
-    if not isinstance(config, dict):
-        return None
-    named = "eagle3" in str(config.get("architectures")).lower()
-    return config if named or "draft_vocab_size" in config else None
+    with suppress(OSError, TypeError, ValueError):
+        config = dict(json.loads(file.read_text())) if file else {}
+        if "draft_vocab_size" in config or "eagle3" in str(config.get("architectures")).lower():
+            return config
+    return None
 
 
 def _llama(config: dict[str, Any]) -> Any:

@@ -89,26 +89,16 @@ def of_config(config: Any) -> Sizes | None:
 SIZES = {name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()}
 
 
-@dataclass(frozen=True)
-class Room:
-    """A device, or several, that a pair may be loaded on; `name` is for messages.
+def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
+    """Return how a target can be spread over devices, None for one, with the bytes that are free so; the best first.
 
-    device_map: how the target is spread over devices, None for one. free: free bytes, infinite if unknown.
+    device_map: the user's; None if not given. Bytes are infinite if unknown.
     """
-
-    device_map: str | None
-    free: float
-    name: str
-
-
-def rooms(device: str, device_map: str | None) -> list[Room]:
-    """Return the places where a pair can be loaded, best first. device_map: the user's; None if not given."""
     gpus = torch.cuda.device_count() if device.startswith("cuda") else 0
-    alone = Room(device_map, free_on(device), "this computer" if device == "cpu" else device)
     if gpus < 2 or (device_map is None and device != "cuda"):
-        return [alone]
-    together = Room(device_map or "auto", sum(free_on(f"cuda:{i}") for i in range(gpus)), f"{gpus} GPUs")
-    return [alone, together] if device_map is None else [together]
+        return {device_map: free_on(device)}
+    together = sum(free_on(f"cuda:{i}") for i in range(gpus))
+    return {device_map: together} if device_map else {None: free_on(device), "auto": together}
 
 
 def share(key_heads: int, device: str) -> None:

@@ -165,11 +165,12 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
         return recipe.device_map
     need = needed(known, recipe.dtype, on_gpu, recipe.quantize)
     while True:
-        for room in rooms(recipe.device, recipe.device_map):
-            if need <= room.free:
-                return room.device_map
+        for device_map, free in rooms(recipe.device, recipe.device_map).items():
+            if need <= free:
+                return device_map
         if not _load.cache_info().currsize:
-            amounts = f"needs about {need / 1e9:,.1f} GB of memory, {room.free / 1e9:,.1f} GB are free on {room.name}"
+            place = "this computer" if recipe.device == "cpu" else "all GPUs" if device_map else recipe.device
+            amounts = f"needs about {need / 1e9:,.1f} GB of memory, {free / 1e9:,.1f} GB are free on {place}"
             smaller = ["dtype bfloat16"] * (recipe.dtype == torch.float32)
             smaller += ["quantize 4bit"] * (on_gpu and recipe.quantize is None)
             raise HsdError(f"{recipe.name[:80]} {amounts}: choose {', or '.join(['a smaller pair', *smaller])}")

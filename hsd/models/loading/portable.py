@@ -106,10 +106,8 @@ def _packed(weight: Tensor, name: str, width: int) -> Packed:
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
     """Return the model of a GGUF file. taps: the layers after which a head reads. Raises HsdError if it cannot."""
-    try:
+    with reading("a Llama", name):
         return SmallModel(_shape(file), file.tensors, name, revision, taps)
-    except KeyError as error:
-        raise HsdError(f"the GGUF file lacks {error.args[0]}: the portable engine reads Llama's files") from None
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
@@ -137,26 +135,21 @@ def _config_of(folder: Path) -> dict[str, Any]:
 
 def _shape(file: Gguf) -> Shape:
     """Return the model's sizes, on which the file's fields and tensors must agree. Raises HsdError, or KeyError."""
-    fields, begins = file.fields, "llama."
-    if fields.get("general.architecture") != "llama":
-        found = str(fields.get("general.architecture"))[:40]
-        raise HsdError(f"the file holds a model of the kind {found!r}: the portable engine reads Llama's")
-    told = {name: fields[begins + key] for name, key in FIELDS.items()}
+    fields = {"general.architecture": None, **file.fields}
+    told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
     hidden, heads = told["hidden"], told["heads"]
     width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
     shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
-    widths = ("rope.dimension_count", "attention.key_length", "attention.value_length")
-    same: dict[str, object] = {**dict.fromkeys(widths, width)}
-    same |= {"vocab_size": shape.vocab, "rope.scaling.type": "none", "expert_count": 0, "attention.sliding_window": 0}
-    for key, value in same.items():
-        found = fields.get(begins + key, value)
+    widths = ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length")
+    same: dict[str, object] = {"general.architecture": "llama", "llama.vocab_size": shape.vocab}
+    same |= {"llama.rope.scaling.type": "none", "llama.expert_count": 0, "llama.attention.sliding_window": 0}
+    for key, value in (same | dict.fromkeys(widths, width)).items():
+        found = fields.get(key, value)
         if type(found) is not type(value) or found != value:
-            raise HsdError(f"{begins}{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
+            raise HsdError(f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
     check_tensors(file.tensors, _tensor_shapes(shape))
-    floats = file.tensors["token_embd.weight"].kind == BF16  # then all matrices are, as activations have one form
     for name, tensor in file.tensors.items():
-        quantised = {0, 1, 8} if name == "token_embd.weight" else {*KINDS} - {BF16}
-        if tensor.kind not in ({0} if tensor.rows == 1 else {BF16} if floats else quantised):
+        if tensor.kind not in ({0} if tensor.rows == 1 else {0, 1, 8} if name == "token_embd.weight" else {0, 1, 3, 8}):
             raise HsdError(f"{name} is stored as {KINDS[tensor.kind]}: choose another file")
     return shape
 
@@ -181,25 +174,27 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
     with the rows of the tokens that the exit can draft: d2t holds for each of them, in order, how far off its id is.
     `examples/reproduce/smollm2/train_exit.py` writes such files.
     """
-    files = {file.stem.removeprefix("exit-"): file for file in folder.glob("exit-*.safetensors")}
-    return {int(n): _load_exit(file, int(n), target, rows) for n, file in files.items() if n.isdecimal()}
+    exits = {}
+    for file in folder.glob("exit-*.safetensors"):
+        with reading(f"an exit of {target.name}", file.name):
+            depth = int(file.stem.removeprefix("exit-"))
+            exits[depth] = _exit(load_file(file), depth, target, rows)
+    return exits
 
 
-def _load_exit(file: Path, depth: int, target: SmallModel, rows: Packed) -> SmallExit:
+def _exit(weights: dict[str, Tensor], depth: int, target: SmallModel, rows: Packed) -> SmallExit:
     hidden, engine = target.shape.hidden, target.engine
-    with reading(f"an exit of {target.name}", file.name):
-        weights = load_file(file)
-        rank, drafted = len(weights.get("into", ())), len(weights.get("d2t", ()))
-        shapes = {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,), "d2t": (drafted,)}
-        check_tensors(weights, shapes)
-        ids = drafted_ids(weights["d2t"], target.vocab_size)
-        if drafted % SIDE:
-            raise HsdError(f"it drafts {drafted:,} tokens: train one for a multiple of {SIDE}")
-        if not 1 <= depth < target.layers:
-            raise HsdError(f"{target.name} has {target.layers} layers: {ANOTHER}")
+    rank, drafted = len(weights.get("into", ())), len(weights.get("d2t", ()))
+    shapes = {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,), "d2t": (drafted,)}
+    check_tensors(weights, shapes)
+    ids = drafted_ids(weights["d2t"], target.vocab_size)
+    if drafted % SIDE:
+        raise HsdError(f"it drafts {drafted:,} tokens: train one for a multiple of {SIDE}")
+    if not 1 <= depth < target.layers:
+        raise HsdError(f"{target.name} has {target.layers} layers: {ANOTHER}")
     known = np.frombuffer(rows.data, np.uint8).reshape(rows.rows, -1)[ids.numpy()]
-    out, more = engine.matrix(rows.kind, drafted, hidden, known.data.cast("B")), -rank % SIDE
-    # further columns of zeros change nothing
+    out = engine.matrix(rows.kind, drafted, hidden, known.data.cast("B"))
+    more = -rank % SIDE  # further columns of zeros change nothing
     maps = F.pad(weights["into"].float(), (0, 0, 0, more)), F.pad(weights["out"].float(), (0, more))
     place = engine.made("leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"]))
     return SmallExit(place, ids, sum(weights[name].numel() for name in ("norm", "into", "out")))

@@ -15,6 +15,7 @@ from tokenizers.models import BPE
 from tokenizers.pre_tokenizers import ByteLevel
 
 from hsd.errors import HsdError, first_line
+from hsd.models.loading.tensors import reading
 
 BEGINS, SPECIAL = "tokenizer.", 3
 TEMPLATES = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
@@ -48,11 +49,9 @@ class FileTokenizer:
     def of(cls, folder: Path) -> "FileTokenizer":
         """Return the tokenizer in a folder, without a chat template. Raises HsdError if it cannot be read."""
         found = cls.__new__(cls)
-        try:
+        with reading("a tokenizer", folder.name):
             found._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             end = json.loads((folder / "tokenizer_config.json").read_text(encoding="utf-8"))["eos_token"]
-        except Exception as error:  # tokenizers has no exception of its own
-            raise HsdError(f"the tokenizer in {folder.name!r} cannot be read: {first_line(error)}") from None
         found.chat_template, found.eos_token_id = None, found._tokenizer.token_to_id(end)
         return found
 

@@ -259,7 +259,7 @@ def test_a_gpu_that_was_chosen_is_not_left(gpus: Any, byte_folders: tuple[str, s
 
 def test_too_little_on_all_gpus_together_is_refused(gpus: Any, byte_folders: tuple[str, str]):
     gpus(0.2, 0.3)
-    with pytest.raises(HsdError, match=r"0\.5 GB are free on 2 GPUs"):
+    with pytest.raises(HsdError, match=r"0\.5 GB are free on all GPUs"):
         place(byte_folders)
 
 

@@ -100,7 +100,7 @@ def test_a_folder_that_is_damaged_is_told_in_one_line(tmp_path: Path):
         (tmp_path / "config.json").write_text(re.sub(f"{name}: \\d+", change, config), encoding="utf-8")
         with pytest.raises(HsdError):
             load_folder(tmp_path, "toy")
-    with pytest.raises(HsdError, match=r"tokenizer in .* cannot be read"):
+    with pytest.raises(HsdError, match="cannot load a tokenizer from"):
         FileTokenizer.of(tmp_path)
 
 
