@@ -111,7 +111,6 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
     llama, theirs, activation = _llama(config), target.model.config.get_text_config(), config.get("hidden_act", "silu")
     kinds, form = config.get("architectures") or ARCHITECTURES, next(filter(config.get, FORMS), None)
     kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
-    kind = "that of speculators" if "speculators_model_type" in config else kind
     positions = (llama.rope_parameters or {}).get("rope_type", "default")
     unread = f"not supported: choose one published as {ARCHITECTURES[0]}"
     own, other = ((config.hidden_size, config.vocab_size) for config in (llama, theirs))
@@ -131,12 +130,9 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
 
 def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
     """Return after how many layers of the target each of the hidden states is read that the head takes."""
-    listed = config.get("eagle_aux_hidden_state_layer_ids")
-    listed = listed or (config.get("eagle_config") or {}).get("eagle_aux_hidden_state_layer_ids")
-    if listed:
-        taps = [tap + 1 for tap in listed] if listed[0] == 1 else list(listed)
-    else:
-        taps = config.get("target_layers") or [2, layers // 2, layers - 3]
+    key, taps = "eagle_aux_hidden_state_layer_ids", config.get("target_layers") or [2, layers // 2, layers - 3]
+    if listed := config.get(key) or (config.get("eagle_config") or {}).get(key):
+        taps = [tap + (listed[0] == 1) for tap in listed]
     if taps != sorted({*taps}) or taps[0] < 0 or taps[-1] >= layers:  # what the last layer gives is normed, and no tap
         raise HsdError(f"it reads after layers {', '.join(map(str, taps))}, and {name} has {layers}: {ANOTHER}")
     return tuple(taps)

@@ -19,8 +19,7 @@ FROM_HUB = (  # or from the way to it, and not from the files
 )  # fmt: skip
 PROBE_SECONDS = 2.5
 NO_CONNECTION = ("ConnectError", "ConnectTimeout")
-KINDS = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]
-READ: Any = {"allow_patterns": KINDS, "ignore_patterns": ["*/*"]}  # of all files of a model on the Hub
+READ = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]  # of the files of a model on the Hub
 
 
 @dataclass(frozen=True)
@@ -69,10 +68,9 @@ def find(name: str, revision: str | None = None) -> Source:
 def bring(name: str) -> None:
     """Download the files of a model without reading them. Raises HsdError where they cannot be had."""
     source = find(name)
-    if Path(source.name).is_dir():
-        return
-    with loading("a model", source):
-        snapshot_download(name, **READ, local_files_only=source.local_only, revision=source.revision)
+    if not Path(source.name).is_dir():
+        with loading("a model", source):
+            snapshot_download(name, allow_patterns=READ, ignore_patterns="*/*", local_files_only=source.local_only)
 
 
 def file_of(source: Source, name: str) -> Path | None:

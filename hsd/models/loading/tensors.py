@@ -40,7 +40,7 @@ def check_tensors(tensors: Mapping[str, Tensor | Packed], shapes: Shapes, option
             wrong = "is no part of the model"
         elif tuple(tensor.shape) != shape:
             wrong = f"has shape {tuple(tensor.shape)}, where {shape} is needed"
-        elif not (tensor.finite() if isinstance(tensor, Packed) else tensor.isfinite().all()):
+        elif not (tensor.finite() if isinstance(tensor, Packed) else tensor.sum(dtype=torch.float64).isfinite()):
             wrong = "has numbers that are not finite"
         if wrong:
             raise HsdError(f"the tensor {name[:80]} {wrong}: fetch it again, or choose another file")

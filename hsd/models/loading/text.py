@@ -1,6 +1,7 @@
 """Text and tokens by a `transformers` tokenizer, with the chat template of models that were tuned on chats."""
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -100,11 +101,10 @@ def _parts(name: str | bytes | None) -> bytes:
         parts = bytes.fromhex(byte[1])
     elif isinstance(name, str) and BYTES.keys() >= {*name}:
         parts = bytes(BYTES[letter] for letter in name)
-    try:
+    with suppress(UnicodeDecodeError):
         parts.decode()
-    except UnicodeDecodeError:
-        return parts
-    return b""  # it may be the character � itself
+        return b""  # it may be the character � itself
+    return parts
 
 
 def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:

@@ -270,7 +270,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
     "several layers": ({"more": SECOND}, None, r"it has several layers \(layers.1.mlp.up_proj.weight\)"),
     "architecture": ({"architectures": ["Eagle3DeepseekV2ForCausalLM"]}, None, "its architecture is Eagle3Deepseek"),
     "speculators": ({"architectures": ["Eagle3Speculator"], "speculators_model_type": "eagle3"}, None,
-                    "its architecture is that of speculators, which is not supported"),
+                    "its architecture is Eagle3Speculator, which is not supported"),
     "another form": ({"norm_before_residual": True}, None, "norm_before_residual in its config.json makes"),
     "activation": ({"hidden_act": "gelu"}, None, "the activation 'gelu'"),
     "positions": ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, None, "positions of the kind 'dynamic'"),
