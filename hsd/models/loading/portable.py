@@ -175,7 +175,7 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
     `examples/reproduce/smollm2/train_exit.py` writes such files.
     """
     exits = {}
-    for file in folder.glob("exit-*.safetensors"):
+    for file in folder.glob("exit-[0-9]*.safetensors"):
         with reading(f"an exit of {target.name}", file.name):
             depth = int(file.stem.removeprefix("exit-"))
             exits[depth] = _exit(load_file(file), depth, target, rows)

@@ -190,6 +190,17 @@ def test_nothing_is_refused_where_the_free_memory_is_unknown(
     assert load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu").target.parameters > 0
 
 
+def test_memory_that_ends_while_a_model_is_loaded_is_one_line(
+    byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    def full(*_: Any, **__: Any) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate 2 GiB")
+
+    monkeypatch.setattr(loading.AutoModelForCausalLM, "from_pretrained", full)
+    words = refused(target=byte_folders[0], draft=byte_folders[1], device="cpu")
+    assert words.endswith("it does not fit in the free memory, choose a smaller pair")
+
+
 def test_pairs_loaded_before_make_way(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
     load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu")
     monkeypatch.setattr(room, "free_on", lambda device: 0.0 if pair._load.cache_info().currsize else GB)
