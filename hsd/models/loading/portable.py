@@ -135,15 +135,17 @@ def _config_of(folder: Path) -> dict[str, Any]:
 
 def _shape(file: Gguf) -> Shape:
     """Return the model's sizes, on which the file's fields and tensors must agree. Raises HsdError, or KeyError."""
-    fields = {"general.architecture": None, **file.fields}
+    fields, kind = file.fields, str(file.fields.get("general.architecture"))[:40]
+    if kind != "llama":
+        raise HsdError(f"it is of the kind {kind!r}, and the portable engine reads Llama's files: choose another file")
     told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
     hidden, heads = told["hidden"], told["heads"]
     width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
     shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
     widths = ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length")
-    same: dict[str, object] = {"general.architecture": "llama", "llama.vocab_size": shape.vocab}
+    same: dict[str, object] = {"llama.vocab_size": shape.vocab, **dict.fromkeys(widths, width)}
     same |= {"llama.rope.scaling.type": "none", "llama.expert_count": 0, "llama.attention.sliding_window": 0}
-    for key, value in (same | dict.fromkeys(widths, width)).items():
+    for key, value in same.items():
         found = fields.get(key, value)
         if type(found) is not type(value) or found != value:
             raise HsdError(f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
