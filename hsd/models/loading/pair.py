@@ -87,7 +87,7 @@ def load_pair(
         if name in (*EMBEDDED, *FETCHED):
             if smaller or device not in (None, "cpu") or dtype or quantize or device_map:
                 raise HsdError(f"{name} has one form, for CPUs: leave out smaller, dtype, quantize, device_map, device")
-            from hsd.models.loading.portable import named_pair  # jinja2 and tokenizers, which pairs on the Hub do without
+            from hsd.models.loading.portable import named_pair  # with jinja2, which pairs on the Hub do without
 
             file = fetch.check(name, fetch.find(name)) if name in FETCHED else None
             with _LOADING:
