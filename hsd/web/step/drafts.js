@@ -8,8 +8,11 @@ const LIMIT = 60; // tokens drawn of one tree
 /** The last tokens of the drafts, in their order. @param {StepView} view */
 const ends = ({ step: { paths } }) => [...new Set(paths.flatMap(({ nodes }) => nodes.at(-1) || []))];
 
-/** What the sentence "through" names: the drafts that run through a token. @type {(view: StepView, id: number) => SentenceFacts} */
-function through({ step: { paths } }, id) {
+/** The drafts that run through a token: "draft 2", "drafts 1 and 3", "5 drafts", "all drafts"; "" of too many. @type {(view: StepView, id: number) => string} */
+const through = (view, id) => plain(say("through", passing(view, id)));
+
+/** What this sentence names. @type {(view: StepView, id: number) => SentenceFacts} */
+function passing({ step: { paths } }, id) {
   const drafts = paths.flatMap(({ nodes }, i) => (nodes.includes(id) ? [i + 1] : []));
   return {
     "listed": paths.length,
@@ -53,4 +56,4 @@ function leftOutWords({ view, selected, shown: chosen, rest, cut }) {
   return plain(say("left out", { ...facts, q: facts.q === null ? null : percent(facts.q) })).trim();
 }
 
-export { ends, leftOutWords, shown, through };
+export { ends, leftOutWords, passing, shown, through };

@@ -2,7 +2,6 @@
 // One column per position. Shared tokens stand once, the kept path and what follows it on top, in a row per further end;
 // what was not drafted stands below the drafted tokens of its column.
 import * as drafts from "./drafts.js";
-import { plain, say } from "./fill.js";
 import { candidates, isCut } from "./growth.js";
 import { pathTo } from "./model.js";
 
@@ -56,7 +55,7 @@ function nameRows({ view, boxes }) {
   const first = (/** @type {number | undefined} */ row) => boxes.find((box) => box.kind === "draft" && box.row === row);
   for (const leaf of drafts.ends(view)) {
     const start = first(boxes.find(({ id }) => id === leaf)?.row);
-    if (start) start.label = plain(say("through", drafts.through(view, leaf)));
+    if (start) start.label = drafts.through(view, leaf);
   }
   const top = first(0);
   if (view.drawn && view.own.last && top) top.label ||= "kept";

@@ -6,7 +6,7 @@ import { together } from "../kit/spans.js";
 import { evaluate, holds as meets } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
 import { chances } from "./again.js";
-import { through } from "./drafts.js";
+import { passing } from "./drafts.js";
 import { filled, listing, number, pair, plain, say } from "./fill.js";
 import { handsUp, names } from "./lanes.js";
 import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
@@ -126,7 +126,7 @@ function verdictFacts(view, judged) {
     "tries": decisions.length - (passed.at(-1)?.order ?? 0),
     "tried": new Set(decisions.map(({ draft }) => draft)).size,
     "failures": decisions.length - passed.length,
-    ...through(view, last),
+    ...passing(view, last),
     "spared": exact || tree ? "" : listing(spared),
     "overrules": spared.length,
     "mean": average === null ? null : number(average),
