@@ -46,15 +46,14 @@ def gpu() -> str:
     two, six, eleven = (calls[f"target, width {width}, captured"] for width in (2, 6, 11))
     hsd = checks["hsd"]
     return prose(
-        "Measured on an NVIDIA H100 with random weights of a 7B target's shape and of one layer of it with its "
-        "vocabulary as draft, `bfloat16`, captured (`python examples/reproduce/gpu_bench.py --size 7b-head --gamma "
-        f"5`, torch {result['machine']['torch']}): a pass over one token takes {one:.1f} ms "
+        "Measured on an NVIDIA H100 with random weights of a 7B target's shape and of one layer of it as draft, "
+        "`bfloat16`, captured (`python examples/reproduce/gpu_bench.py --size 7b-head --gamma 5`, torch "
+        f"{result['machine']['torch']}): a pass over one token takes {one:.1f} ms "
         f"({one / result['memory']['target_floor_ms']:.1f} times the reading of its weights), one over 2, 6 and 11 "
-        f"tokens {two / one:.2f}, {six / one:.2f} and {eleven / one:.2f} times as long: nearly flat, where two CPU "
-        f"cores are not. A drafted token costs {drafted / one:.2f} passes. Judging five of them takes HSD {hsd:.2f} "
-        f"ms, {hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}. "
-        f"The host waits for the device {waits['captured']:.0f} time a step, "
-        f"{waits['eager']:.1f} times where nothing is captured."
+        f"tokens {two / one:.2f}, {six / one:.2f} and {eleven / one:.2f} times as long, nearly the same. A drafted "
+        f"token costs {drafted / one:.2f} passes. Judging five of them takes HSD {hsd:.2f} ms, "
+        f"{hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}. The host waits for "
+        f"the device {waits['captured']:.0f} time a step, {waits['eager']:.1f} times where nothing is captured."
     )
 
 
