@@ -89,8 +89,7 @@ class HeadSession(Following):
 
     def close(self) -> None:
         self.sure, self.guessing, self._cache = 0, False, DynamicCache()
-        hidden = self._model.shape.llama.hidden_size
-        self._rows = self._model.embedding.new_empty(0, hidden)  # what came out at each column
+        self._rows = self._model.embedding[:0]  # what came out at each column, (length, hidden)
 
     @property
     def length(self) -> int:

@@ -53,10 +53,7 @@ def threads_of(target: LanguageModel) -> int:
 
 @contextmanager
 def computing(pair: Pair) -> Iterator[None]:
-    """A context manager that computes with the pair's number of threads, and restores the caller's afterwards.
-
-    Beside an engine with threads of its own torch takes one.
-    """
+    """A context manager that computes with the pair's threads; torch takes one beside an engine that has its own."""
     target, before, most = pair.target, torch.get_num_threads(), threads_of(pair.target)
     if target.device.type != "cpu":
         yield
