@@ -10,7 +10,6 @@ comes out is normed before it is fed back (`norm_output`, there too), the embedd
 (`token_proj`), and the first token has a column (both our own). Files: `hsd.models.loading.heads`.
 """
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
@@ -26,35 +25,23 @@ from hsd.models.causal import CausalModel, CausalSession
 from hsd.models.following import LAYER, Following, spread
 
 
-@dataclass(frozen=True)
-class Shape:
-    """llama: the layer's `LlamaConfig`. taps: after how many layers of the target each hidden state is read.
-
-    first: whether the first token has a column, which knows nothing of what came before; if not, reading begins with
-    the second. norm_output: the layer's output goes through the last norm before it stands in for what the target
-    knows. stopping: how often its tokens are kept, see `hsd.draft.stopping`; None where nobody has counted.
-    """
-
-    llama: Any
-    taps: tuple[int, ...]
-    first: bool
-    norm_output: bool = False
-    stopping: Any = None
-
-
 class HeadModel:
     """A head and the target that it belongs to.
 
-    vocab: the target's ids of the tokens that it can draft, in order. drafted: how many they are; None for all.
-    products: rows times each of its matrices, plus the bias if there is one, by the matrix's name.
+    llama: the `LlamaConfig` of its layer. taps: after how many layers of the target each hidden state is read. config:
+    that of its file. alone: whether nobody sees the first token, before which nothing was known. stopping: how often
+    its tokens are kept, see `hsd.draft.stopping`. vocab: the target's ids of the tokens that it can draft, in order.
+    drafted: how many they are; None for all. products: rows times each of its matrices, by its name, plus its bias.
     """
 
     def __init__(
-        self, shape: Shape, weights: dict[str, Tensor], target: CausalModel, name: str, revision: str | None = None
-    ) -> None:
-        self.name, self.revision, self.shape, self.target = name, revision, shape, target
+        self, llama: Any, taps: tuple[int, ...], config: dict[str, Any], weights: dict[str, Tensor],
+        target: CausalModel, name: str, revision: str | None,
+    ) -> None:  # fmt: skip
+        self.name, self.revision, self.target, self.taps = name, revision, target, taps
         self.device, self.context, self.vocab_size = target.device, target.context, target.vocab_size
-        self.dtype, self.stopping, self.taps = target.dtype, shape.stopping, shape.taps
+        self.dtype, self.stopping, self.alone = target.dtype, config.get("stopping"), "target_layers" not in config
+        self.norm_output, self._eps = bool(config.get("norm_output")), llama.rms_norm_eps
         theirs = target.embedding
         self.vocab = torch.arange(len(weights["d2t"]), device=theirs.device) + weights["d2t"].to(theirs.device)
         self.drafted = len(self.vocab) if len(self.vocab) < self.vocab_size else None
@@ -65,9 +52,9 @@ class HeadModel:
         self.embedding, self.taps_norm = held.get("embed_tokens.weight", theirs), held.get("taps_norm.weight")
         self._weights, parts = held, [name.removesuffix(".weight") for name in held if name.endswith(".weight")]
         self.products = {x: partial(F.linear, weight=held[f"{x}.weight"], bias=held.get(f"{x}.bias")) for x in parts}
-        self.rotary = LlamaRotaryEmbedding(shape.llama).to(theirs.device)
+        self.rotary = LlamaRotaryEmbedding(llama).to(theirs.device)
         with torch.device("meta"):
-            self.attention = LlamaAttention(shape.llama, 0)
+            self.attention = LlamaAttention(llama, 0)
         self.attention._modules.clear()  # in place of its own products: those read the token and the state side by side
         vars(self.attention).update({f"{x}_proj": self.products[f"{LAYER}self_attn.{x}_proj"] for x in "qkvo"})
 
@@ -77,14 +64,14 @@ class HeadModel:
     def normed(self, x: Tensor, part: str = "") -> Tensor:
         """Divide rows by their root mean square; weighted by the norm of this name, if one is given."""
         weight = self._weights[f"{part}.weight"] if part else None
-        return F.rms_norm(x, (x.shape[-1],), weight, self.shape.llama.rms_norm_eps)
+        return F.rms_norm(x, (x.shape[-1],), weight, self._eps)
 
 
 class HeadSession(Following):
     """A text read by a head, see `hsd.models.base.Session`."""
 
     def __init__(self, model: HeadModel) -> None:
-        self._model, self._target, self.alone = model, cast(CausalSession, None), not model.shape.first
+        self._model, self._target, self.alone = model, cast(CausalSession, None), model.alone
         self.close()
 
     def close(self) -> None:
@@ -100,7 +87,7 @@ class HeadSession(Following):
         if not hasattr(target, "keep_states"):
             raise HsdError(f"{self._model.name} drafts from its target's hidden states, which this system lacks")
         self._target = cast(CausalSession, target)
-        self._target.keep_states(self._model.shape.taps)
+        self._target.keep_states(self._model.taps)
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
@@ -108,7 +95,7 @@ class HeadSession(Following):
         model, states = self._model, self._target.states
         for before, part, sure in self.cut(len(tokens), self.length, len(states), view):
             hidden = self._joined(states, before) if sure else self._rows[torch.tensor(before)]
-            if not sure and model.shape.norm_output:
+            if not sure and model.norm_output:
                 hidden = model.normed(hidden, "norm")
             self._read(tokens[part], hidden, view and view.part(part, self.length))
         rows = model.products["lm_head"](model.normed(self._rows[self.length - keep :], "norm"))

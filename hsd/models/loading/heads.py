@@ -34,7 +34,7 @@ from transformers import LlamaConfig
 
 from hsd.errors import HsdError
 from hsd.models.following import LAYER
-from hsd.models.head import HeadModel, Shape
+from hsd.models.head import HeadModel
 from hsd.models.loading.fetch import sha256_of
 from hsd.models.loading.hub import Source, file_of, loading
 from hsd.models.loading.memory import TOKENS, Sizes
@@ -78,11 +78,11 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
     """Return the head in a folder or on the Hub for this target. Raises HsdError if it cannot be read or used."""
     with loading("a head", source):
         config = _config(source) or {}
-        shape = _shape(config, target)
+        llama, taps = _shape(config, target)
         files = _files(source)
         weights = {_named(key): tensor for file in files for key, tensor in _tensors(file).items()}
-        _check(weights, shape, config, target)
-        return HeadModel(shape, weights, target, name, _revision(source, files))
+        _check(weights, llama, len(taps), config, target)
+        return HeadModel(llama, taps, config, weights, target, name, _revision(source, files))
 
 
 def _config(source: Source) -> dict[str, Any] | None:
@@ -104,8 +104,8 @@ def _llama(config: dict[str, Any]) -> Any:
     return LlamaConfig(**{name: known[name] for name in OF_LLAMA if name in known} | {"attn_implementation": "sdpa"})
 
 
-def _shape(config: dict[str, Any], target: Any) -> Shape:
-    """Return the head's shape for this target. Raises HsdError for another kind of head, or another target's."""
+def _shape(config: dict[str, Any], target: Any) -> tuple[Any, tuple[int, ...]]:
+    """Return the head's `LlamaConfig`, and its taps. Raises HsdError for another kind of head, or another target's."""
     if not hasattr(target, "embedding"):
         raise HsdError(f"{target.name} is no model that a head can be put on")
     llama, theirs, activation = _llama(config), target.model.config.get_text_config(), config.get("hidden_act", "silu")
@@ -124,8 +124,7 @@ def _shape(config: dict[str, Any], target: Any) -> Shape:
     )
     if reason := next((words for wrong, words in checks if wrong), None):
         raise HsdError(reason)
-    taps, normed = _taps(config, theirs.num_hidden_layers, target.name), bool(config.get("norm_output"))
-    return Shape(llama, taps, "target_layers" in config, normed, config.get("stopping"))
+    return llama, _taps(config, theirs.num_hidden_layers, target.name)
 
 
 def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
@@ -184,7 +183,7 @@ def _shapes(llama: Any, config: dict[str, Any], inner: int, taps: int) -> Shapes
     return head_shapes(llama.hidden_size, inner, llama.num_attention_heads, groups, llama.head_dim, taps, drafted)
 
 
-def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], target: Any) -> None:
+def _check(weights: dict[str, Tensor], llama: Any, taps: int, config: dict[str, Any], target: Any) -> None:
     """Raise HsdError for missing, unknown or misshapen tensors; remove from `weights` what the head does not use.
 
     The norms of EAGLE-3.1's `fc_norm`, one for each state, become one tensor `taps_norm`.
@@ -194,9 +193,9 @@ def _check(weights: dict[str, Tensor], shape: Shape, config: dict[str, Any], tar
         del weights[name]
     if "d2t" not in weights and drafted == config["vocab_size"]:
         weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
-    hidden, inner = shape.llama.hidden_size, config.get("intermediate_size") or (0 if gate is None else len(gate))
-    shapes = _shapes(shape.llama, config, inner, len(shape.taps))
-    norms = [f"fc_norm.{number}.weight" for number in range(len(shape.taps))] if config.get("fc_norm") else []
+    hidden, inner = llama.hidden_size, config.get("intermediate_size") or (0 if gate is None else len(gate))
+    shapes = _shapes(llama, config, inner, taps)
+    norms = [f"fc_norm.{number}.weight" for number in range(taps)] if config.get("fc_norm") else []
     biases: Shapes = {name.replace("weight", "bias"): shapes[name][:1] for name in shapes if name.startswith(PRODUCTS)}
     shapes |= dict.fromkeys(norms, (hidden,))
     tied = ["lm_head.weight"] * target.model.config.get_text_config().tie_word_embeddings
