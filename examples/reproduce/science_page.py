@@ -374,11 +374,8 @@ SAMPLED = {"recursive-hsd": "HSD, draft after draft", "traversal": "traversal"}
 def of_a_head() -> dict[str, str]:
     """What trees of the real model's head keep: drawn ones by each rule, and mixed ones beside chosen ones."""
     found = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
-    rows, machine = found["kept"], found["machine"]["kept"]
-    where = (
-        f"{rows[0]['count']} prompts of {rows[0]['new_tokens']} tokens per kind, T = {rows[0]['T']:g}, "
-        f"{machine['processor']}, load {machine['load']}"
-    )
+    rows = found["kept"]
+    where = f"{rows[0]['count']} prompts of {rows[0]['new_tokens']} tokens per kind, T = {rows[0]['T']:g}"
     blocks = {
         "worth": worth(found["law"]),
         "drawn": f"{real(rows)} {grown_words(rows)} ({where}.)",
