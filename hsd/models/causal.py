@@ -92,25 +92,22 @@ class CausalSession:
     """One text read by a `CausalModel`.
 
     The cache is made without the model's configuration, so that layers with a sliding window keep all keys as well:
-    a window that has moved on could not be moved back. What such a layer may see is left to its mask.
+    a window that has moved on could not be moved back. What such a layer may see is left to its mask. taps: after how
+    many layers each the hidden states are kept, of all that is read from when these are set.
     """
 
     def __init__(self, model: CausalModel) -> None:
-        self._model, self._taps = model, tuple[int, ...]()
+        self._model, self.taps = model, tuple[int, ...]()
         self.close()
 
     def close(self) -> None:
         self._cache = DynamicCache()
         self._positions = torch.empty(0, dtype=torch.int64)  # where each cached token stands in its own text
-        self.states = torch.empty(0)  # (length, taps, hidden): after the layers of `keep_states`
+        self.states = torch.empty(0)  # (length, taps, hidden)
 
     @property
     def length(self) -> int:
         return len(self._positions)
-
-    def keep_states(self, taps: Sequence[int]) -> None:
-        """Keep the hidden states after so many layers each, of all that is read from now on."""
-        self._taps = tuple(taps)
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
@@ -118,11 +115,11 @@ class CausalSession:
         places = torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
         self._positions = torch.cat([self._positions, places])
         further = {} if view is None else self._model.placed(view.visible, places, self._positions)
-        if self._taps:
+        if self.taps:
             further["output_hidden_states"] = True
         logits, output = self._model.read(tokens, self._cache, keep, **further)
-        if self._taps:
-            self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self._taps], 1))
+        if self.taps:
+            self.states = extended(self.states, torch.stack([output.hidden_states[tap][0] for tap in self.taps], 1))
         return logits
 
     def crop(self, length: int) -> None:
@@ -139,7 +136,7 @@ class CausalSession:
                 here = columns if isinstance(columns, slice) else columns.to(layer.keys.device)
                 layer.keys, layer.values = layer.keys[:, :, here], layer.values[:, :, here]
         self._positions = self._positions[columns if isinstance(columns, slice) else columns.cpu()]
-        self.states = self.states[columns] if self._taps else self.states
+        self.states = self.states[columns] if self.taps else self.states
 
 
 class FixedLayer(StaticLayer):
@@ -159,10 +156,9 @@ class FixedLayer(StaticLayer):
 
 
 class FixedSession:
-    """One text of at most `capacity` tokens, read by a `CausalModel` on one device: what CUDA graphs need.
+    """One text of at most `capacity` tokens, read by a `CausalModel` on one device. length: () int64, on the device.
 
-    `length` () is a number on the device. Nothing here looks at a value on the host, so a forward pass can be captured
-    once and replayed for ever.
+    Nothing here looks at a value on the host, so that CUDA graphs can capture a pass once and replay it for ever.
     """
 
     def __init__(self, model: CausalModel, capacity: int) -> None:

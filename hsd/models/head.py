@@ -84,10 +84,9 @@ class HeadSession(Following):
 
     def follow(self, target: Session) -> None:
         """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
-        if not hasattr(target, "keep_states"):
+        if not isinstance(target, CausalSession):
             raise HsdError(f"{self._model.name} drafts from its target's hidden states, which this system lacks")
-        self._target = cast(CausalSession, target)
-        self._target.keep_states(self._model.taps)
+        self._target, target.taps = target, self._model.taps
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:

@@ -75,7 +75,7 @@ def alone(model: SmallModel, ids: Tensor) -> Tensor:
 
 def test_logits_and_states_are_those_of_the_same_model_in_float32(model: SmallModel, reference: CausalModel):
     ours, theirs = model.start(), reference.start()
-    theirs.keep_states(TAPS)  # type: ignore[attr-defined]
+    theirs.taps = TAPS  # type: ignore[attr-defined]
     logits, wanted = ours.forward(IDS, 90), theirs.forward(IDS, 90)
     assert torch.allclose(logits, wanted, atol=0.02)
     assert not torch.equal(logits[1], logits[0])
