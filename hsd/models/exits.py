@@ -125,8 +125,7 @@ class ExitSession:
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,) at positions from `length` on; logits after the last `keep` of them, (keep, vocab).
 
-        Those that a shallower exit has read go on from its hidden states; the others go through all layers so far. With
-        keep=0 the head is not run. Raises HsdError for a view: exits read no trees.
+        With keep=0 the head is not run. Raises HsdError for a view: exits read no trees.
         """
         if view is not None:
             raise HsdError("early exits read one text at a time, no tree: choose a single draft")
