@@ -134,7 +134,7 @@ class Trace(Record):
         try:
             return Trace.from_json(Path(file).expanduser().read_bytes())
         except OSError as error:
-            raise HsdError(f"cannot read {str(file)!r}: {error.strerror}") from None
+            raise HsdError(f"cannot read {str(file)!r}: {error.strerror}: choose a trace saved by hsd") from None
 
     @staticmethod
     def from_json(text: str | bytes) -> "Trace":

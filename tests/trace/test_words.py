@@ -209,7 +209,7 @@ def test_the_command_explains_a_saved_step(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().out == step_in_words(Trace.from_file(file), 2, KNOWN) + "\n"
     assert main(["explain", str(file), "--step", "9999"]) == 2
     assert main(["explain", "no-such-file.json"]) == 2
-    assert "cannot read 'no-such-file.json': No such file" in capsys.readouterr().err
+    assert "'no-such-file.json': No such file or directory: choose a trace saved by hsd" in capsys.readouterr().err
 
 
 # ---- every claim is true of the record, whatever p, q and the coins are
