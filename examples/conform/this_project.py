@@ -2,8 +2,6 @@
 
 from types import SimpleNamespace
 
-import torch
-
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.models import Pair
@@ -12,38 +10,23 @@ from hsd.models.base import IdCodec
 DTYPE = "float32"  # rows are single precision in the loop
 
 
-class ByPosition:
-    """A model and a text that it reads: row t of (n, V) probabilities follows t tokens after the first."""
+def by_position(rows, name):
+    """A model, and the one text that it reads: row t of (n, V) probabilities follows t tokens after the first."""
+    logits, text = rows.double().log(), SimpleNamespace(length=0, crop=lambda length: None, close=lambda: None)
 
-    name, revision, dtype, device, context = "rows", None, "float64", torch.device("cpu"), 512
+    def forward(tokens, keep, view=None):
+        text.length += len(tokens)
+        return logits[text.length - keep : text.length]
 
-    def __init__(self, rows):
-        self.logits, self.length = rows.double().log(), 0
-        self.parameters, self.vocab_size = rows.numel(), rows.shape[1]
-
-    def start(self):
-        return self
-
-    def forward(self, tokens, keep, view=None):
-        self.length += len(tokens)
-        return self.logits[torch.arange(self.length - keep, self.length).clamp(max=len(self.logits) - 1)]
-
-    def crop(self, length):
-        self.length = length
-
-    def close(self):
-        self.length = 0
+    text.forward, sizes = forward, {"vocab_size": rows.shape[1], "parameters": rows.numel(), "context": 512}
+    return SimpleNamespace(start=lambda: text, name=name, revision=None, dtype="float64", device=rows.device, **sizes)
 
 
-def verify(p, q, tokens, uniforms, noise):
-    return step(ByPosition(p), ByPosition(q), numbers(q, tokens, uniforms, noise))
-
-
-def step(target, draft, numbers, engine="eager"):
+def verify(p, q, tokens, uniforms, noise, model=by_position, engine="eager"):
     """The tokens of the first step after one token."""
-    gamma = len(numbers.coins(None))
-    options = RunOptions(rule="hsd", gamma=gamma, max_new_tokens=gamma + 1, trace=False, engine=engine)
-    decoding = Decoding(Pair("given", target, draft, IdCodec(target.vocab_size)), "0", options, numbers)
+    options = RunOptions(rule="hsd", gamma=len(tokens), max_new_tokens=len(tokens) + 1, trace=False, engine=engine)
+    pair = Pair("given", model(p, "target"), model(q, "draft"), IdCodec(p.shape[1]))
+    decoding = Decoding(pair, "0", options, numbers(q, tokens, uniforms, noise))
     committed = next(decoding).tokens
     decoding.close()
     return committed

@@ -12,9 +12,10 @@ DTYPE = this_project.DTYPE
 
 
 def verify(p, q, tokens, uniforms, noise):
-    target, draft = (CausalModel(model(rows, name), name) for rows, name in ((p, "target"), (q, "draft")))
     with torch.inference_mode():
-        return this_project.step(target, draft, this_project.numbers(q, tokens, uniforms, noise), "captured")
+        return this_project.verify(
+            p, q, tokens, uniforms, noise, lambda rows, name: CausalModel(model(rows, name), name), "captured"
+        )
 
 
 def model(rows, name):
