@@ -10,16 +10,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import one_hot
 
-from hsd.decoding.judge import judge
 from hsd.draft import Draft
 from hsd.errors import first_line
 from hsd.models.loading.text import TokenizerCodec
-from hsd.models.reading import Rows
-from hsd.rules import find_rule
 from hsd.rules.law import likeliest
 from hsd.sampling import draw
 from hsd.trace import Setup
 from hsd.vllm import KEY
+from hsd.vllm.law import hsd_of_batch
 from hsd.vllm.record import PROCESSORS, Recording, setup_of, with_request
 from hsd.vllm.serving import Buffer, Settings
 
@@ -76,19 +74,27 @@ class Watcher:
     # ---- verification
 
     def _by_rule(self, given: dict[str, Any]) -> Tensor:
-        """Verify each draft of a batch by the rule. Returns (B, longest + 1) int32, as vLLM's function does."""
-        sizes, metadata, tokens = (given[n] for n in ("num_draft_tokens", "sampling_metadata", "draft_token_ids"))
-        rule, bonus = find_rule(self.settings.rule), given["bonus_token_ids"]
+        """Verify a batch by HSD without waiting for the device. Returns (B, longest + 1) int32, as vLLM does."""
+        tokens, logits, q = (given[n] for n in ("draft_token_ids", "target_logits", "draft_probs"))
+        sizes, metadata, bonus = (given[n] for n in ("num_draft_tokens", "sampling_metadata", "bonus_token_ids"))
         self._coins = self._uniform(len(tokens), sizes, metadata.generators, tokens.device)
         self._numbers = self._uniform(len(sizes), [1] * len(sizes), metadata.generators, tokens.device)
         committed: Tensor = tokens.new_full((len(sizes), given["max_spec_len"] + 1), -1, dtype=torch.int32)
-        for at, size in enumerate(sizes):
-            draft, p = self._draft(at)
-            ruling = judge(rule, draft, Rows(torch.cat([p, p[-1:]])[: draft.depth + 1], p))
-            kept = len(ruling.path)
-            after = bonus[at] if kept == size else draw(ruling.next, self._numbers[at : at + 1]).view(1)
-            committed[at, : kept + 1] = torch.cat([draft.tokens[:kept], after])
-        return committed
+        if not len(tokens):
+            return committed.scatter(1, torch.zeros_like(bonus).long(), bonus.int())
+        size, places = torch.tensor(sizes)[:, None], torch.arange(max(sizes))  # (B, 1), (n,)
+        row = (size.cumsum(0) - size + places).clamp_max(len(tokens) - 1)  # (B, n): where a request's tokens stand
+        size, places, row = (x.to(tokens.device, non_blocking=True) for x in (size, places, row))
+        draft, p = tokens.long()[row].masked_fill(places >= size, -1), logits.softmax(-1, dtype=torch.float32)[row]
+        q = None if q is None else q[row]
+        if not metadata.all_random:
+            greedy = (metadata.temperature == 0)[:, None, None]
+            p = torch.where(greedy, likeliest(logits)[row], p)
+            q = None if q is None else torch.where(greedy, one_hot(draft.clamp_min(0), p.shape[-1]).to(q.dtype), q)
+        kept, following = (x[:, None] for x in hsd_of_batch(p, q, draft, self._coins[row]))
+        committed[:, : len(places)] = draft.where(places < kept, -1).int()
+        after = torch.where(kept == size, bonus, draw(following[:, 0], self._numbers[:, None])[:, None])
+        return committed.scatter(1, kept, after.int())
 
     # ---- recording
 

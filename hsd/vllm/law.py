@@ -1,0 +1,39 @@
+"""HSD for many drafts of equal length at once: on the device, without a loop over them."""
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot, pad
+
+from hsd.rules.law import TINY, both_masses
+
+
+def hsd_of_batch(p: Tensor, q: Tensor | None, tokens: Tensor, coins: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what `hsd.rules.chain.hsd_law` gives each of B drafts of n > 0 tokens. Waits for no device.
+
+    That is how many tokens are kept, (B,) int64, and rows (B, V) that the next token follows, not normalised; they are
+    of no use where the whole draft is kept. p: (B, n, V), the target's rows in which the tokens were drafted. q: (B, n,
+    V), the draft's; None where it is certain of its tokens. tokens: (B, n) int64, -1 for none: the draft ends before
+    it. coins: (B, n) in [0, 1); token t has the t-th.
+    """
+    (count, size, vocab), here = p.shape, tokens.clamp_min(0)
+    p_of = p.gather(2, here[..., None])[..., 0].double()
+    q_of = torch.ones_like(p_of) if q is None else q.gather(2, here[..., None])[..., 0].double()
+    log = pad((p_of.log() - q_of.clamp_min(TINY).log()).cumsum(1), (1, 0))  # (B, n+1): log r_t
+    peak = log.cummax(1).values
+    factor = (log - peak).exp()[:, :-1]  # of the target's rows in the residuals
+    if q is None:
+        missing, excess = factor * (1 - p_of), 1 - factor * p_of
+    else:
+        masses = both_masses(p.flatten(0, 1), q.flatten(0, 1), factor.flatten())
+        missing, excess = (mass.view(count, size).double() for mass in masses)
+    inner = torch.where(excess > 0, missing / excess, 1.0).clamp(0, 1)  # of the tests of the prefixes before each token
+    whole = (log[:, 1:] - peak[:, :-1]).clamp_max(0).exp()
+    length = (tokens >= 0).long().cumprod(1).sum(1, keepdim=True)  # without what follows a -1
+    places = torch.arange(1, size + 1, device=p.device)
+    threshold = torch.where(places < length, pad(inner[:, 1:], (0, 1)), whole * (places == length))
+    kept = ((coins < threshold) * places).amax(1)
+    row = torch.arange(count, device=p.device), kept.clamp_max(size - 1)
+    p, q = p[row], one_hot(here[row], vocab).to(p.dtype) if q is None else q[row]
+    left = (p * factor[row][:, None].to(p.dtype) - q).clamp_min_(0)
+    target = (left.sum(1, keepdim=True) <= 0) | (kept[:, None] >= length)  # nothing is left, or was drafted there
+    return kept, torch.where(target, p, left)
