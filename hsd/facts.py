@@ -17,7 +17,7 @@ from hsd.decoding.options import AUTO, LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY
-from hsd.rules import COMPARED, RULES, TREE_RULES, USUAL, VANILLA, TreeRule
+from hsd.rules import RULES, TREE_RULES, USUAL, VANILLA, TreeRule
 from hsd.rules.forms import LETTERS, Form
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 from hsd.rules.relaxed import AFTER
@@ -100,14 +100,12 @@ def _rule(order: int, name: str) -> Facts:
         "order": order,
         "name": name,
         "title": rule_title(name),
-        "label": {n: label for label, n in rule_menu()}.get(name, rule.title),
         "mark": rule.mark,
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
         "greedy": own is not None and own.greedy,
         "forward": rule.forward,
-        "vanilla": name == VANILLA["single"],
         "asked": chain_name(name),
         "recursive": f"recursive-{name}" if own and f"recursive-{name}" in TREE_RULES else None,
         "single": own is not None,
@@ -123,7 +121,6 @@ def _rule(order: int, name: str) -> Facts:
         "modes": {mode: recipe.as_data() for mode, recipe in own.modes.items()} if own else {},
         "cold": {"recipe": own.cold.recipe.as_data(), "loses": own.cold.loses} if own and own.cold else None,
         "by_divergence": own is not None and own.recipe.by_divergence,
-        "look": asdict(rule_look(name)),
     }
 
 
@@ -142,14 +139,13 @@ def facts() -> Facts:
     """Return all names, rules and options as plain data. Lists are in the order of menus and tables.
 
     rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
-    title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), label
-    (the title, and whether it takes several drafts), short and head (in a sentence, and at its start), lossless, greedy
-    (exact at temperature 0), forward (tests the first token first), vanilla, asked (the name in a request), recursive
-    (the tree rule it stands for with several drafts), single (judges one draft), trees (layouts it fits), levels (fits
-    the target of a stack), below (fits levels below the target), resamples, law (the same for two rules that are one
-    law), loses (see `Rule`), term (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold
-    (recipe and loses at temperature 0, where these are others), by_divergence, look. usual: the rule where nobody says
-    which, vanilla: the one that others are compared with, compared: for trees, the others.
+    title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), short
+    and head (in a sentence, and at its start), lossless, greedy (exact at temperature 0), forward (tests the first
+    token first), asked (the name in a request), recursive (the tree rule it stands for with several drafts), single
+    (judges one draft), trees (layouts it fits), levels (fits the target of a stack), below (fits levels below the
+    target), resamples, law (the same for two rules that are one law), loses (see `Rule`), term (its entry in the
+    glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold (recipe and loses at temperature 0, where these are
+    others), by_divergence. usual: the rule where nobody says which, vanilla: the one that others are compared with.
     forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     options: of a run, as `hsd.options.schema` has them.
@@ -159,15 +155,9 @@ def facts() -> Facts:
         "rules": [_rule(order, name) for order, name in enumerate(names)],
         "usual": USUAL,
         "vanilla": VANILLA["single"],
-        "compared": COMPARED,
-        "layouts": [
-            layout_names(name)
-            | {"about": layout.title, "siblings": layout.siblings, "vanilla": VANILLA[layout.siblings]}
-            for name, layout in LAYOUTS.items()
-        ],
+        "layouts": [layout_names(name) | {"siblings": layout.siblings} for name, layout in LAYOUTS.items()],
         "divergences": [named("divergences", name, unit="", most=None) for name in DIVERGENCES],
         "modes": [named("modes", name) for name in MODES],
-        "grounds": [named("grounds", name) for name in ROWS],
         "systems": [named("systems", name) | {"levels": name in LEVELLED} for name in SYSTEMS],
         "proposers": [
             {"name": n, "title": title, "copies": n in COPIERS, "longest": getattr(COPIERS.get(n), "longest", 0)}

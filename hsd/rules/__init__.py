@@ -7,10 +7,10 @@ from hsd.rules.law import Law, PrefixRatios, branch_masses
 from hsd.rules.recipe import Recipe
 from hsd.rules.rule import Knob, Look, Rule
 from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
-from hsd.rules.trees import COMPARED, TREE_RULES, VANILLA, check_fit, find_tree_rule
+from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
-    "COMPARED", "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "Change", "DraftTree", "Ending",
-    "Form", "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule", "Test", "TreeRule",
+    "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "Change", "DraftTree", "Ending", "Form",
+    "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule", "Test", "TreeRule",
     "branch_masses", "check_fit", "decide", "endings", "find_rule", "find_tree_rule", "fuzzy_rule", "fuzzy_tree",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The registry of rules for several drafts and trees."""
 
 from hsd.errors import HsdError
-from hsd.rules.chain import RULES, USUAL
+from hsd.rules.chain import RULES
 from hsd.rules.clipped import clipped_tree
 from hsd.rules.fuzzy import Fuzzy, fuzzy_tree
 from hsd.rules.rejection import one_hot, recursive, top_down
@@ -61,7 +61,6 @@ TREE_RULES: dict[str, TreeRule] = {
 }
 VANILLA = {"single": "tokenwise", "independent": "recursive-tokenwise", "chosen": "one-hot"}
 VANILLA |= dict.fromkeys(("distinct", "mixed"), "top-down")
-COMPARED = (f"recursive-{USUAL}", "traversal")  # with the vanilla rule of a tree, wherever trees are measured
 NEEDS = {
     "independent": "draws its siblings independently",
     "distinct": "draws siblings without replacement",

@@ -275,14 +275,9 @@ interface Facts {
   rules: RuleFacts[];
   usual: string;
   vanilla: string;
-  compared: string[];
   layouts: LayoutFacts[];
   divergences: DivergenceFacts[];
   modes: {
-    name: string;
-    title: string;
-  }[];
-  grounds: {
     name: string;
     title: string;
   }[];
@@ -311,14 +306,12 @@ interface RuleFacts {
   order: number;
   name: string;
   title: string;
-  label: string;
   mark: string;
   short: string;
   head: string;
   lossless: boolean;
   greedy: boolean;
   forward: boolean;
-  vanilla: boolean;
   asked: string;
   recursive: null | string;
   single: boolean;
@@ -339,7 +332,6 @@ interface RuleFacts {
     loses: string;
   };
   by_divergence: boolean;
-  look: Look;
 }
 interface Knob {
   option: string;
@@ -364,18 +356,11 @@ interface Recipe {
   b: Expression;
   inner: Expression | null;
 }
-interface Look {
-  colour: string;
-  symbol: string;
-  hatch: string;
-}
 interface LayoutFacts {
   name: string;
   title: string;
   words: string;
-  about: string;
   siblings: string;
-  vanilla: string;
 }
 interface DivergenceFacts {
   name: string;

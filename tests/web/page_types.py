@@ -35,7 +35,6 @@ NAMED = {  # place → the name of its type
     "rules.*.cold.recipe": "Recipe",
     "rules.*.modes.*": "Recipe",
     "rules.*.knob": "Knob",
-    "rules.*.look": "Look",
     "layouts.*": "LayoutFacts",
     "divergences.*": "DivergenceFacts",
     "systems.*": "SystemFacts",
