@@ -499,7 +499,7 @@ def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: py
         (["--prompts", "nothing-like-it"], "unknown prompt set"),
         (["--prompts", "/nowhere/prompts.txt"], "unknown prompt set"),
         (["--repetitions", "0"], "repetitions 0: choose at least 1"),
-        (["--device", "cuda"], "device 'cuda' is not available"),
+        (["--device", "cuda"], "there is no device 'cuda'"),
         (["--out", "/nowhere/at/all.jsonl"], "cannot write"),
         (["--report", "/nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),
         (["--max-new-tokens", "100000"], "choose a whole number"),
