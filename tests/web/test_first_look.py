@@ -175,6 +175,18 @@ def test_on_a_phone_a_prompt_is_legible_beside_what_is_changed(visitors):
 
 
 @pytest.mark.recorded
+@pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
+def test_run_stays_under_the_pointer_while_a_prompt_of_several_lines_folds(visitors, width, height):
+    page = visitors(width=width, height=height).open(options=False).page
+    if not page.locator("#hsd-run").is_visible():
+        return  # nothing is decoded without a server
+    page.fill("#hsd-prompt textarea", "One line,\na second one,\nand a third")
+    before = page.locator("#hsd-run").bounding_box()
+    page.locator("#hsd-prompt textarea").blur()
+    assert page.locator("#hsd-run").bounding_box() == before
+
+
+@pytest.mark.recorded
 def test_the_line_over_a_run_moves_nothing_when_it_wraps(visitors):
     visitor = visitors().open("?preset=story", options=False)
     top = visitor.page.locator(".hf-player").bounding_box()["y"]
@@ -182,6 +194,14 @@ def test_the_line_over_a_run_moves_nothing_when_it_wraps(visitors):
     ends = visitor.page.locator(".hf-outcome-part").evaluate_all("(all) => all.map((e) => e.offsetTop)")
     assert len(set(ends)) == 2, "two lines"
     assert visitor.page.locator(".hf-player").bounding_box()["y"] == top
+
+
+@pytest.mark.recorded
+def test_the_line_over_a_run_covers_no_button_beside_the_options(visitors):
+    page = visitors().open("?preset=story").page
+    strip = page.locator("#hsd-strip").bounding_box()
+    tops = page.locator(".hf-outcome-part").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().top)")
+    assert min(tops) >= strip["y"] + strip["height"]
 
 
 @pytest.mark.recorded

@@ -67,7 +67,7 @@ function draft(at) {
 
 function pass(/** @type {LessonScene} */ at) {
   const places = at.step.drafted + 1;
-  return h("div.hf-pass", h("span", `reads ${at.step.drafted} tokens, tells ${places} rows of probabilities`));
+  return h("div.hf-pass", h("span", `last token and draft: ${places} rows of probabilities`));
 }
 
 function times(/** @type {LessonScene} */ { times, answered }) {
