@@ -64,7 +64,7 @@ def test_what_decides_a_cell_stands_in_it(visitors):
     prefixes = [text for swatches, text in cells if swatches]
     assert prefixes
     assert all(swatches in (0, 4) for swatches, _ in cells), "a bar and a word for each mass"
-    assert all("too little ÷" in text and "coin" in text for text in prefixes)
+    assert all("below ÷" in text and "coin" in text for text in prefixes)
     for text in prefixes:
         little, much, _, threshold = map(float, re.findall(r"(?<!\d)(?:0?\.\d+|\d+)", text)[-4:])
         assert f"{little / much:.2f}" == f"{threshold:.2f}", "the quotient of what is printed is what is printed"

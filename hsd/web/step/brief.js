@@ -46,7 +46,7 @@ function decided(view, judged, id, fits) {
   const { texts } = shortest({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
   const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });
   const [lack, surplus] = ["deficient", "excess"].map((name) => h(`span.hp-swatch.is-${name}`));
-  const [little, much] = [" too little", " too much"].map((words) => h("span.hp-wide", words));
+  const [little, much] = [" below", " above"].map((words) => h("span.hp-wide", words));
   return [
     h("span.hp-origin", lack, little, " ÷ ", surplus, much),
     level("is-deficient", branch.deficient, words("deficient")),
