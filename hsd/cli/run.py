@@ -15,6 +15,7 @@ from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.errors import HsdError
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
+from hsd.trace.fill import plural
 
 CALIBRATION_PROMPTS = 12
 
@@ -125,7 +126,7 @@ def _report(trace: Any, pair: Any = None) -> str:
     between = "" if read.endswith(prompt.text) else "\n\n"  # the answer to a question
     return (
         f"{prompt.text}{between}{trace.text}\n\n{made_by}\n"
-        f"{s['new_tokens']} tokens, {s['target_calls']} target calls, "
+        f"{plural(s['new_tokens'], 'token')}, {plural(s['target_calls'], 'target call')}, "
         f"{s['block_efficiency']:.2f} tokens per target call, "
         f"{share}, {s['tokens_per_second']:.0f} tokens/s"
     )
