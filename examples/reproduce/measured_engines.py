@@ -1,6 +1,7 @@
 """Several engines on one model, as blocks of the page "Measured"; which sentences are said follows from the numbers.
 
-Reads assets/results/engines.json (engines/measure.py).
+Reads assets/results/engines.json (engines/measure.py), and for a sentence of README engines-epyc.json, which the same
+script wrote on another machine.
 """
 
 from __future__ import annotations
@@ -15,47 +16,67 @@ NO_REASON = "not measured in this run"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PEER = "llama.cpp"
+WAYS = {"plain": "plain", "HSD, γ = 1": "hsd 1", "HSD, γ = 2": "hsd 2", "HSD, γ = auto": "hsd auto"}
 Case = dict[str, Any]
 
 
-def results() -> dict[str, Any]:
+def results(name: str = "engines.json") -> dict[str, Any]:
     """Return what was measured."""
-    return json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
 def made(found: dict[str, Any]) -> dict[str, str]:
     """Return the blocks of the page."""
-    cases = found["engines"]
+    same = [case for case in found["engines"] if "likeliest" not in case or share(case) >= SAME]
+    one, two = ([case for case in same if case["threads"] == count] for count in (1, 2))
     return {
-        "engines": f"{setting(found)}\n\n{speed(cases)}",
-        "passes": passes(cases),
-        "sizes": sizes(cases),
-        "engines_words": " ".join(filter(None, (paying(cases), another(cases), missing(found["missing"])))),
+        "engines": f"{setting(found)}\n\n{speed(one, two)}",
+        "passes": passes(two),
+        "sizes": sizes(one),
+        "engines_words": " ".join(filter(None, (paying(two), another(found["engines"]), missing(found["missing"])))),
     }
 
 
-def readme(found: dict[str, Any]) -> str:
-    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project."""
-    ours, peers = ({c["threads"]: c for c in found["engines"] if c["engine"] == name} for name in ("native", PEER))
+def readme(found: dict[str, Any], elsewhere: dict[str, Any]) -> str:
+    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project.
+
+    elsewhere: what another machine gave, for a sentence.
+    """
+    ours, peers = (by_threads(found, name) for name in ("native", PEER))
     best = {count: case["speed"]["plain"][0] for count, case in ours.items()}
-    ways = {"plain": "plain", "HSD, γ = 1": "hsd 1", "HSD, γ = 2": "hsd 2", "HSD, γ = auto": "hsd auto"}
     rows = [
         [f"{PEER}, plain", *cells({count: case["speed"]["plain"] for count, case in peers.items()}, best)],
         *(
             [f"this project, {name}", *cells({n: case["speed"][way] for n, case in ours.items()}, best)]
-            for name, way in ways.items()
+            for name, way in WAYS.items()
         ),
     ]
     machine, asked = found["machine"], found["asked"]
     low, high = min(machine["load"]), max(machine["load"])
-    times = ours[2]["speed"]["hsd 1"][0] / peers[2]["speed"]["plain"][0]
     return (
-        f"SmolLM2-135M-Instruct on a CPU: {machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g}; "
+        f"SmolLM2-135M-Instruct on {named(machine)}, {machine['cores']} cores, load {low:g} to {high:g}; "
         f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in turn. Tokens a second, "
         f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that this project has.\n\n"
         + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
-        + f"\n\nOn two threads HSD is {times:.1f} times as fast as llama.cpp."
+        + f"\n\nOn two threads HSD is at best {gain(found)}; on {named(elsewhere['machine'])} {gain(elsewhere)}."
     )
+
+
+def by_threads(found: dict[str, Any], engine: str) -> dict[int, Case]:
+    return {case["threads"]: case for case in found["engines"] if case["engine"] == engine}
+
+
+def named(machine: dict[str, Any]) -> str:
+    """Return a processor's name as people say it: "an Intel Xeon"."""
+    name = machine["processor"].replace("(R)", "").removesuffix(" Processor")
+    return f"an {name}"
+
+
+def gain(found: dict[str, Any]) -> str:
+    """Return how fast the fastest HSD of README's table is on two threads, beside llama.cpp and plain decoding."""
+    ours, peer = by_threads(found, "native")[2]["speed"], by_threads(found, PEER)[2]["speed"]["plain"][0]
+    best = max(ours[way][0] for way in WAYS.values())
+    return f"{best / peer:.1f} × llama.cpp and {best / ours['plain'][0]:.2f} × plain decoding"
 
 
 def cells(speeds: dict[int, list[float]], best: dict[int, float]) -> list[str]:
@@ -75,33 +96,32 @@ def setting(found: dict[str, Any]) -> str:
     )
 
 
-def name(case: Case) -> str:
-    return f"{case['engine']}, {threads(case)}"
-
-
 def threads(case: Case) -> str:
     return f"{case['threads']} thread{'s' * (case['threads'] > 1)}"
 
 
-def speed(cases: list[Case]) -> str:
-    ways = [way for way in cases[0]["speed"] if way != "plain"] if cases else []
+def speed(one: list[Case], two: list[Case]) -> str:
+    """Return the table of tokens per second on two threads, with plain decoding on one beside it."""
+    ways = [way for way in two[0]["speed"] if way != "plain"] if two else []
+    alone = {case["engine"]: f"{case['speed']['plain'][0]:.0f}" for case in one}
     lines = [
         [
-            name(case),
+            case["engine"],
+            alone.get(case["engine"], ""),
             interval(case["speed"]["plain"], ".0f"),
             *(f"{case['speed'][way][0]:.0f}, ×{case['times_plain'][way][0]:.2f}" if way in case["speed"] else ""
               for way in ways),
         ]
-        for case in cases
+        for case in two
     ]  # fmt: skip
-    head = ["engine", "plain", *(f"HSD γ = {way.split()[-1]}" for way in ways)]
+    head = ["engine", "plain, 1 thread", "plain", *(f"HSD γ = {way.split()[-1]}" for way in ways)]
     return table(head, lines)
 
 
 def passes(cases: list[Case]) -> str:
-    widths = ("2", "3", "4", "8")
+    widths = ("3", "4", "8")
     lines = [
-        [name(case), interval(case["passes"]["1"], ".1f"), *(f"{case['ratios'][width][0]:.2f}" for width in widths)]
+        [case["engine"], interval(case["passes"]["1"], ".1f"), *(f"{case['ratios'][width][0]:.2f}" for width in widths)]
         for case in cases
     ]
     return table(["engine", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
@@ -111,7 +131,7 @@ def sizes(cases: list[Case]) -> str:
     """Return the table of what an engine needs, and how far its probabilities are from torch's."""
     lines = [
         [
-            name(case),
+            case["engine"],
             interval(case["ready"], ".1f"),
             f"{case['memory_mb'][0]:.0f}" if case["memory_mb"] else "not told",
             f"{case['model_mb']:.0f}",
@@ -119,7 +139,6 @@ def sizes(cases: list[Case]) -> str:
             f"{case['kl']:.1e}" if "kl" in case else "not asked",
         ]
         for case in cases
-        if case["threads"] == 1
     ]
     head = ["engine", "ready, s", "memory, MB", "model, MB", "likeliest token as torch's", "KL from torch, nats"]
     return table(head, lines)
@@ -137,19 +156,17 @@ def paying(cases: list[Case]) -> str:
         way = max(case["times_plain"], key=lambda way: case["times_plain"][way][0])
         value, least, most = case["times_plain"][way]
         word = "pays" if least > 1 else "does not pay" if most < 1 else "is level"
-        groups[word].append(f"by {name(case)} (×{value:.2f})")
+        groups[word].append(f"by {case['engine']} (×{value:.2f})")
     told = [f"At its best draft length HSD {word} {'; '.join(these)}." for word, these in groups.items() if these]
     return " ".join(told)
 
 
 def another(cases: list[Case]) -> str:
-    """Name the engines whose likeliest tokens are mostly others than torch's."""
-    wrong = sorted({case["engine"] for case in cases if case.get("likeliest") and share(case) < SAME})
-    if not wrong:
-        return ""
-    return (
-        f"What {' and '.join(wrong)} makes of the file is another model, whose likeliest tokens are mostly others: its "
-        "numbers stand here for its passes alone."
+    """Name the engines whose likeliest tokens are mostly others than torch's, and how many are the same."""
+    wrong = {case["engine"]: case["likeliest"] for case in cases if case.get("likeliest") and share(case) < SAME}
+    return " ".join(
+        f"{engine} makes another model of the file ({equal} of {count} likeliest tokens): left out."
+        for engine, (equal, count) in wrong.items()
     )
 
 

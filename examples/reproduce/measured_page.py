@@ -74,7 +74,8 @@ def made() -> dict[str, str]:
 
 def readme() -> dict[str, str]:
     """Return the blocks of README."""
-    return {"speed": prose(f"{measured_engines.readme(measured_engines.results())} {by_kind()}")}
+    here, elsewhere = (measured_engines.results(name) for name in ("engines.json", "engines-epyc.json"))
+    return {"speed": prose(f"{measured_engines.readme(here, elsewhere)} {by_kind()}")}
 
 
 def by_kind() -> str:

@@ -34,9 +34,19 @@ def test_readme_is_in_times_the_fastest_plain_decoding_of_the_project(found):
     for threads in (1, 2):
         each = [one for one in ours if one["threads"] == threads]
         assert max(each, key=lambda one: one["speed"]["plain"][0])["engine"] == "native"
-    table = measured_engines.readme(found)
+    table = measured_engines.readme(found, found)
     for one in found["engines"]:
         assert (f"{one['speed']['plain'][0]:.0f} (" in table) == (one["engine"] in ("native", "llama.cpp"))
+
+
+def test_readme_says_the_gain_on_two_threads_of_the_fastest_way_of_each_machine(found):
+    slow, fast = ({"engines": [case("llama.cpp", 50, threads=2), case("native", 100, 150, 2)]} for _ in range(2))
+    fast["engines"][1]["speed"] |= {"hsd 1": [120] * 3, "hsd auto": [200] * 3}
+    slow["engines"][1]["speed"] |= {"hsd 1": [90] * 3, "hsd auto": [80] * 3}
+    assert measured_engines.gain(fast) == "4.0 × llama.cpp and 2.00 × plain decoding"
+    assert measured_engines.gain(slow) == "3.0 × llama.cpp and 1.50 × plain decoding"
+    sentence = measured_engines.readme(found, fast | {"machine": {"processor": "AMD EPYC"}}).splitlines()[-1]
+    assert f"at best {measured_engines.gain(found)}; on an AMD EPYC 4.0 × llama.cpp" in sentence
 
 
 def test_every_engine_of_ours_was_measured_plain_and_with_hsd(found):
@@ -59,15 +69,17 @@ def test_one_source_has_the_same_bits_as_a_library_and_as_webassembly(found):
 def test_hsd_is_said_to_pay_only_where_every_round_says_so():
     words = measured_engines.paying([case("torch", 50, 70), case("wasm, wasmtime", 100, 80)])
     pays, fails = words.split("HSD does not pay")
-    assert "by torch, 1 thread (×1.40" in pays
-    assert "by wasm, wasmtime, 1 thread (×0.80" in fails
+    assert "by torch (×1.40" in pays
+    assert "by wasm, wasmtime (×0.80" in fails
     unsure = case("torch", 50, 51, times_plain={"hsd 2": [1.02, 0.98, 1.05]})
     assert "HSD is level by torch" in measured_engines.paying([unsure])
 
 
 def test_an_engine_with_other_tokens_is_named():
     cases = [case("torch", 50, 70), case("other", 500, likeliest=[1, 10])]
-    assert measured_engines.another(cases).startswith("What other makes of the file is another model")
+    assert measured_engines.another(cases) == (
+        "other makes another model of the file (1 of 10 likeliest tokens): left out."
+    )
     assert not measured_engines.another(cases[:1])
 
 
