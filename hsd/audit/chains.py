@@ -71,8 +71,8 @@ def context_free_models(p: list[float], q: list[float], gamma: int) -> TableMode
 def step_law(models: TableModels, law: LawFunction, cut: Cut = len) -> Iterator[tuple[float, Prefix, Tensor]]:
     """Yield the outcomes of a step: probability, kept tokens, and the row (V,) that the next token is drawn from.
 
-    cut: how many of γ drawn tokens the rule is given. Rules stay lossless if that is a stopping time: if it is
-    determined by the tokens that it leaves, whatever follows them.
+    cut(tokens): how many of the γ drawn tokens the rule is given. Rules stay lossless if that is a stopping time, which
+    depends on the tokens before the cut alone.
     """
     for drawn in models.drafts():
         weight, draft = models.joint(models.draft, drawn), drawn[: cut(drawn)]

@@ -37,7 +37,7 @@ def solvable() -> bool:
 
 
 def optima(models: TableModels, drafts: int) -> dict[str, float | None]:
-    """Return `optimum` by layout of trees with K = `drafts` drafts; {} without scipy."""
+    """Return the `optimum` for each layout of K = `drafts` drafts, by the layout's name; {} without scipy."""
     if not solvable():
         return {}
     return {name: optimum(models, shape) for name, shape in shapes(drafts, models.gamma, models.vocab).items()}
@@ -97,7 +97,7 @@ def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
 def _most(gain: list[float], cells: list[tuple[int, int, float]], wanted: list[float]) -> float:
     """Return the largest gain·v over v ≥ 0 with A v = wanted, for the sparse matrix A of (row, column, value).
 
-    The first row is left out: it follows from the others, and where rounding sets it against them nothing is found.
+    The first row is left out: it follows from the others; where rounding makes it contradict them there is no solution.
     """
     from scipy.optimize import linprog  # half a second, which no other command should wait for
     from scipy.sparse import csr_array

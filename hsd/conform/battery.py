@@ -59,7 +59,7 @@ def battery(seed: int, exponential: bool) -> list[Case]:
 
 
 def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
-    """Return a pair with rows of this shape, after all texts that its draft model says."""
+    """Return a random pair with the rows of `shape`, after all texts that its draft model can write."""
     generator = torch.Generator().manual_seed(seed)
     target: dict[Outcome, Tensor] = {}
     draft: dict[Outcome, Tensor] = {}
@@ -82,7 +82,7 @@ def _without(row: Tensor, *tokens: int) -> Tensor:
 
 
 def _tied(row: Tensor) -> Tensor:
-    """Return models in which the two likeliest tokens are equally likely, and so are the two least likely."""
+    """Return `row` (V,) with its two likeliest tokens equally likely, and its two least likely; not normalised."""
     order = row.argsort()
     return row.index_fill(0, order[:2], float(row[order[0]])).index_fill(0, order[-2:], float(row[order[-1]]))
 
@@ -92,17 +92,17 @@ def _nearly(row: Tensor) -> Tensor:
 
 
 def _rare(row: Tensor) -> Tensor:
-    """Return tokens of 1e-3, 3e-5, 1e-6 and one that has nearly everything."""
+    """Return weights like `row` (V,): 1 for the first token, then 1e-3, 3e-5, 1e-6, …."""
     return torch.tensor([1.0, *(10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))], dtype=row.dtype)
 
 
 def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-    """Return models whose draft has a choice at its tokens 1, 6, 12 only; flat targets, so that many are kept."""
+    """Return rows after `text`: a draft with a choice at tokens 1, 6 and 12 only; a flat target, to keep many."""
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 
 def _open_at(*places: int) -> Shape:
-    """Return models whose draft has a choice at these places only; flat targets, so that many are kept."""
+    """Return a shape whose draft has a choice at these places only; its target is flat, so that many are kept."""
     return lambda text, a, b: (a**0.3, b if len(text) in places else _one_hot(a))
 
 
@@ -134,9 +134,9 @@ LARGE = (
 
 
 def _large(vocab: int, gamma: int, first: int, later: int) -> Shape:
-    """Return models whose draft chooses between two tokens at its first and last place only.
+    """Return a shape whose draft chooses between two tokens at its first and last place only.
 
-    The target's likeliest token is then at most half as likely for the draft. If vocab ≤ 5, its first row is random.
+    first, later: how many tokens the target may write, at first and then. If vocab ≤ 5 the draft's row 0 is random.
     """
 
     def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:

@@ -97,7 +97,7 @@ def _equal(judged: list[Judgement], law, tolerance: float) -> bool:  # type: ign
 
 
 def _fuzzy(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return fuzzy verification at every tolerance that fits, tried between any two divergences that were met."""
+    """Return the fuzzy rules that fit, as words, with tolerances: one is tried between neighbouring divergences."""
     fitting = []
     for name, divergence in DIVERGENCES.items():
         met = [float(d) for p, q, _ in _rows(judged) for d in divergence(p[:-1], q)]
@@ -108,7 +108,7 @@ def _fuzzy(judged: list[Judgement], tolerance: float) -> list[str]:
 
 
 def _typical(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return typical acceptance at every ε that fits: p > min(ε, √ε exp(-H)) as long as ε < max(p, (p exp(H))²)."""
+    """Return typical acceptance with the ε that fit, as words: p > min(ε, √ε exp(-H)) iff ε < max(p, (p exp(H))²)."""
     met = [
         max(float(row[x]), float(row[x] * torch.special.entr(row).sum().exp()) ** 2)
         for p, _, tokens in _rows(judged)
@@ -124,12 +124,12 @@ def _rows(judged: list[Judgement]) -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
-    """Return the intervals that these numbers cut the range up to `top` into."""
+    """Return the intervals (low, high) between neighbouring numbers of `met` below `top`, the last one up to `top`."""
     return itertools.pairwise([*sorted({round(x, 12) for x in met if x < top}), top])
 
 
 def _ensemble(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return token-wise verification of a mixture; its weight is read off the first draft that may be rejected."""
+    """Return the ensemble rule if it fits, as words; its weight follows from the first draft that may be rejected."""
     laws = [law for one in judged for law in one.laws.values()]
     for rows, law in zip(_rows(judged), laws, strict=True):
         missing = 1 - float(token_tests(*rows)[0])
@@ -141,7 +141,7 @@ def _ensemble(judged: list[Judgement], tolerance: float) -> list[str]:
 
 
 def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return the clipped rules that fit, at the most nats that the law of a token after a kept prefix is off."""
+    """Return the clipped rules that fit, as words; tolerance: the largest KL(output ‖ target) of any row, in nats."""
     models, rows = judged[0].models, defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
     for draft, law in judged[0].laws.items():
         weight = models.joint(models.draft, draft)
@@ -231,7 +231,7 @@ def counterexample(judged: Judgement, tolerance: float) -> Counterexample | None
 
 
 def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
-    """Yield what may be wrong right after `path`, and how much probability that moves."""
+    """Yield (probability that it moves, counterexample) for everything that may be wrong right after `path`."""
     models, t = judged.models, len(path)
     begins = {x: law for x, law in judged.laws.items() if x[:t] == path}
     weight = {x: models.joint(models.draft, x) for x in begins}
@@ -305,7 +305,7 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
 
 
 def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
-    """Return rows of multiples of a tenth (a hundredth for many tokens), none of them 0, the same everywhere or not."""
+    """Return a pair with rows of tenths (hundredths for many tokens) above 0; changing: other ones at each position."""
     generator = torch.Generator().manual_seed(seed)
     pairs = [_telling(vocab, generator) for _ in range(gamma + 1 if changing else 1)] * (1 if changing else gamma + 1)
     return rows_models([p.tolist() for p, _ in pairs], [q.tolist() for _, q in pairs[:-1]])

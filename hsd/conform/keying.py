@@ -104,7 +104,7 @@ class Steps:
         return self._moves[state]
 
     def _coupled(self) -> Iterator[Way]:
-        """Yield what `_outcomes` does where a correction is picked on the numbers of the draft's token there."""
+        """Yield ways of a step as `_outcomes` does, where one race picks a drafted token and its correction."""
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
             law, weight = self._law(draft)[0], float(row[[*draft]].prod())
@@ -139,7 +139,7 @@ class Steps:
     def _tests(
         self, law: Law, thresholds: list[float], known: dict[Key, Interval]
     ) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-        """Yield the tests in the rule's order, until one decides."""
+        """Test a draft; yield (probability, what is then known, number kept) for each way that the coins can fall."""
         weight = 1.0
         for position in law.order():
             ends = [thresholds[position - 1], 1.0]

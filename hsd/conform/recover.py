@@ -102,7 +102,7 @@ def recover(
 
 
 def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
-    """Yield the boxes of one draft's numbers, with the law of the next token in each."""
+    """Search for the boxes of one draft's numbers; return a `Region` for each, with the law of the next token there."""
     coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules): where known rules have thresholds
     noise = {x for law in laws for t in range(gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
     axes, hints = gamma if adapter.exponential else gamma + 1, [*coins, list(noise)]

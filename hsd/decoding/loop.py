@@ -108,7 +108,7 @@ class Decoding(Iterator[Step]):
             self.seconds += time.perf_counter() - begin  # what the consumer does between steps does not count
 
     def time_calls(self) -> Callable[[], dict[str, Any]]:
-        """Time every forward call from now on; return what gives the times so far, see `hsd.models.reading.timed`."""
+        """Time every forward call from now on; return a function that gives the times: `hsd.models.reading.timed`."""
         return timed(self._rounds.readers)
 
     def close(self) -> None:

@@ -42,7 +42,7 @@ PROMPTS = ("chat", "text")
 
 
 def _knob(knob: Knob) -> Any:
-    """Return the option of a rule's one number."""
+    """Return (type, field) of the option for a rule's setting, as pydantic's `create_model` takes them."""
     when = {"rule|shadow": f"rules with {knob.option}"}
     words = f"{knob.title} {knob.sign}", knob.words, "rule"
     return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when, place="knobs")
@@ -210,7 +210,7 @@ def _worded(o: RunOptions) -> bool:
 
 
 def _moves(o: RunOptions) -> bool:
-    """Return whether a step has no fixed shape, or is more than its tokens."""
+    """Return whether a step has no fixed shape, or must give more than its tokens: engine "captured" refuses that."""
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
     return other or o.coupled or _rule_has(o, "resamples") or _rule_has(o, "raw")
 

@@ -149,7 +149,7 @@ class Rounds:
     ) -> Iterator[tuple[int, float]]:
         """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
 
-        Gives each token with the number that drew it. `start` is the length of the text before the round, `token` what
+        Yields each token with the number that drew it. `start` is the length of the text before the round, `token` what
         followed the kept ones. A draft that was cut at the end of a text stands for the whole one: once it is rejected,
         all of its positions are open.
         """

@@ -58,7 +58,7 @@ class GrownProposer(Proposer):
         return self._cut(tree, gamma, draws, coins, visit)
 
     def _extend(self, text: list[int], tree: Growth, front: Sequence[int], draws: Tensor) -> None:
-        """Read these nodes, and give each its likeliest next tokens, or one draw and fewer of these."""
+        """Read the nodes `front`; add the likeliest next tokens of each to `tree`, one of them drawn if it is mixed."""
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         logits = self._reader.grow(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))

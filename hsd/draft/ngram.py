@@ -13,7 +13,7 @@ from hsd.draft.draft import Draft, Proposer
 
 
 class CopyProposer(Proposer):
-    """Drafts copied(text, most), at most `most` tokens, with q = 1 on each of them and without a forward pass."""
+    """A proposer that drafts copied(text, most), at most `most` tokens, each with q = 1, and without a forward pass."""
 
     def __init__(
         self,

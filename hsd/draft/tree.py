@@ -32,7 +32,7 @@ class Layout:
 
 
 def _comb(drafts: int, gamma: int) -> list[int]:
-    """Return one draft, and K-1 others from each of its nodes but the last."""
+    """Return `Layout.forks` of a comb: one draft, and `drafts` - 1 others from each of its nodes but the last."""
     return [0] + [fork for fork in range(gamma) for _ in range(drafts - 1)]
 
 

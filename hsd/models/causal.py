@@ -24,7 +24,7 @@ class CausalModel:
     revision: the commit if the files tell it, else what was asked for. quantize: what its weights were quantised to, if
     they were. device: where logits are delivered, also if the model is spread over several. An Apple GPU has no
     float64, which the rules need, so its logits are delivered on the CPU.
-    settings: the model's own, of generation. limit: why its context is no longer. no_tree: why it reads no siblings.
+    settings: its own generation settings. limit: why its context is no longer. no_tree: why it reads no siblings.
     Raises HsdError for a model that cannot be rolled back, or whose rows depend on more than the text before them.
     """
 
@@ -63,9 +63,9 @@ class CausalModel:
         return CausalSession(self)
 
     def read(self, tokens: Tensor, cache: Cache | None, keep: int, **further: Any) -> tuple[Tensor, Any]:
-        """Read `tokens` (n,) by one forward pass; logits after the last `keep`, (keep, vocab), and all that it gives.
+        """Read `tokens` (n,) by one forward pass; return logits after the last `keep`, (keep, vocab), and its output.
 
-        cache: of what comes before. further: other arguments of the pass.
+        cache: keys and values of the tokens before them. further: other arguments of the pass.
         """
         ids, lengths = tokens[None].to(self.input_device), dict.fromkeys(self.keeps, keep)
         output = self.model(input_ids=ids, past_key_values=cache, use_cache=True, **lengths, **further)
@@ -145,7 +145,7 @@ class FixedLayer(StaticLayer):
     positions: Tensor
 
     def update(self, key_states: Tensor, value_states: Tensor, *_: Any, **__: Any) -> tuple[Tensor, Tensor]:
-        """Write at `positions`, and give all of the cache: what is not valid is left to the mask."""
+        """Write at `positions` and return the whole cache; the mask hides entries that are not valid."""
         if not self.is_initialized:
             self.lazy_initialization(key_states, value_states)
         keys, values = cast(Tensor, self.keys), cast(Tensor, self.values)

@@ -165,7 +165,7 @@ def parts_of(model: Any) -> Layers:
 
 
 def default_exits(model: LanguageModel) -> tuple[int, ...]:
-    """Where to draft and where to check first: the shallowest two that were trained, else about L/8 and L/4.
+    """Return the depths at which to draft and to check first: the shallowest two trained, else about L/8 and L/4.
 
     One that was trained alone drafts for the whole model. A model of two layers has no second one: both are the same.
     """

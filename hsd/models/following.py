@@ -14,10 +14,10 @@ LAYER = "midlayer."  # begins the names of the weights of a head's layer
 
 
 class Following(ABC):
-    """A text read one step behind a session of the target, whose states each token rests on with the one before it.
+    """A text read one step behind a session of the target: each token with the target's state after the one before it.
 
-    Columns read with what the target knew come first, `sure` of them; those after them stand on the head's own output.
-    guessing: whether all that is read from now on does. alone: whether the first token is, as nobody may see it.
+    The first `sure` columns were read with states of the target, all later ones with the head's own output instead.
+    guessing: whether all further ones are, too. alone: whether no other token may see the first one.
     """
 
     sure, guessing, alone = 0, False, False
@@ -29,10 +29,10 @@ class Following(ABC):
     def cut(
         self, n: int, begin: int, known: int, view: View | None, most: int = sys.maxsize
     ) -> Iterator[tuple[list[int], slice, bool]]:
-        """Cut n new tokens from column `begin` into passes of at most `most`: none rests on another of its pass.
+        """Cut n new tokens from column `begin` into passes of at most `most`, in which no token needs another's output.
 
-        known: how many tokens the target has read. Gives for each pass the columns of the tokens before, -1 before the
-        first; where the pass lies in the n; and whether the target knows what it rests on.
+        known: how many tokens the target has read. Yields for each pass the columns of the tokens before its own, -1
+        before the first; its slice of the n; and whether the states that it needs are the target's.
         """
         done, before = 0, before_of(n, begin, view)
         known = 0 if self.guessing or self.sure < begin else known  # after a guess, everything is one
@@ -46,7 +46,7 @@ class Following(ABC):
             self.sure = begin + done if sure else self.sure
 
     def crop(self, length: int) -> None:
-        """Forget tokens from `length` on, and all that was read without the target's knowledge."""
+        """Forget tokens from `length` on, and all that were read without the target's states."""
         self.sure, self.guessing = min(length, self.sure), False
         self.keep(self.sure)
 
@@ -59,7 +59,7 @@ class Following(ABC):
         self.keep(length)
 
     def select(self, columns: list[int]) -> None:
-        """Keep these columns as far as the target knew them; those of a tree are read again."""
+        """Keep `columns` as far as they are 0, 1, 2, … and read with the target's states; others are read again."""
         self.crop(next((i for i, column in enumerate(columns) if i != column), len(columns)))
 
 

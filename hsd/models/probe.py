@@ -18,7 +18,7 @@ _FOUND: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
 @torch.inference_mode()
 def why_no_tree(model: Any) -> str:
-    """Why a `CausalModel` cannot read siblings; "" if it can. Eight small passes, once for each model of the library.
+    """Return why a `CausalModel` cannot read siblings; "" if it can. Eight small passes, once for each loaded model.
 
     Tokens are read in one pass, one by one after a roll-back, and as siblings: rows must be those of a text without a
     cache. Raises HsdError, with the reason, for a model whose chains are not exact either.
@@ -45,7 +45,7 @@ def attempted(read: Callable[[], str]) -> str:
 
 
 class _Probe:
-    """Tokens of the middle of the vocabulary, where the ordinary ones are; those before number `given` only precede."""
+    """Trial tokens from the middle of the vocabulary, where ordinary ones are; the first `given` are only context."""
 
     def __init__(self, model: Any, given: int) -> None:
         third, few = max(1, model.vocab_size // 3), model.dtype.endswith(("4bit weights", "8bit weights"))

@@ -19,7 +19,7 @@ from hsd.sampling import COLDEST
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a round: of `hsd.decoding.rounds.Round` what the loop reads, and nothing to describe."""
+    """The result of a round: those attributes of `hsd.decoding.rounds.Round` that the loop reads."""
 
     drafted: int
     kept: int
@@ -85,7 +85,7 @@ class QuickRounds:
         return Outcome(len(tokens), kept, committed)
 
     def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
-        """Return at most a token for each number, as `ModelProposer` draws them."""
+        """Return drafted tokens as `ModelProposer` draws them, at most one for each number in `draws`."""
         rows, chain, tokens = self._q, StoppingState(self.stopping) if self.stopping else None, list[int]()
         unread = text[self.readers[0].length :]
         for row, number in enumerate(draws):
@@ -146,7 +146,7 @@ class Chances:
         self._library["soften"](self._logits_at[row], self._session.width, temperature, address, self._sums_at)
 
     def of(self, row: int, token: int) -> float:
-        """Return what a row gives a token."""
+        """Return the probability of `token` in row number `row`."""
         self._row(row)
         return float(self._rows[row, token])
 
@@ -165,7 +165,7 @@ class Chances:
         return int(self._library["pick"](self._row(row), self._session.vocab, number, self._sums_at))
 
     def masses(self, q: "Chances", row: int, a: float) -> tuple[float, float]:
-        """Return Σ max(a p - q, 0) and Σ max(q - a p, 0) over a row of this, p, and the same of q."""
+        """Return Σ max(a p - q, 0) and Σ max(q - a p, 0) of p, row number `row` here, and q, the same row of `q`."""
         self._library["surplus"](self._row(row), q._row(row), self._session.vocab, a, 1.0, self._sums_at)
         return float(self._sums[0]), float(self._sums[1])
 

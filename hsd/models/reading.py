@@ -36,7 +36,7 @@ class Rows:
 
 
 def fitted(logits: Tensor, width: int) -> Tensor:
-    """(n, rows) → (n, width): rows beyond are cut off, and a token that the model has no row for gets -inf."""
+    """Return logits (n, rows) as (n, width): those beyond are cut off, and tokens without a logit get -inf."""
     missing = width - logits.shape[-1]
     return F.pad(logits[:, :width], (0, max(0, missing)), value=-torch.inf) if missing else logits
 
@@ -77,13 +77,13 @@ class Reader:
             self.passes.append((width, time.perf_counter() - begin))
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
-        """Read `tokens` (n,) of the text in one forward call; the distributions after the last `keep` of them."""
+        """Read `tokens` (n,) of the text in one call; return the distributions after the last `keep` of them."""
         return self.distributions(self._forward(tokens.to(self.device), keep))
 
     def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
-        """One forward call over the unread part of `text` and over `nodes` (id, parent, token), parents first.
+        """Read the unread part of `text` and `nodes` (id, parent, token), parents first, in one forward call.
 
-        (keep, V): logits after the last `keep` tokens. The text may only be new before the first node is read.
+        Returns logits (keep, V) after the last `keep` tokens. The text may only be new before the first node is read.
         """
         unread = list(text[self.length :]) if not self._lineages else []
         self._base = self._base if self._lineages else len(text)
@@ -145,7 +145,7 @@ def summary(passes: Passes) -> dict[str, Any]:
 
 
 def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
-    """Time the forward passes of a run's readers, smallest model first, from now on. Returns what sums them up so far.
+    """Time the forward passes of a run's readers, smallest model first, from now on; return a function that sums up.
 
     "target" is the last reader; "draft" what drafts for it, a draft model or an exit; under that "level 0" and so on.
     """

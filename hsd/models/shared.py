@@ -123,7 +123,7 @@ def weights(module: nn.Module) -> tuple[int, int]:
 
 
 def extended(rows: Tensor, more: Tensor) -> Tensor:
-    """Return rows with more behind them; rows without any may have another shape."""
+    """Return `rows` (n, …) followed by `more` (m, …); empty `rows` may have another shape."""
     return torch.cat([rows, more]) if len(rows) else more
 
 
@@ -137,7 +137,7 @@ def _cache(first: int, end: int) -> Any:
 
 
 def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
-    """Return the decoder with layers from `first` to before `end`, giving states that are not normed."""
+    """Return the decoder with layers from `first` to before `end`, without the final norm."""
     config = copy.copy(decoder.config)
     config.num_hidden_layers = end - first
     if getattr(config, "layer_types", None):
@@ -146,7 +146,7 @@ def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
 
 
 def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
-    """Return the model with nothing before its final norm: states in, as embeddings, and its own logits of them out."""
+    """Return a forward pass of the final norm and head alone: takes states as embeddings, and gives their logits."""
 
     def only_norm(inputs_embeds: Tensor, **_: Any) -> _Output:
         return _Output(last_hidden_state=decoder.norm(inputs_embeds))

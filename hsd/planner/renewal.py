@@ -45,7 +45,7 @@ def levels(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> l
 
 
 def _level(models: Models, below: Level | None, model: int, threshold: int) -> Level:
-    """Return the numbers of a level whose model hands up at least `threshold` tokens."""
+    """Return the statistics of a level whose model hands up at least `threshold` tokens; below: None if it drafts."""
     if below is None:
         offers, per_pass = draft_alone(models, model, threshold), 1.0
     else:
@@ -58,7 +58,7 @@ def _level(models: Models, below: Level | None, model: int, threshold: int) -> L
 
 
 def _top_level(models: Models, below: Level | None) -> Level:
-    """Return the numbers of the target's level for one round."""
+    """Return the statistics of the target's level for one round; below: None for plain decoding."""
     target = models.target
     if below is None:
         return Level(target, None, 1.0, models.costs[target], 1.0, ())
@@ -165,7 +165,7 @@ def _yield_laws(acceptance: float, size: int) -> Array:
 
 
 def _renewal(yields: Array, longest: int) -> Array:
-    """(S, longest): chance that exactly 0, 1, … tokens are ever held, when each round adds a draw from `yields`."""
+    """Return the chance (S, longest) that 0, 1, … tokens are ever held, if each round adds a draw from `yields`."""
     drawn = np.ascontiguousarray(yields[:, :longest].T)
     held = np.zeros((longest, len(yields)))
     held[0] = 1.0
@@ -176,7 +176,7 @@ def _renewal(yields: Array, longest: int) -> Array:
 
 
 def _pass_costs(models: Models, lower: Offers, model: int) -> Any:
-    """Return mean cost of the forward pass that verifies what `lower` hands up."""
+    """Return the mean cost (S,) of the forward pass of `model` that verifies what `lower` hands up."""
     return models.pass_cost(model, lower.laws @ np.arange(lower.laws.shape[1]))
 
 

@@ -63,14 +63,14 @@ def clipped_law(rule: Rule, p: Tensor, q: Tensor, tokens: Tensor, tolerance: flo
 
 
 def _by_clipped(form: Form) -> Form:
-    """Return a form with L in place of p."""
+    """Return `form` with the target's clipped row L in place of its row p, in numbers and in words."""
     words = form.words.replace("p/q", "L/q").replace("p = ", "L = ") + ", L being the target’s row as clipped to q"
     along = {**form.along, "p": "clipped"} if "p" in form.along else form.along
     return replace(form, name=f"clipped-{form.name}", words=words, along=along, also=())
 
 
 def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
-    """Return a rule that tests with the clipped rows L as the lossless `rule` does with p. name, short: of `Named`."""
+    """Return a rule that uses the clipped rows L as the lossless `rule` uses p. name, short: see `RuleInfo`."""
     each, whole = tuple(map(_by_clipped, rule.recipe.each)), rule.recipe.whole and _by_clipped(rule.recipe.whole)
     words = "What the clipped target L has more of, in place of p."
     return Rule(

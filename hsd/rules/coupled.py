@@ -47,7 +47,7 @@ def leads(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
 
 
 def _ahead(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
-    """(γ, V) float64: max(q_x p_i - p_x q_i, 0), how far each token is ahead of the drafted one with the target."""
+    """Return max(q_x p_i - p_x q_i, 0), (γ, V) float64: how far the target puts token i ahead of the drafted x."""
     px, qx = (of_tokens(rows, tokens).unsqueeze(-1) for rows in (p, q))
     return (qx * p.double() - px * q.double()).clamp_min_(0)
 

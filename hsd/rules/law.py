@@ -28,14 +28,14 @@ _results: ContextVar[dict[Any, Any] | None] = ContextVar("results", default=None
 
 
 def run_with_cache(work: Callable[[], Result]) -> Result:
-    """Return work(), with results of `cached_in_run` functions cached meanwhile; it must not write to their tensors."""
+    """Return work(); while it runs, `cached_in_run` caches results, so it must not write to tensors passed to these."""
     context = copy_context()
     context.run(_results.set, {})
     return context.run(work)
 
 
 def cached_in_run(function: Callable[..., Result]) -> Callable[..., Result]:
-    """Decorate a function so that `run_with_cache` caches its results by the tensors' addresses, for (γ,) by values."""
+    """Return `function` with its results cached within `run_with_cache`, by address of its tensors (1-D: by values)."""
 
     @wraps(function)
     def remembering(*tensors: Tensor) -> Result:

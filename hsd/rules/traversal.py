@@ -11,9 +11,9 @@ from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree
 
 @dataclass
 class _Working:
-    """What is left of the tree, what children were drawn from, and p and rate of the nodes that rejections changed.
+    """The remaining tree, the rows that children were drawn from, and p and rate of nodes that rejections changed.
 
-    A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), worked out when it is asked for.
+    A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), computed on demand.
     """
 
     tree: Tree
@@ -31,7 +31,7 @@ class _Working:
         return self.left[node]
 
     def first_leaf(self) -> int:
-        """Return the first leaf in depth-first order of what is left; the root when nothing is."""
+        """Return the first leaf of the remaining tree in depth-first order; the root, 0, where only it remains."""
         node = 0
         while children := self.children(node):
             node = children[0]
@@ -41,13 +41,13 @@ class _Working:
         return self.p[node] if node in self.p else self.tree.target(node)
 
     def proposal(self, child: int) -> Tensor:
-        """Return what `child` was drawn from; all its earlier siblings have been deleted."""
+        """Return the row (V,) that `child` was drawn from; all its earlier siblings have been deleted."""
         if child not in self.q:
             self.q[child] = self.tree.proposal(child)
         return self.q[child]
 
     def rate(self, node: int) -> tuple[float, Grounds]:
-        """Return the rate of a node, and what it comes from."""
+        """Return the rate of a node, and the `Grounds` that it was computed from (for the root only their form)."""
         if node in self.settled:
             return self.settled[node]
         if not node:

@@ -41,7 +41,7 @@ def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
 
 
 class Tree(Protocol):
-    """What a tree of drafted tokens tells a rule. Node 0 is the root, the last committed token.
+    """A tree of drafted tokens, as a rule reads it. Node 0 is the root, the last committed token.
 
     paths: the drafts as sequences, for the rules that verify one draft after another.
     """

@@ -70,7 +70,7 @@ NEEDS = {
 
 
 def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None:
-    """Raise HsdError unless a rule is lossless on a layout. tree: its name; siblings: of its nodes; drafts: K."""
+    """Raise HsdError unless `rule` is lossless on the layout `tree` with siblings of this kind and `drafts` drafts."""
     if siblings not in rule.siblings:
         fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
         given, name = f"drafts {drafts}, tree {tree!r}", rule.name.removeprefix("recursive-")

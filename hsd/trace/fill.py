@@ -25,7 +25,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def say(name: str, facts: Facts) -> str:
-    """Return the first way to say `name` whose conditions hold, filled in; "" where none does."""
+    """Return the first wording of the sentence `name` whose conditions hold, filled in; "" where there is none."""
     for way in SENTENCES.get(name, []):
         *conditions, text = way if isinstance(way, list) else [way]
         if all(_holds(condition, facts) for condition in conditions):
@@ -34,7 +34,7 @@ def say(name: str, facts: Facts) -> str:
 
 
 def filled(text: str, facts: Facts) -> str:
-    """Return a text with its slots filled, without its marks."""
+    """Return `text` with the facts in place of its slots in braces, and without other marks."""
     return _MARK.sub(lambda match: _put(match[1], facts) if match[1] else "", text)
 
 
@@ -74,7 +74,7 @@ def _put(slot: str, facts: Facts) -> str:
 
 
 def quoted(piece: str) -> str:
-    """Return text on one line, its ends visible."""
+    """Return `piece` in quotation marks on one line, with signs for line ends and tabs, cut after `CUT` characters."""
     shown = _UNSEEN.sub(lambda match: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(match[0], "�"), piece)
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
 
@@ -92,13 +92,13 @@ def together(tokens: Iterable[Any]) -> str:
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
-    """Return "a, b and c"; "" for no words."""
+    """Return the words joined as "a, b and c", with `last` in place of "and"; "" for no words."""
     *most, end = words or [""]
     return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def plural(count: int, noun: str) -> str:
-    """Return "1 token", "1,000 tokens"."""
+    """Return the count with its noun, as "1 token" or "1,000 tokens"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
@@ -114,32 +114,32 @@ def number(x: float, digits: int = 3, tiny: int = 2) -> str:
 
 
 def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
-    """Round to so many digits (below 0.001 `tiny`); all before the point, and more where it would look like 1."""
+    """Round x to `digits` significant digits (`tiny` below 0.001), more for a longer whole part, or if it gives 1."""
     count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
     value = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
     return rounded(x, count + 1) if abs(value) == 1 != abs(x) and count < 9 else value
 
 
 def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:
-    """Return how many digits, of small numbers too, it takes to see which of both is larger; at least `start`."""
+    """Return (digits, tiny) for `number` with which a and b look different; digits is `start` or more."""
     every = ((digits, max(digits - 2, 2)) for digits in range(start, 19))
     return next((counts for counts in every if a == b or number(a, *counts) != number(b, *counts)), (19, 19))
 
 
 def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
-    """Return both numbers with as many digits as it takes to see which one is larger."""
+    """Return both numbers as text, with as many digits as it takes to see which one is larger."""
     digits = apart(a, b, start)
     return number(a, *digits), number(b, *digits)
 
 
 def same(a: float, b: float) -> str | None:
-    """Return the text that two numbers have in common, to four or five digits; None where they differ there."""
+    """Return the text that two numbers share when both have four digits, or else five; None where they differ."""
     texts = ([number(x, digits, digits) for x in (a, b)] for digits in (4, 5))
     return next((one for one, other in texts if one == other), None)
 
 
 def shortest(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
-    """Return the numbers of a formula as texts, with the fewest digits that keep it true, and whether any number did.
+    """Return the numbers of a formula as texts, with the fewest digits that keep it true, and whether any did.
 
     holds(rounded): whether the formula is true for rounded numbers. start: the least digits. Other values are left out.
     """

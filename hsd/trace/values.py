@@ -15,7 +15,7 @@ class Most:
 
 
 def _whole_characters(text: str) -> str:
-    """Refuse half a character (a lone surrogate): JSON can spell it, but it can be neither shown nor saved."""
+    """Return `text`. Raises ValueError for half a character (a lone surrogate): it can be neither shown nor saved."""
     text.encode()
     return text
 

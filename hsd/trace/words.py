@@ -21,7 +21,7 @@ CERTAIN, SURE = 1 - 1e-9, 1 - 1e-12  # chances, and thresholds, that are 1 but f
 
 
 def step_in_words(trace: Trace, index: int, known: Facts | None = None) -> str:
-    """Some lines about `trace.steps[index]`, which they number from 1. known: `hsd.facts.facts()`, for names of rules.
+    """Return lines about `trace.steps[index]`, numbered from 1 there. known: `hsd.facts.facts()`, for names of rules.
 
     What was drafted; each test with its coin and threshold, and where the threshold comes from; what was kept and what
     was drawn after it; what the rule to compare with would have kept; what is luck in that, and what law; and what
@@ -46,7 +46,7 @@ class Reading:
         self.tree = len(self.step.paths) > 1 or self.options.draft.drafts > 1
 
     def facts(self) -> dict[str, Any]:
-        """Return all of them by name; those of a verdict, a test or an event are a dictionary in it, or a list."""
+        """Return all facts about the step by name; those of verdicts, tests and events are nested in it, or lists."""
         step, options = self.step, self.options
         rule = (options.draft.drafts > 1 and self.rules.get(options.rule, {}).get("recursive")) or options.rule
         verdict = step.verdict or Verdict(rule=rule, kept=step.kept)  # of a run that was recorded without details
@@ -216,7 +216,7 @@ class Reading:
         return met and number(evaluate(form["threshold"], numbers), *digits) == number(threshold, *digits)
 
     def knob(self, name: str) -> dict[str, Any]:
-        """Return the number of a rule that has one, whether the rule is exact at that, and what it gives up."""
+        """Return facts about a rule's setting: its sign and value, whether it is exact, and what the rule gives up."""
         rule = self.rules.get(name, {})
         knob = rule.get("knob") or {"option": "", "sign": "", "exact": None}
         value: float = self.flat.get(knob["option"], 0.0)
@@ -229,7 +229,7 @@ class Reading:
         return {"sign": knob["sign"], **texts, "exact": exact, "loses": filled(rule.get("loses", ""), {**texts, **put})}
 
     def best(self, judged: Verdict) -> dict[str, Any]:
-        """Return p/q of the whole draft, and after how many tokens it was largest; {} if no test is of it first."""
+        """Return facts about p/q of the whole draft: its value and its peak before; {} if no test begins with it."""
         decision = next(iter(judged.decisions), None)
         if self.tree or not decision or decision.grounds.form not in ("capped", "ratio"):
             return {}
@@ -242,7 +242,7 @@ class Reading:
         return {**texts, "capped": decision.grounds.form == "capped", "peak": peak}
 
     def followed(self, judged: Verdict) -> dict[str, Any]:
-        """Return the token after the kept ones, and what it was drawn from."""
+        """Return facts about the token after the kept ones: what it was drawn from, and its chance there."""
         drawn, left = judged.next, judged.residual
         chance = next((o.probability for o in (left.top if left else []) if drawn and o.token == drawn.token), None)
         children = [n for n in self.step.nodes if left and n.parent == left.node]
@@ -259,7 +259,7 @@ class Reading:
     # ---- two verdicts
 
     def between(self, one: Verdict, two: Verdict, own: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-        """Return how two verdicts differ, and how much of that is luck."""
+        """Return facts about how two verdicts differ, and what of that is luck; adds "mean" to `own` and `other`."""
         means = [self.step.expected_kept.get(verdict.rule) for verdict in (one, two)]
         known = [mean for mean in means if mean is not None]
         level = same(*known) if len(known) == 2 else None

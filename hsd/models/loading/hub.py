@@ -74,7 +74,7 @@ def bring(name: str) -> None:
 
 
 def file_of(source: Source, name: str) -> Path | None:
-    """One file of a model, from its folder, the local cache or the Hub; None if it has none of that name.
+    """Return one file of a model, from its folder, the local cache or the Hub; None if it has none of that name.
 
     Raises HsdError, one line, when the Hub does not give it.
     """

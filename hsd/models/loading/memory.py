@@ -30,7 +30,7 @@ CPU_BASE = 0.1e9
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers that one model stores, and what its cache and its first and last layer are made of.
+    """The sizes of one model, from which the bytes of its weights and of its cache follow.
 
     parameters: shared ones once. layers, hidden: depth and width; kv_heads, head_dim: of the keys and values; rows: of
     the embeddings, padding included; tied: whether the last layer shares them; context: tokens it can read.
@@ -90,7 +90,7 @@ SIZES = {name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in
 
 
 def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
-    """Return how a target can be spread over devices, None for one, with the bytes that are free so; the best first.
+    """Return {device map: free bytes} for each way to place a target, the best first; None is `device` alone.
 
     device_map: the user's; None if not given. Bytes are infinite if unknown.
     """
@@ -102,7 +102,7 @@ def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
 
 
 def share(key_heads: int, device: str) -> None:
-    """Prepare this process for one shard of a target with `key_heads` key heads. Raises HsdError if unfit."""
+    """Prepare this process for its share of a target. Raises HsdError if torchrun's processes cannot divide it."""
     if not (count := int(os.environ.get("WORLD_SIZE", "0"))):
         raise HsdError("device map sharded is for several processes: start them by torchrun --nproc-per-node 2 -m hsd")
     if key_heads % count:
@@ -137,7 +137,7 @@ def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
 
 
 def needed(models: Sequence[Sizes], dtype: torch.dtype, on_gpu: bool, quantize: str | None = None) -> float:
-    """Return the bytes that models take on a device: weights, caches, and what its libraries take.
+    """Return the bytes that models take on a device: weights, caches, and the device's libraries.
 
     models: the target, then those that draft, which are never quantised, as they must be fast.
     """

@@ -105,7 +105,7 @@ def _packed(weight: Tensor, name: str, width: int) -> Packed:
 
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
-    """Return the model of a GGUF file. taps: the layers after which a head reads. Raises HsdError if it cannot."""
+    """Return the model of a GGUF file. taps: the layers after which a head reads. Raises HsdError for other files."""
     with reading("a Llama", name):
         return SmallModel(_shape(file), file.tensors, name, revision, taps)
 

@@ -24,7 +24,7 @@ def unmet(settings: Mapping[str, Any], sampled: bool) -> dict[str, Any]:
 
 
 def not_applied(settings: Mapping[str, Any], sampling: Sampling) -> list[str]:
-    """Those of a model's own settings that a run with this sampling does not apply, each with its value, as words."""
+    """Return those of a model's settings that a run with this sampling does not apply, each as "name value"."""
     known = {name: value for name, value in settings.items() if name in vars(GenerationConfig())}
     found = unmet(known | {"return_dict_in_generate": False}, not sampling.greedy)
     drawn = {} if sampling.greedy else vars(sampling)
@@ -33,7 +33,7 @@ def not_applied(settings: Mapping[str, Any], sampling: Sampling) -> list[str]:
 
 
 def sampling_of(config: Any) -> dict[str, Any]:
-    """Return the options of a run for how a configuration of `generate`, defaults filled in, draws tokens."""
+    """Return the options of a run that draws tokens as `config` of `generate` does, whose defaults are filled in."""
     defaults = vars(Sampling())
     given = {name: value for name in defaults if (value := getattr(config, name, None)) is not None}
     return defaults | given if config.do_sample else {"temperature": 0.0}

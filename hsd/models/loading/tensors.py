@@ -31,7 +31,7 @@ def reading(what: str, name: str, known: Callable[[Exception], str] = lambda err
 
 
 def check_tensors(tensors: Mapping[str, Tensor | Packed], shapes: Shapes, optional: Collection[str] = ()) -> None:
-    """Raise HsdError unless these are all tensors of these names and shapes but optional ones, with finite numbers."""
+    """Raise HsdError unless `tensors` have the names and shapes in `shapes`, all but optional ones, and are finite."""
     for name in {**shapes, **tensors}:
         wrong, tensor, shape = "", tensors.get(name), shapes.get(name)
         if tensor is None:

@@ -149,6 +149,6 @@ def tuned_on_chats(tokenizer: Any, named: frozenset[int]) -> bool | None:
 
 
 def end_ids_of(tokenizer: Any, named: frozenset[int], chat: bool) -> frozenset[int]:
-    """Tokens that end a text: those that the model's generation settings name, and in a chat the end of a turn."""
+    """Return the ids that end a text: `named` ones, and the tokenizer's own end in a chat or where none are named."""
     own = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
     return named | own if chat or not named else named

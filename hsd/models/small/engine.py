@@ -84,13 +84,13 @@ class Engine:
         return place
 
     def floats(self, numbers: Tensor) -> int:
-        """Pack a matrix (rows, columns) of float16 as it is, of other floats by their float32: see `matrix`."""
+        """Pack a matrix (rows, columns) of float16, or of other floats as float32; return its place, see `matrix`."""
         kind = F16 if numbers.dtype == torch.float16 else F32
         held, (rows, columns) = numbers if kind == F16 else numbers.float(), numbers.shape
         return self.matrix(kind, rows, columns, memoryview(held.contiguous().numpy().tobytes()))
 
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
-        """Pack a matrix (rows, columns) that lies in `data` as GGUF's type `kind`, a key of `KINDS`.
+        """Pack a matrix (rows, columns), in `data` as GGUF's type `kind`, a key of `KINDS`; return its place.
 
         width: of attention's heads where the file has the numbers that turn together beside each other. Raises HsdError
         for sizes that cannot be packed, or that are not those of the data.

@@ -14,7 +14,7 @@ from hsd.models.small.model import MOST_TAPS, SmallModel, Text
 
 @dataclass(frozen=True)
 class SmallExit:
-    """An exit's own head. place: in the engine. drafted: the target's ids that it can draft, in order."""
+    """An exit's own head. place: in the engine's memory. drafted: the target's ids that it can draft, in order."""
 
     place: int
     drafted: Tensor

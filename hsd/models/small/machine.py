@@ -101,7 +101,7 @@ class Native:
 
 
 class Wasm:
-    """The same by the WebAssembly module and `wasmtime`. Raises HsdError where that is not installed."""
+    """An engine, as `Native` is, by the WebAssembly module and `wasmtime`. Raises HsdError without `wasmtime`."""
 
     name = "WebAssembly"
 
@@ -190,7 +190,7 @@ def _features() -> frozenset[str]:
 
 
 def _start(function: Callable[..., Any], *arguments: Any, kept: Any = None) -> None:
-    """Run a helper as a thread of its own; `kept` stays alive as long as it runs."""
+    """Run function(*arguments) in a daemon thread of its own; `kept` stays alive as long as it runs."""
 
     def run(_: Any) -> None:
         function(*arguments)
@@ -199,7 +199,7 @@ def _start(function: Callable[..., Any], *arguments: Any, kept: Any = None) -> N
 
 
 def _shared_memory(core: Any) -> Any:
-    """Memory for instances on several threads. wasmtime's own class hands over a pointer to what is wanted."""
+    """Return memory that threads share. wasmtime's own class passes a pointer to the handle in place of the handle."""
     import wasmtime
     from wasmtime import _ffi
 

@@ -81,7 +81,7 @@ class Shape:
 class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
-    layers: how many it has. parts: them, to be left early (`hsd.models.small.exits`). tapped: after how many layers
+    layers: how many it has. parts: these, for early exits (`hsd.models.small.exits`). tapped: after how many layers
     hidden states are kept for a head, fixed here.
     """
 
@@ -167,7 +167,7 @@ class Text:
         self.length = 0
 
     def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
-        """Read tokens, `ROWS` at a time; after each pass gives the address of its logits, and how many rows they are.
+        """Read tokens, `ROWS` at a time; after each pass yield the address of its logits and their number of rows.
 
         Until the next pass nobody else uses the engine. keep: of how many tokens at the end there are logits.
         """
