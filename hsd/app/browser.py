@@ -45,7 +45,7 @@ def spec(space: Space) -> PairSpec | None:
 
 
 def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
-    """Return facts about the pair for the page. folder: of its modules; weights: whether they lie beside it."""
+    """Return facts about the pair for the page. folder: of the page's modules; weights: are in the site too."""
     pair, model = spec(space), fetch.MODELS[NAME]
     assert pair, "the manifest names no pair that a browser can run"
     config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
@@ -75,7 +75,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
 
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
-    """Return what makes the contents of each file, by path. Raises HsdError if the weights cannot be had."""
+    """Return, for each path, a function that reads its file. Raises HsdError for missing or damaged weights."""
     contents: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
     contents |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
@@ -96,7 +96,7 @@ def _pieces(file: Path, path: str) -> list[dict[str, Any]]:
 
 
 def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:
-    """Return a function that reads it for each piece of a file, of at most PIECE bytes, by the path of the piece."""
+    """Cut a file into pieces of at most PIECE bytes: return a function that reads the piece, for each piece's path."""
 
     def read(begin: int) -> bytes:
         with file.open("rb") as source:

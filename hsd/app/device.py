@@ -68,7 +68,7 @@ def offered(space: Space) -> list[PairSpec]:
 
 
 def label(pair: PairSpec | None = None) -> str:
-    """Return what the device chip says for a run of `pair`."""
+    """Return the device that runs `pair`, as the page names it: "CPU", "CUDA · bf16" and the like."""
     if pair and not pair.from_hub:  # by the portable engine
         return "CPU (ZeroGPU Space)" if zero_gpu() else "CPU"
     if zero_gpu():

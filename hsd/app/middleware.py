@@ -30,7 +30,7 @@ ROUTES = [
 
 
 def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
-    """Refuse what a name or a page asks that is not trusted, what is not in `ROUTES`, and what is sent but not JSON.
+    """Wrap `app`: refuse websockets, untrusted hosts and pages, what is not in `ROUTES`, and POST bodies but JSON.
 
     root: the path that the app lies under.
     """
@@ -50,7 +50,7 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
 
 
 def answers_at(method: str, path: str) -> bool:
-    """Return whether a route is in `ROUTES`. By OPTIONS a browser asks whether it may send something there."""
+    """Return whether `ROUTES` has this path with this method. HEAD counts as GET; OPTIONS fits any of its paths."""
     method = "GET" if method == "HEAD" else method
     return any(re.fullmatch(pattern, path) and method in (*methods, "OPTIONS") for pattern, methods in ROUTES)
 
@@ -69,7 +69,7 @@ def _refusal(scope: Scope, root: str) -> tuple[int, str]:
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
-    """Refuse requests that are too large, before reading them, or unreadable; send the `POLICY` to browsers."""
+    """Wrap `app`: answer 413 to requests over `MOST` bytes and 400 to those that make it fail; add security headers."""
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -104,7 +104,7 @@ def guarded(app: ASGIApp) -> ASGIApp:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Return a request's body as it comes, cut off at the limit: a request need not declare its size."""
+    """Return a `receive` that disconnects a request after `MOST` bytes of body: it need not have declared its size."""
     read = 0
 
     async def next_part() -> Message:

@@ -23,17 +23,17 @@ def content(name: str) -> bytes:
 
 
 def read(name: str) -> str:
-    """Return the same as text."""
+    """Return `content` as text."""
     return content(name).decode()
 
 
 def imports(module: str) -> list[str]:
-    """Return the modules that one imports at once."""
+    """Return the modules that `module` names in its import and export statements."""
     return [_resolved(module, path) for _, _, path in STATEMENT.findall(read(module)) if path]
 
 
 def imported_later(module: str) -> list[str]:
-    """Return the modules that one imports or starts on demand. Vendored ones are not read."""
+    """Return the modules that `module` imports by `import()` or starts as workers; none for a vendored one."""
     if module.startswith("vendor/"):
         return []
     text = read(module)
@@ -41,7 +41,7 @@ def imported_later(module: str) -> list[str]:
 
 
 def modules(*entries: str) -> list[str]:
-    """Return these modules and all that they import at once, each after its imports."""
+    """Return these modules and all that their import statements need, directly or not, each after its own imports."""
     ordered: list[str] = []
 
     def add(name: str) -> None:
@@ -56,7 +56,7 @@ def modules(*entries: str) -> list[str]:
 
 
 def script(*entries: str) -> str:
-    """Return these modules as one script, in which each is a function that returns its exports.
+    """Return the text of a script of `modules(*entries)`, in which each module is a function that returns its exports.
 
     Modules that are only imported on demand are left out. Raises HsdError for one that cannot be part of a script.
     """
@@ -76,7 +76,7 @@ def _variable(module: str) -> str:
 
 
 def _as_function(name: str, names: list[str]) -> str:
-    """Return `const $kit_dom = await (async () => { … return { h, s }; })();` for a module."""
+    """Return `const $kit_dom = await (async () => { … return { h, s }; })();` for a module. names: all modules."""
     exported: list[str] = []
 
     def statement(match: re.Match[str]) -> str:

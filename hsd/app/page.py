@@ -43,7 +43,7 @@ FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card
 
 
 def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:
-    """Return the page.
+    """Return the page as HTML.
 
     answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it; first: whether it
     opens on the first preset; address: where it will be, "" if nobody knows.
@@ -82,12 +82,12 @@ def _menu(space: Space, presets: Sequence[Preset]) -> str:
 
 
 def mark_of(preset: Preset) -> str:
-    """Return the preset's name with a hash of its recording: what a picture bears that was made from this recording."""
+    """Return the preset's name with a hash of its recording; a picture made from the recording carries it too."""
     return f"{preset.name}-{hashlib.sha256(preset.file.read_bytes()).hexdigest()[:12]}"
 
 
 def _first(preset: Preset) -> str:
-    """Return the first picture; empty if it was not made from this preset's current recording."""
+    """Return the first preset's picture as HTML; "" if it was not made from the preset's current recording."""
     picture = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
     return picture if f'data-of="{mark_of(preset)}"' in picture else ""
 

@@ -43,7 +43,7 @@ class Preset:
 
     @property
     def file(self) -> Path:
-        """Where its trace is recorded."""
+        """The path of the file that has its recorded trace."""
         return TRACES / f"{self.name}.json"
 
 
@@ -62,7 +62,7 @@ def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Pre
 
 @cache
 def from_json(file: Path) -> Any:
-    """Return what a file has that ships with the app."""
+    """Return the data of a JSON file that ships with the app; a file is read only once."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
@@ -90,13 +90,13 @@ def telling_step(trace: Trace) -> int:
 
 
 def interest(step: Step) -> tuple[float, ...]:
-    """Return how telling a step is, as numbers that are compared from left to right.
+    """Return nine numbers that say how telling a step is, to be compared from left to right.
 
-    First, where levels below the target test too, whether it keeps some tokens and rejects others. Then whether a
-    single draft shows the whole rule: a test fails, it steps back, passes, and keeps more than the other rule, by law.
-    Then the size of a draft that the rule keeps whole whatever its coins, where it gains `ENOUGH` on average and keeps
-    more this time; if not, whether it gains over all coins, see `gain`, and keeps more (law, not luck); the gain, up to
-    `ENOUGH`, in tenths; whether it steps back after a longer draft failed; the whole gain; kept tokens; drafted tokens.
+    cut: 1 if levels below the target test too, and the target keeps some tokens and rejects others. whole: 1 if `law`
+    is, and a single draft's first test fails and its last passes. sure: the draft's size, if the rule keeps all of it
+    whatever its coins, its `gain` is at least `ENOUGH`, and it keeps more than the other rule here. law: 1 if its gain
+    is above `CLEAR`, and it keeps more here. Then the gain up to `ENOUGH`, in tenths; 1 if the first test failed and
+    the last passed; the gain; kept tokens; drafted tokens. All but cut and the last two are 0 without both verdicts.
     """
     size = (float(step.kept), float(step.drafted))
     cut = float(0 < step.kept < step.drafted and any(event.tested for event in step.events))
@@ -123,7 +123,7 @@ def gain(step: Step) -> float:
 
 
 def _side(step: Step) -> int:
-    """Return the sign of a difference: -1 in a run that is vanilla itself."""
+    """Return the sign that a difference between rules gets: -1 if the step's own rule is vanilla, else 1."""
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1
 
 
@@ -144,7 +144,7 @@ class Starter:
 
     @property
     def label(self) -> str:
-        """A question as it is; the end of a text to continue."""
+        """What the page shows of it: a question in full, of a long text to continue the last `LABEL` characters."""
         text = " ".join(self.prompt.split())
         if self.prompt_as == "chat":
             return text

@@ -73,7 +73,7 @@ class Blocks(gr.Blocks):
         super().__init__(mode="server")
 
     def queue(self, *_: Any, **__: Any) -> Self:
-        """Make the queue; Gradio calls this. Beside it two runs would share the caches of one pair."""
+        """Make the queue; Gradio calls this. All runs go through it, so no two use the caches of one pair at once."""
         super().queue(api_open=False)
         self._queue = FairQueue(self, self.queue_size)
         return self
@@ -101,7 +101,7 @@ class FairQueue(Queue):
     So a busy neighbour delays nobody by more than one run. Requests are one visitor's if they have the same `VISITOR`
     header, which a page sends, or the same session, which a client in Python sends.
 
-    size: how many may wait for the model, or for anything else.
+    size: how many events with one concurrency id, such as runs of the model, may wait.
     """
 
     def __init__(self, blocks: gr.Blocks, size: int) -> None:
@@ -111,7 +111,7 @@ class FairQueue(Queue):
         """Sessions without a run, and since when, by `time.monotonic`."""
 
     async def push(self, body: Any, request: Any, username: str | None) -> Any:
-        """Add an event as Gradio does, or refuse it, with a time to try again, if `size` others wait for the same."""
+        """Add an event as Gradio does; if `size` others of its kind wait, refuse it and say when to try again."""
         self._forget(time.monotonic())
         function = self.blocks.fns.get(body.fn_index)
         waiting = self._waiting(function.concurrency_id) if function else []
@@ -151,7 +151,7 @@ class FairQueue(Queue):
         return event._id
 
     def _take_turns(self) -> None:
-        """Sort the list in place: each visitor's first run before anybody's second; among equals by arrival."""
+        """Sort the waiting runs in place: each visitor's first before anybody's second; among equals by arrival."""
         running = [job for jobs in self.active_jobs for job in jobs or () if job.concurrency_id == MODEL]
         before = Counter(_visitor(event) for event in running)
         rank: dict[str, int] = {}

@@ -43,7 +43,7 @@ NOT_HERE = "servers cannot be used from here: start the app on your own machine 
 
 @dataclass(frozen=True)
 class ServerLane(Case):
-    """A lane of a server, checked but not contacted yet. url: without /v1; model: "" for the only one."""
+    """A lane at a server that is not contacted yet. url: without /v1; model: its name, "" if there is only one."""
 
     url: str = ""
     model: str = ""
@@ -51,7 +51,7 @@ class ServerLane(Case):
 
 @dataclass(frozen=True)
 class Plan:
-    """A race that may be run. request: what the lanes share, as plain decoding; cases: the lanes, plain first."""
+    """A checked race. request: the shared options, as plain decoding; cases: lanes, plain first; rounds: timed ones."""
 
     request: Request
     cases: tuple[Case, ...]
@@ -119,7 +119,7 @@ def read_plan(space: Space, values: Values) -> Plan:
 
 
 def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) -> Case:
-    """Check one lane and return its case, without a seed, which is the same for all. number: named by an error."""
+    """Return a lane's case, without a seed, which all lanes share. Raises HsdError that names the lane's number."""
     try:
         if "url" in lane:
             return _server_lane(space, plain, lane["url"], lane.get("model"))
@@ -170,7 +170,7 @@ def lane_name(o: RunOptions) -> str:
 
 
 def to_link(lanes: Sequence[Values]) -> str:
-    """Return options of lanes as a link has them: option:value~option:value,option:value; lists as 3_5."""
+    """Return lanes as text for a link: option:value pairs joined by ~, lanes joined by commas, lists written as 3_5."""
     options = RunOptions.options()
     return ",".join("~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items()) for lane in lanes)
 
@@ -181,7 +181,7 @@ def to_link(lanes: Sequence[Values]) -> str:
 def servers_allowed(space: Space) -> bool:
     """Return whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own.
 
-    Where others than people at this machine can ask, it takes --servers, and then none but public ones are reached.
+    If others than this machine can reach the app, that needs --servers, and then only public servers are contacted.
     """
     trusted = trust.current.local or trust.current.servers
     return trusted and space.own_pair != "never" and not device.on_a_space()
@@ -278,7 +278,7 @@ def recordings(file: Path = FILE) -> dict[str, Any]:
 
 
 def _reported(races: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a race with its report; several as one on all their prompts, without events."""
+    """Return a race with its report; of several, one race on the prompts of all, without events."""
     one, *more = races
     cases = [Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]]
     records = [_numbered(e["record"], n) for n, race in enumerate(races) for e in race["events"] if "record" in e]
@@ -288,5 +288,5 @@ def _reported(races: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _numbered(record: dict[str, Any], race: int) -> dict[str, Any]:
-    """Return a record with a prompt's number that no other race has."""
+    """Return the record with a prompt number that no other race has. race: the race's own number, from 0."""
     return {**record, "prompt": 1_000 * race + record["prompt"]}

@@ -48,7 +48,7 @@ def unexpected(error: Exception, advice: str, what: str = "that failed on the se
 
 
 def shortened(values: Answer) -> Answer:
-    """Return plain data with numbers of `DIGITS` digits."""
+    """Return plain data with all fractions rounded to `DIGITS` significant digits."""
     rounded: Answer = json.loads(json.dumps(values), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
     return rounded
 

@@ -98,8 +98,8 @@ def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | No
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
     {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
     run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
-    and why it ended. decoder: in place of `decode`, see there. Closing it ends the run and frees its caches.
-    Raises HsdError, after what was decoded before.
+    and why it ended. decoder: in place of `decode`. Closing the iterator ends the run and frees its caches.
+    Raises HsdError, once all that was decoded before has been yielded.
     """
     run = decoder or (decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode)
     with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
@@ -153,7 +153,7 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
 
 
 def gpu_seconds(tokens: int) -> int:
-    """Return how long a GPU is needed to load a pair and decode so many tokens, at most."""
+    """Return the seconds of GPU time to ask for, enough to load a pair and decode so many tokens."""
     return LOAD_SECONDS + round(TOKEN_SECONDS * tokens)
 
 

@@ -94,7 +94,7 @@ TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/pla
 
 
 class Files:
-    """The files of a site. lasting: the prefix of the paths whose contents never change."""
+    """Answers GET with the files of a site. lasting: the prefix of the paths whose contents never change."""
 
     def __init__(self, site: Site, lasting: str) -> None:
         self._site, self._lasting = site, lasting

@@ -1,4 +1,4 @@
-"""The site: everything of the page that needs no model, as paths and what makes their contents.
+"""The site: everything of the page that needs no model, as paths, each with a function that returns its contents.
 
 The app serves these paths and `python -m hsd space export --static` writes them into a folder, so both are the same
 page. A recorded answer lies at data/NAME/KEY.json; `hsd/web/answers/files.js` finds it by the same rule.
@@ -41,8 +41,8 @@ NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only 
 class Question:
     """A kind of question with recorded answers.
 
-    names: what it may be about; none where there is one answer. error: the message for any other name, which stands in
-    the place of its "?".
+    answer: takes one of `names`, or nothing if there are none. error: the message for any other name, which the page
+    puts in place of the "?" in it.
     """
 
     answer: Callable[..., Any]
@@ -54,21 +54,21 @@ class Question:
         return {key_of(name): partial(self.answer, name) for name in self.names} or {"all": self.answer}
 
     def known(self) -> Values:
-        """Return what the page must know to ask."""
+        """Return the names of the answers' files ("keys"), and `error` if there is one, for the page."""
         return {"keys": list(self.answers()), **({"error": self.error} if self.error else {})}
 
 
 def key_of(name: str) -> str:
-    """Return the name of an answer's file, as in answers/files.js."""
+    """Return the file name, without .json, of the answer about `name`; answers/files.js computes it in the same way."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
 
 
 def site(space: Space, answers: str, opened: Trace | None = None, address: str = "", weights: bool = False) -> Site:
-    """Return what makes the contents of each file, by path. Raises HsdError if the Spacefile names an unknown preset.
+    """Return a function for each path that reads its file. Raises HsdError if the Spacefile names an unknown preset.
 
-    answers: who answers the page, "server", "files", or "browser", which has what it decodes with beside it, with
-    weights if so told; opened: a trace that is shown first, instead of a preset; address: where the page will be, ""
-    if nobody knows.
+    answers: who answers the page: "server", "files", or "browser", for which the files that it decodes with are added;
+    weights: add the model's weights too; opened: a trace to show first, instead of a preset; address: the page's future
+    URL, "" if unknown.
     """
     questions, folder, presets = recorded_questions(space), folder_of_modules(), presets_of(space)
     alone = answers == "browser"
@@ -101,7 +101,7 @@ def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
 
 
 def page_files() -> Iterator[str]:
-    """Yield the files of `hsd/web` that the page may fetch, as paths there."""
+    """Yield the files of `hsd/web` that the page may fetch, as paths relative to it."""
     for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.suffix not in NOT_SERVED):
         yield file.relative_to(WEB).as_posix()
 

@@ -64,7 +64,7 @@ def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = Fal
 
 
 def _parts(address: str) -> tuple[str, int | None]:
-    """Return the name in an address, in small letters, and the port; "" for what is no name."""
+    """Return the host name in an address, in small letters, "" if it has none, and the port, None if it has none."""
     try:
         parts = urlsplit(address)
         return ("" if "@" in parts.netloc else (parts.hostname or "").rstrip(".")), parts.port
@@ -80,7 +80,7 @@ def _loopback(name: str) -> bool:
 
 
 def _advice(name: str) -> str:
-    """Return the name with the option that makes it known."""
+    """Return the end of a refusal: the host name, unless it has odd characters, and the option that trusts it."""
     plain = re.fullmatch(r"[\w.:-]{1,100}", name, re.ASCII)
     host, option = (name, name) if plain else ("a nameless host", "NAME")
     return f"{host}: if that is its address, start it with --allowed-host {option}"

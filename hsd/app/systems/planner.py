@@ -30,7 +30,7 @@ Texts = Annotated[list[Annotated[str, Field(max_length=LONGEST_TEXT)]], Field(ma
 
 
 class Question(BaseModel):
-    """What the page asks: the fields of its table as texts, and the way to look at, both lists empty for the best."""
+    """What the page asks: its table's fields as texts, and the stack and thresholds to show, empty for the best."""
 
     costs: Texts
     acceptance: list[Texts]
@@ -70,9 +70,9 @@ def _numbers(texts: list[str]) -> tuple[float, ...]:
 def plan_data(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
     """Return all that the page draws of a plan; see `way_data` for the shape of each way.
 
-    chosen: of the alternatives, the one of `stack`, else the best. way: that one with `thresholds` where they fit it.
-    trial: where it has thresholds, for each of them the exact latency at all its values from 1 on while the others stay
-    (`curves`), and a sentence about them.
+    chosen: the number of the alternative with the models of `stack`, else of the best. way: this alternative, with
+    `thresholds` if their number fits. trial: None without thresholds; else `curves`, for each threshold the latency at
+    1, 2, … up to `LONGEST` while the others stay, and a sentence about the thresholds.
     """
     ways = alternatives(models)
     best = min(range(len(ways)), key=lambda k: ways[k].latency)  # the first in case of a draw: the shortest
@@ -114,7 +114,7 @@ def alternatives(models: Models) -> tuple[Stack, ...]:
 
 
 def way_data(models: Models, way: Stack) -> Values:
-    """Return a way to decode with all numbers behind it; its levels, smallest model first, as of `_levels`."""
+    """Return a way to decode as plain data: latency, speed-up, and the levels, smallest model first, see `_levels`."""
     return {
         "models": list(way.models),
         "thresholds": list(way.thresholds),
@@ -127,8 +127,8 @@ def way_data(models: Models, way: Stack) -> Values:
 def _levels(models: Models, way: Stack) -> list[Values]:
     """Return a row for each level. Numbers are per request to a level, for the target per round.
 
-    passes: its own calls. pass: cost of one. below: cost of what it asks for per call. cost: all together. tokens:
-    handed up, for the target committed. share: of the time per committed token, spent in this model's own calls.
+    passes: calls of this level's model. pass: cost of one call. below: cost of a request to the level below. cost: all
+    together. tokens: handed up, or committed by the target. share: of the time, spent in this model's own calls.
     """
     parts = levels(models, way.models, way.thresholds)
     rows = [
