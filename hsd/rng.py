@@ -18,7 +18,7 @@ from hsd.errors import HsdError
 
 
 class Numbers(Protocol):
-    """A source of float64 random numbers (count,) in [0, 1), on the CPU, for draws, for coins, and for what follows."""
+    """A source of float64 random numbers (count,) in [0, 1), on the CPU, for drafts, for coins, for the token after."""
 
     def draft(self, count: int) -> Tensor: ...
 

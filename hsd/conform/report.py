@@ -85,7 +85,7 @@ def conform(
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
-    """Return the requested pairs, of which the first is tried at the most points, and the others."""
+    """Return the pairs in `named`, the first with the most points to try, then those of the battery."""
     own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
     others = battery(seed, adapter.exponential)
     if quick:

@@ -89,10 +89,10 @@ class CapturedRounds:
         return torch.cat(tokens), torch.stack(rows)
 
     def _until_end(self, p: Tensor, q: Tensor, drafted: Tensor, coins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Neutralise what was drafted after an end of the text, as if the block ended there.
+        """Return q, tokens and coins for the rule, as if the draft ended at its first end-of-text token.
 
-        There q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole block is then
-        that of the shorter block, and takes that one's coin.
+        After it q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole draft is
+        then that of the shorter one, and takes its coin.
         """
         is_end = torch.isin(drafted, self._ends)
         over = is_end.cumsum(0) - is_end.long() > 0  # (γ,), true after the first end

@@ -2,7 +2,7 @@
 
 So what is committed at a place is always the target's own pick there, whatever was drafted: the text of plain decoding
 with those numbers. No coin and no residual is needed for it. A trace records such a step like any other, by numbers
-that lead to the same tokens: a coin for each drafted token, and for each token a place in its part of its row.
+that lead to the same tokens: a coin for each drafted token, and for each token a number that draws it from its row.
 """
 
 from dataclasses import replace

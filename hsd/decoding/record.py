@@ -104,7 +104,7 @@ class _Step:
         return nodes
 
     def divergences(self, rule: Rule | TreeRule) -> list[float]:
-        """Return for each node how far apart the rows are that it was drafted in, for a rule that judges by it."""
+        """Return the divergence of p and q where each node was drafted; [] for a rule that does not judge by it."""
         law, apart = getattr(self._played.ruling, "law", None), getattr(rule, "divergence", None)
         if law:
             return [] if law.divergence is None else list(law.divergence.tolist())

@@ -36,7 +36,7 @@ class Session(Protocol):
     @property
     def length(self) -> int: ...
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,) int64; logits after each of the last `keep` of them, (keep, vocab).
+        """Read `tokens` (n,) int64; return the logits after each of the last `keep` of them, (keep, vocab).
 
         Without a view each token sees all before it.
         """

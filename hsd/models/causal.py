@@ -111,7 +111,7 @@ class CausalSession:
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab). One forward pass."""
+        """Read `tokens` (n,); return logits after the last `keep` of them, (keep, vocab). One forward pass."""
         places = torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
         self._positions = torch.cat([self._positions, places])
         further = {} if view is None else self._model.placed(view.visible, places, self._positions)
@@ -168,7 +168,7 @@ class FixedSession:
         self._layers = [FixedLayer(capacity) for _ in range(model.layers)]
 
     def read(self, tokens: Tensor, keep: int) -> Tensor:
-        """Read `tokens` (n,) after what is there; logits after the last `keep` of them, (keep, vocab)."""
+        """Read `tokens` (n,) after what is there; return logits after the last `keep`, (keep, vocab)."""
         positions = self.length + torch.arange(len(tokens), device=tokens.device)
         for layer in self._layers:
             layer.positions = positions
@@ -203,9 +203,9 @@ def attention_windows(model: Any) -> dict[str, int | None]:
 
 
 def context_of(config: Any) -> tuple[int, str]:
-    """Return how many tokens a text model reads by its configuration, stretched positions included, and why no more.
+    """Return how many tokens a model can read by its configuration, with stretched positions, and why no more or "".
 
-    Longrope and dynamic scaling turn all keys of a text longer than the original context otherwise: no cache holds.
+    Longrope and dynamic scaling change all keys once a text exceeds the original context, so that no cache is valid.
     """
     named = getattr(config, "max_position_embeddings", None) or 0
     most, ends, rope = named if named > 0 else 1 << 20, [], getattr(config, "rope_parameters", None) or {}

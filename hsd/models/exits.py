@@ -32,7 +32,7 @@ class SharedText(ABC):
 
     @abstractmethod
     def advance(self, group: int, end: int, keep: int) -> Tensor:
-        """Run a group of layers on what the one below gave and it has not read, as far as position `end`.
+        """Run a group of layers on the states of the group below that it has not read, up to position `end`.
 
         Returns the logits of the exit above it after the last `keep` tokens, (keep, vocab).
         """
@@ -49,7 +49,7 @@ class SharedText(ABC):
 
 
 class Layers(Protocol):
-    """What exits need to know of a model, its `parts`.
+    """The layers of a model as early exits need them; a model has them as `parts`.
 
     layers: how many there are. trained: after how many of them it was trained to predict, shallowest first; () if
     there are none or the model does not tell. head_cost: cost of one row of the head in layers, by multiplications with
@@ -123,7 +123,7 @@ class ExitSession:
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,) at positions from `length` on; logits after the last `keep` of them, (keep, vocab).
+        """Read `tokens` (n,) at positions from `length` on; return logits after the last `keep`, (keep, vocab).
 
         With keep=0 the head is not run. Raises HsdError for a view: exits read no trees.
         """
@@ -167,7 +167,7 @@ def parts_of(model: Any) -> Layers:
 def default_exits(model: LanguageModel) -> tuple[int, ...]:
     """Return the depths at which to draft and to check first: the shallowest two trained, else about L/8 and L/4.
 
-    One that was trained alone drafts for the whole model. A model of two layers has no second one: both are the same.
+    A single trained one is all: it drafts for the whole model. In a model of two layers both depths are the same.
     """
     parts = parts_of(model)
     layers, trained = parts.layers, parts.trained

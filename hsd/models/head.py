@@ -29,7 +29,7 @@ class HeadModel:
     """A head and the target that it belongs to.
 
     llama: the `LlamaConfig` of its layer. taps: after how many layers of the target each hidden state is read. config:
-    that of its file. alone: whether nobody sees the first token, before which nothing was known. stopping: how often
+    that of its file. alone: whether no later token sees the first one, as no state precedes it. stopping: how often
     its tokens are kept, see `hsd.draft.stopping`. vocab: the target's ids of the tokens that it can draft, in order.
     drafted: how many they are; None for all. products: rows times each of its matrices, by its name, plus its bias.
     """
@@ -90,7 +90,7 @@ class HeadSession(Following):
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
+        """Read `tokens` (n,); return logits after the last `keep`, (keep, vocab), -inf for what it cannot draft."""
         model, states = self._model, self._target.states
         for before, part, sure in self.cut(len(tokens), self.length, len(states), view):
             hidden = self._joined(states, before) if sure else self._rows[torch.tensor(before)]

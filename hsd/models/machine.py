@@ -1,8 +1,8 @@
 """The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
 
 Larger models take more: beside a small one a further thread waits for the others at every product, and slows it down.
-While the machine is busy it is one, as the others would wait for processors: a step tells that by how much of its time
-its thread had one. The caller's own number of threads comes back after every step.
+On a busy machine a target takes one thread, as others would wait for a processor. What tells is the share of a step's
+time in which its thread had one. The caller's own number of threads comes back after every step.
 """
 
 import os
@@ -53,7 +53,7 @@ def threads_of(target: LanguageModel) -> int:
 
 @contextmanager
 def computing(pair: Pair) -> Iterator[None]:
-    """A context manager that computes with the pair's threads; torch takes one beside an engine that has its own."""
+    """A context manager that sets the threads for a pair; torch gets one where the target's engine has its own."""
     target, before, most = pair.target, torch.get_num_threads(), threads_of(pair.target)
     if target.device.type != "cpu":
         yield

@@ -1,4 +1,4 @@
-"""Whether what a model says of a token follows from the text before it alone: what caches, drafts and trees rest on."""
+"""Checks that a model's logits depend on the text before them alone, which caches, drafts and trees rest on."""
 
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +35,7 @@ def why_no_tree(model: Any) -> str:
 
 
 def attempted(read: Callable[[], str]) -> str:
-    """Return what `read` returns, or why it fails; lets an error of too little memory pass."""
+    """Return what `read` returns, or why it fails as text. Raises OutOfMemoryError if memory is too small."""
     try:
         return read()
     except torch.OutOfMemoryError:

@@ -37,7 +37,7 @@ class Outcome:
 
 @dataclass
 class QuickRounds:
-    """Plays the rounds of a chain that the first of two readers drafts, or of no draft, for the last reader's text.
+    """Plays rounds: the last reader is the target; with two, the first one drafts a chain, with one, nobody drafts.
 
     rule: a name in `QUICK`. stopping: when a draft is long enough; None: only by its length, at most `longest`.
     context: how many tokens both can hold. The tokens are those of `hsd.decoding.rounds`.
@@ -130,7 +130,7 @@ class Chances:
         self._raw.update(range(first, first + keep))
 
     def _row(self, row: int) -> int:
-        """Return the address of a row of probabilities, which are made when they are first wanted."""
+        """Return the address of row number `row` of probabilities, computed from the logits at first use."""
         if row in self._raw:
             self._raw.discard(row)
             if self._simple:
@@ -151,7 +151,7 @@ class Chances:
         return float(self._rows[row, token])
 
     def surest(self, row: int) -> float:
-        """Return the share of a row's likeliest token at temperature 1, before the row's probabilities are wanted."""
+        """Return the probability of a row's likeliest token at temperature 1; call it before `of`, `pick`, `masses`."""
         self._soften(row, 1.0, self._rest_at)
         return float(np.max(self._rest[: self._session.width]))
 

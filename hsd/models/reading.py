@@ -44,8 +44,8 @@ def fitted(logits: Tensor, width: int) -> Tensor:
 class Reader:
     """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
 
-    rows: of the model, where they may be fewer. It reads other tokens as its last one, which any draft's rule bears.
-    passes: to a list here, every forward call adds its width and its seconds.
+    rows: how many ids the model has, 0 for vocab_size. It reads others as its last id, which only makes drafts worse.
+    passes: None, or a list to which every forward call adds its width and its seconds.
 
     Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
     belong to the text, they can be added in several calls of `grow`.

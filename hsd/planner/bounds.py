@@ -48,7 +48,7 @@ class LowerBounds:
         return least
 
     def _read(self, pair: tuple[int, int], rounds: Whole, costs: Array) -> Array:
-        """Return bounds of a pair of models at these costs; infinite where a run refuses so many rounds."""
+        """Return bounds at `costs` (S,) from the table of a pair; infinite where a run refuses so many rounds (S,)."""
         promised = np.full(costs.shape, math.inf)
         left = HALVINGS + 1 - np.frexp(rounds)[1]  # 2^i ≤ rounds < 2^(i + 1) halve what is left i times
         for halvings, row in enumerate(self.tables[pair]):

@@ -67,7 +67,7 @@ def _top_level(models: Models, below: Level | None) -> Level:
 
 
 def _tokens_per_pass(models: Models, below: Level, model: int) -> float:
-    """Return mean tokens from one verification of what the level below hands up."""
+    """Return the mean number of tokens from one pass of `model` over what the level below hands up."""
     return float(np.array(below.lengths) @ mean_yields(models.kept(below.model, model), len(below.lengths)))
 
 
@@ -143,7 +143,7 @@ def block_requests(models: Models, lower: Offers, model: int, longest: int) -> R
 
 
 def select_offers(requests: Requests, places: Whole, thresholds: Whole) -> Offers:
-    """Return chosen alternatives: of each its row in `requests.lower` (places) and the model's threshold."""
+    """Return (S,) alternatives: the rows `places` of `requests.lower`, with these thresholds of the model on top."""
     longest, size = int(thresholds.max()), requests.yields.shape[1]
     passed = np.zeros((len(requests.yields), longest + size - 1))
     laws = np.zeros((len(places), longest + size - 1))

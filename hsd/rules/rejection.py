@@ -53,7 +53,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
 
 
 def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
-    """Return whether the draft runs through `text`, goes on after it, and does so on its own."""
+    """Return whether the draft `path` begins with the tokens `text` and goes on with nodes that are its own."""
     if path.fork > len(text) or len(path.nodes) <= len(text):
         return False
     return all(tree.token(node) == token for node, token in zip(path.nodes, text, strict=False))

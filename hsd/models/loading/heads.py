@@ -13,7 +13,7 @@ What published files leave out is settled as those who train and serve such head
 - `d2t` holds for each draft id how far off the target's id is; without it, ids are the same. `t2d` tells nothing more.
 - Embeddings are the target's; where the file's own differ by more than rounding, they are what the head was trained on.
 - `lm_head.weight` is the file's, whatever `tie_word_embeddings` says; without one, the target's if it ties its own.
-- `rope_theta` is 10,000 where it is not told, and not the target's; scaled positions are left to `transformers`.
+- `rope_theta` is 10,000 where it is not given, and not the target's; scaled positions are left to `transformers`.
 - `norm_output` and `fc_norm`, one norm for each state that `fc` joins, are EAGLE-3.1's (arXiv 2605.09992); off untold.
 - `head_dim` is what the configuration says, else the hidden size by the heads; biases are added where there are any.
 """
@@ -86,7 +86,7 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
 
 
 def _config(source: Source) -> dict[str, Any] | None:
-    """Return the configuration of a head; None if it is something else's, or none."""
+    """Return the configuration of a head; None if the source has none, or one of something else."""
     file = file_of(source, "config.json")
     with suppress(OSError, TypeError, ValueError):
         config = dict(json.loads(file.read_text())) if file else {}
@@ -128,7 +128,7 @@ def _shape(config: dict[str, Any], target: Any) -> tuple[Any, tuple[int, ...]]:
 
 
 def _taps(config: dict[str, Any], layers: int, name: str) -> tuple[int, ...]:
-    """Return after how many layers of the target each of the hidden states is read that the head takes."""
+    """Return for each hidden state that the head reads, after how many of the target's layers it is taken."""
     key, taps = "eagle_aux_hidden_state_layer_ids", config.get("target_layers") or [2, layers // 2, layers - 3]
     if listed := config.get(key) or (config.get("eagle_config") or {}).get(key):
         taps = [tap + (listed[0] == 1) for tap in listed]
@@ -212,13 +212,13 @@ def _check(weights: dict[str, Tensor], llama: Any, taps: int, config: dict[str, 
 
 
 def _same(own: Tensor, theirs: Tensor) -> bool:
-    """Return whether two tables are equal but for rounding, a part at a time: they may be large."""
+    """Return whether two tensors are equal up to rounding; compares parts, as they may be large."""
     parts = zip(own.split(8192), theirs.split(8192), strict=False)
     return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
 
 
 def _revision(source: Source, files: list[Path]) -> str:
-    """Return the commit on the Hub; of a folder what was asked for, or the first digits of its files' sha256."""
+    """Return the commit on the Hub; for a folder `source.revision`, or the first digits of its files' sha256."""
     if not Path(source.name).is_dir():
         return files[0].parent.name
     return source.revision or "+".join(sha256_of(file)[:12] for file in files)

@@ -63,7 +63,7 @@ class SmallHeadSession(Following, Text):
         self._target = cast(Text, target)
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, vocab), -inf for what it cannot draft."""
+        """Read `tokens` (n,); return logits after the last `keep`, (keep, vocab), -inf for what it cannot draft."""
         return spread(super().forward(tokens, keep, view), self._model.vocab, self.vocab)
 
     def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:

@@ -208,13 +208,13 @@ class Text:
         return self.engine.machine.address(self.engine.call("logits")), wanted
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); logits after the last `keep` of them, (keep, width)."""
+        """Read `tokens` (n,); return logits after the last `keep` of them, (keep, width)."""
         rows = torch.empty(min(keep, len(tokens)), self.width)
         self.fill(rows.data_ptr(), tokens.tolist(), keep, view)
         return rows
 
     def fill(self, to: int, tokens: Sequence[int], keep: int, view: View | None = None) -> None:
-        """Read tokens; write the logits after the last `keep` of them, (keep, width) float32, to an address."""
+        """Read tokens; write the logits after the last `keep` of them, (keep, width) float32, to address `to`."""
         for address, count in self.passes(tokens, keep, view):
             ctypes.memmove(to, address, 4 * self.width * count)
             to += 4 * self.width * count
