@@ -31,7 +31,7 @@ PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in CO
 
 
 def named(kind: str, name: str, **unknown: Any) -> Facts:
-    """Return the names of a choice in `names.yaml`. unknown: names of a choice that it lacks, else its own."""
+    """Return the names of a choice in `names.yaml`; for one not listed those in `unknown`, and `name` for others."""
     known = NAMES[kind]
     own = {what: name for entry in known.values() for what in entry}
     return {"name": name, **known.get(name, own | unknown)}

@@ -75,12 +75,12 @@ def custom_generate(
 
 
 def _kept_back(frame: FrameType, name: str) -> Any:
-    """Return an argument that `generate` does not hand to a function, in transformers 5.17 to 5.23."""
+    """Return what `generate` of transformers 5.17 to 5.23 does not pass on: `name` in its frame, else None."""
     return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
 
 
 def _check(model: Any, config: Any) -> None:
-    """Raise HsdError for a model with an encoder, and for settings that ask for what is not given here."""
+    """Raise HsdError for a model with an encoder, and for generation settings that are not applied here."""
     from hsd.models.loading.settings import OFF, unmet
 
     if model.config.is_encoder_decoder:
@@ -94,7 +94,7 @@ def _check(model: Any, config: Any) -> None:
 
 
 def _check_call(input_ids: Tensor, processors: Any, criteria: Any, config: Any, further: dict[str, Any]) -> None:
-    """Raise HsdError for other objects and arguments of a call than those that decoding follows."""
+    """Raise HsdError for tokens, processors, stopping criteria and further arguments that decoding cannot follow."""
     if further.get("inputs_embeds") is not None:
         raise HsdError("inputs_embeds are not supported (a draft reads tokens, not states): pass input_ids")
     if input_ids.shape[0] != 1:
@@ -132,7 +132,7 @@ def _read(input_ids: Tensor, further: dict[str, Any]) -> list[int]:
 
 
 def _pair(model: Any, draft: Any, ending: list[Any]) -> Pair:
-    """Return the pair to decode with. draft: a model, a head's folder, or None to copy. ending: what names end ids."""
+    """Return the pair. draft: a model, a head's folder, or None to copy. ending: objects with eos_token_id, if any."""
     from hsd.models.causal import CausalModel, as_set
 
     target = CausalModel(model, type(model).__name__)

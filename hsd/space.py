@@ -170,7 +170,7 @@ def _read_front_matter(readme: Path) -> dict[str, Any]:
 
 
 def space_files(root: Path = ROOT, sdk: str = "gradio") -> list[str]:
-    """Paths, relative to `root`, of exactly the files that a Space gets: of an exported folder, sdk "static", all.
+    """Return the paths, relative to `root`, of the files that a Space gets; for sdk "static", an export, all files.
 
     Raises HsdError if a part of the repository is missing.
     """
@@ -196,14 +196,14 @@ def _files(path: Path) -> Iterator[Path]:
 
 
 def static_address(repo_id: str) -> str:
-    """Return where a Space of files is served; "" without a name."""
+    """Return the URL at which a Space of files is served; "" without a name."""
     return f"https://{re.sub(r'[^a-z0-9]+', '-', repo_id.lower())}.static.hf.space/" if repo_id else ""
 
 
 def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str = "gradio") -> str:
     """Create or update the Space `repo_id` ("owner/name"). Returns its address.
 
-    It gets exactly `space_files`, or as sdk "static" all files of `root`, which `space export` has written.
+    The Space gets exactly `space_files`; for sdk "static" all files of `root`, which `space export` has written.
     Raises HsdError when the README does not match the manifest, nobody is logged in, or the Hub does not answer.
     """
     from huggingface_hub import HfApi, get_token

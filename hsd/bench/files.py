@@ -60,7 +60,7 @@ def prompts_in(rows: Rows, category: str, name: str) -> tuple[str, list[str]]:
 
 
 def _prompt(row: Any, field: str) -> str:
-    """Return the prompt in a row's `field`, or "prompt". Raises one of the errors that `prompts_in` names."""
+    """Return the prompt in a row's `field`, or else in "prompt". Raises one of the errors that `prompts_in` catches."""
     text = _first_text(row.get(field) or row["prompt"] if isinstance(row, dict) else row)
     more = row.get("input") if field == "instruction" else ""
     return f"{text}\n\n{more}" if more else text
@@ -104,7 +104,7 @@ def _unwrapped(row: Any) -> Any:
 
 
 def read_text(path: Path, most: int = MOST) -> str:
-    """Return the text of a file of at most so many bytes, in any encoding of Unicode. Raises HsdError, one line."""
+    """Return the text of a file of at most `most` bytes, in any encoding of Unicode. Raises HsdError, one line."""
     with _file_errors(path.name):
         return _text(path, most)[0]
 
@@ -200,7 +200,7 @@ def _rows_in(whole: Any) -> list[Any]:
 
 
 def _table(text: str, header: str, sure: bool) -> tuple[str, Rows] | None:
-    """Read a table whose header names a column of `FIELDS`; None for any other text. sure: the file is a table."""
+    """Read a table whose header names a column of `FIELDS`; None for other text, or ValueError if `sure` it is one."""
     for delimiter in KNOWN["tables"]:
         names = [name.strip().lower() for name in next(csv.reader([header], delimiter=delimiter))]
         if {*FIELDS} & {*names}:

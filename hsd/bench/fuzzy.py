@@ -27,8 +27,8 @@ class Calibration:
     def tolerance(self, share: float) -> float:
         """The smallest tolerance that accepts this share of what exact decoding rejected here: a quantile of its D.
 
-        0.2 means "accept 20 % of what would be rejected". 0 is exact decoding, and its tolerance -1; 1 is the largest D
-        of a rejected token. Raises HsdError for a share outside 0 to 1, and where nothing was rejected.
+        A share of 0.2 means "accept 20 % of what would be rejected". Share 0 gives -1, exact decoding; share 1 the
+        largest D. Raises HsdError for a share outside 0 to 1, and where nothing was rejected.
         """
         if not isinstance(share, (int, float)) or not 0 <= share <= 1:
             raise HsdError(f"share {share!r}: choose a number from 0 to 1, such as 0.2 to accept 20 % of the rejected")
@@ -52,6 +52,6 @@ def calibrate(
 
 
 def exact_tests(trace: Trace) -> list[tuple[float, bool]]:
-    """Return the tests of a run of rule "fuzzy" that lets nothing pass, and so makes the exact tests and no others."""
+    """Return (divergence D, rejected or not) for each test of a run of rule "fuzzy" with the tolerance `EXACT`."""
     judged = ((step, step.verdict.decisions) for step in trace.steps if step.verdict)
     return [(step.divergences[d.node - 1], not d.accepted) for step, decisions in judged for d in decisions]

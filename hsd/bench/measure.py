@@ -85,7 +85,7 @@ def _own(options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
 
 
 def sums(trace: Trace) -> Record:
-    """Return the sums of a run. positions: for i = 1, 2, … how many steps kept, and drafted, at least i tokens."""
+    """Return a run's counts and times. positions: how many steps kept, and drafted, at least i = 1, 2, … tokens."""
     stats, steps = trace.stats(), trace.steps
     longest = max((step.depth for step in steps), default=0)
     positions = [[sum(s.kept >= i for s in steps), sum(s.depth >= i for s in steps)] for i in range(1, longest + 1)]
@@ -132,7 +132,7 @@ class Sweep:
         return [dict(zip(names, one, strict=True)) for one in itertools.product(*map(self.values.__getitem__, names))]
 
     def _combinations(self) -> Iterator[tuple[str, Values]]:
-        """Name and options of every combination, each once."""
+        """Yield the case's name and the options of every combination, each once."""
         order = dict.fromkeys((*FIRST, *self.values))
         met: list[Values] = []
         for values in self._product([name for name in order if name in self.values and name not in SHARED]):

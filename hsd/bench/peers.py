@@ -38,7 +38,7 @@ def _assisted(gamma: int, options: dict[str, Any], assisted: bool, pair: Pair, p
 
 
 def continue_prompt(pair: Pair, prompt: str, seed: int, how: dict[str, Any], calls: dict[str, Passes]) -> Record:
-    """Continue a prompt with the target's `generate`, whose calls are being timed."""
+    """Return the record of one `generate(…, **how)`. calls: by model, the passes that `timed` adds while it runs."""
     target = module_of(pair.target)
     ids = torch.tensor([pair.encode(prompt)], device=target.device)
     torch.manual_seed(seed)
@@ -60,7 +60,7 @@ def module_of(model: Any) -> Any:
 
 
 def sampling(options: dict[str, Any]) -> dict[str, Any]:
-    """Return arguments of `generate` for how the options of a run draw tokens, and how many."""
+    """Return the arguments of `generate` that sample as a run of `hsd.run` with these options, and as many tokens."""
     drawn, length = Sampling.of(options), {"max_new_tokens": options["max_new_tokens"]}
     return {**length, "do_sample": False} if drawn.greedy else {**length, "do_sample": True, **vars(drawn)}
 
@@ -73,7 +73,7 @@ def draft_always(draft: Any, gamma: int) -> None:
 
 @contextmanager
 def timed(module: Any, times: Callable[[], Passes]) -> Iterator[None]:
-    """Time every forward pass of a module. times: returns the record to which the pass that just ended is added."""
+    """Time every forward pass of a module. times: returns the list that each ended pass is added to."""
     begun: list[float] = []
 
     def after(module: Any, positional: Any, named: dict[str, Any], output: Any) -> None:

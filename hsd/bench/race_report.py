@@ -34,9 +34,9 @@ def lossless(case: Case) -> bool:
 def report(cases: Sequence[Case], records: Sequence[Record], coins: Sequence[Record] = ()) -> dict[str, Any] | None:
     """Return the numbers of a race: one row per lane that was timed, of the rounds that all those lanes have ended.
 
-    coins: by lane and prompt the drafts, and the tokens `kept` of them on average over all coins; see `rules`. rows: of
-    our own lanes; served: of servers, which tell counts only and are compared with nothing. None before plain decoding,
-    the first case, was timed. NaN, where something was not measured, becomes None.
+    coins: records of case, prompt, drafts, and kept, the tokens kept of these on average over all coins. rows: of our
+    own lanes; served: of servers, which report counts only and are compared with nothing. Returns None until plain
+    decoding, the first case, has been timed. Numbers that were not measured are None.
     """
     counted = [record for record in records if record["repetition"]]
     timed = [case for case in cases if any(record["case"] == case.name for record in counted)]
@@ -59,7 +59,7 @@ def report(cases: Sequence[Case], records: Sequence[Record], coins: Sequence[Rec
 
 
 def _speed(m: Measurement) -> Row:
-    """Return the timings of a lane: medians over rounds of sums over prompts. replay: the round of median length."""
+    """Return the timings of a lane: medians over rounds of sums over prompts. replay: the round of median seconds."""
     seconds = _sums(m, "seconds")
     return {
         "case": m.case.name,
@@ -98,18 +98,18 @@ def _lane_row(m: Measurement, plain: Measurement, row: Row) -> Row:
 
 
 def _range(m: Measurement, other: Measurement) -> list[float]:
-    """Return from where to where a lane's speed over another's goes: over rounds, of several prompts its interval."""
+    """Return the least and largest speed-up over another lane among rounds; of several prompts, the 95 % interval."""
     every, prompts = m.speedups(other), {record["prompt"] for record in m.records}
     return [min(every), max(every)] if len(prompts) == 1 else list(m.speedup(other)[1:])
 
 
 def faster(m: Measurement, other: Measurement) -> bool:
-    """Return whether a lane is faster than another by more than chance; in a single round: by far."""
+    """Return whether all of `_range` is above 1, so that it is not chance; above `NOISE` if there is a single run."""
     return _range(m, other)[0] > (1 if len(m.records) > 1 else NOISE)
 
 
 def _call_error(m: Measurement) -> float:
-    """The standard error of tokens per target call, as if steps were drawn independently. Rounds repeat each other."""
+    """The standard error of tokens per target call, as if steps were independent; all rounds count as one."""
     spread = statistics.pstdev(kept for kept, count in m.kept_histogram().items() for _ in range(count))
     freedom = total(m.records, "steps") / len(m.by_repetition) - 1
     return spread * ratio(m.records, "steps", "target_calls") / math.sqrt(freedom) if freedom > 0 else math.inf
@@ -136,7 +136,7 @@ def verdict(own: Sequence[Measurement], table: Sequence[Row]) -> str:
 def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
     """Say how HSD and vanilla differ: in tokens per call over all coins, and in time; "" without both of them.
 
-    coins: see `report`. Where they kept as many tokens in every run, as at temperature 0, that is said instead.
+    coins: see `report`. If at temperature 0 both kept the same numbers of tokens in every run, that is said instead.
     """
     drafting = {m.case.options.get("rule"): m for m in reversed(own) if m.one_draft}  # by a model, one draft
     vanilla, usual = drafting.get(VANILLA["single"]), drafting.get(USUAL)
@@ -158,7 +158,7 @@ def rules(own: Sequence[Measurement], coins: Sequence[Record]) -> str:
 
 
 def _apart(one: Sequence[tuple[float, int]], other: Sequence[tuple[float, int]]) -> Interval:
-    """Return Σ first / Σ second of `other` minus that of `one`, with its 95 % interval. One pair for each prompt."""
+    """Return Σ a / Σ b of `other` minus that of `one`, with its 95 % interval. Both have an (a, b) per prompt."""
     sums = np.array([one, other])  # (2, prompts, 2)
     whole, rest = sums.sum(1), sums.sum(1, keepdims=True) - sums
     ratios = whole[:, 0] / whole[:, 1]
@@ -220,12 +220,12 @@ def _names(rows: Sequence[Row]) -> str:
 
 
 def _span(values: Sequence[float], digits: int) -> str:
-    """Return the smallest and the largest of descending values, or one if they look the same."""
+    """Return "smallest to largest" of descending values as text, or one number if both look the same."""
     return " to ".join(dict.fromkeys(_fixed(value, digits) for value in (values[-1], values[0])))
 
 
 def _fixed(x: float, digits: int = 2, *others: float) -> str:
-    """Return a number with so many decimals, or up to six where it would look like 0, 1, 100 or another, and is not."""
+    """Return a number with `digits` decimals, or up to six where it would wrongly look like 0, 1, 100 or `others`."""
     for places in (*range(digits, 7), digits):
         text = f"{x * (1 + 1e-12):.{places}f}"  # halves go up, as in JavaScript
         if all(x == y or text != f"{y:.{places}f}" for y in (0.0, 1.0, 100.0, *others)):
@@ -234,10 +234,10 @@ def _fixed(x: float, digits: int = 2, *others: float) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share in per cent; "" where there is none."""
+    """Return a share from 0 to 1 as text in per cent, such as "12 %"; "" for NaN."""
     return "" if math.isnan(share) else f"{_fixed(100 * share, 0)} %"
 
 
 def _ms(value: float) -> str:
-    """Return milliseconds with two or three digits."""
+    """Return milliseconds as text: no decimals from 100 on, one from 1 on, else two."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 1 else f"{value:.2f}"

@@ -96,7 +96,7 @@ class Measurement:
         return sorted({name for record in self.records for name in record["calls"]} - {"target"})
 
     def model_seconds(self, *models: str) -> float:
-        """Return seconds of all forward passes of some models."""
+        """Return the seconds of all forward passes of the named models, over all records."""
         calls = [r["calls"][name] for r in self.records for name in models if name in r["calls"]]
         return float(sum(c["first"] + sum(total for _, total, _ in c["widths"].values()) for c in calls))
 
@@ -169,7 +169,7 @@ def _interval(value: float, values: Any, least: float = 0.0) -> Interval:
 
 
 def jackknife(value: float, without: Any, least: float = -math.inf) -> Interval:
-    """Return a value and its 95 % interval by Student's t, of a single prompt without width.
+    """Return a value and its 95 % interval by Student's t; of a single prompt both ends are the value.
 
     without: (n,) the value of all prompts but one, for each of them.
     """
@@ -197,24 +197,24 @@ def _resampled(records: Sequence[Record], above: Sum, below: Sum) -> Any:
 
 
 def total(records: Sequence[Record], what: Sum) -> float:
-    """Return a sum over runs."""
+    """Return the sum of a field, or of a function of a record, over runs; a missing field counts as 0."""
     return sum(record.get(what, 0) if isinstance(what, str) else what(record) for record in records)
 
 
 def ratio(records: Sequence[Record], above: Sum, below: Sum) -> float:
-    """Return the ratio of two sums; 0 if the lower one is 0."""
+    """Return the sum of `above` over runs divided by the sum of `below`; 0 if that is 0."""
     divisor = total(records, below)
     return total(records, above) / divisor if divisor else 0.0
 
 
 def drafts(record: Record) -> int:
-    """Return the steps of a run that drafted at least one token."""
+    """Return how many steps of a run drafted at least one token."""
     positions = record.get("positions")
     return int(record.get("drafts") or (positions[0][1] if positions else 0))
 
 
 def complete(records: Sequence[Record], cases: Sequence[str]) -> list[Record]:
-    """Return the records of the runs that every case has finished, which an interrupted benchmark can compare."""
+    """Return the records of those prompts and repetitions that all cases finished; a stopped benchmark has more."""
     made = {(r["case"], r["prompt"], r["repetition"]) for r in records}
     return [r for r in records if all((case, r["prompt"], r["repetition"]) in made for case in cases)]
 
@@ -266,7 +266,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
 
 
 def _costs(m: Measurement, plain: Measurement) -> Row:
-    """Return what a target call of the case's width costs, or a step's if widths vary; of drafting cases the limit."""
+    """Return the ms of a target call, or of a step's calls if widths vary; for cases that draft, the limit too."""
     if is_plain(m):
         return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
     width, limit = m.case.options["gamma"] + 1 if m.one_draft else 0, m.limit(plain)

@@ -49,6 +49,6 @@ def as_csv(rows: Sequence[Row]) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Return a cell: a list as "3 5", and quoted what a spreadsheet would read as a formula."""
+    """Return a cell: a list as "3 5", and with a ' in front any text that a spreadsheet would read as a formula."""
     text = " ".join(map(str, value)) if isinstance(value, (list, tuple)) else value
     return f"'{text}" if isinstance(text, str) and text[:1] in ("=", "+", "-", "@", "\t", "\r") else text

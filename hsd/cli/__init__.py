@@ -30,7 +30,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status; 141, without a word, where nobody reads its output any more."""
+    """Run one command. Returns the exit status; 141, without a message, if its output is a closed pipe."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the console lacks must not cost a text

@@ -23,7 +23,7 @@ SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0
 
 
 def whole(text: str) -> int:
-    """Parse a whole number."""
+    """Parse a whole number. Raises argparse.ArgumentTypeError."""
     try:
         return int(text)
     except ValueError:
@@ -31,7 +31,7 @@ def whole(text: str) -> int:
 
 
 def number(text: str) -> float:
-    """Parse a number."""
+    """Parse a number. Raises argparse.ArgumentTypeError."""
     try:
         return float(text)
     except ValueError:
@@ -39,7 +39,7 @@ def number(text: str) -> float:
 
 
 def numbers(text: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas."""
+    """Parse numbers separated by commas. Raises argparse.ArgumentTypeError."""
     return tuple(number(part) for part in text.split(","))
 
 
@@ -92,7 +92,7 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
 
 
 def progress(text: str) -> None:
-    """Show progress to a person; a pipe gets messages only."""
+    """Write text to standard error if that is a terminal, else do nothing."""
     if sys.stderr.isatty():
         print(text, end="", file=sys.stderr, flush=True)
 

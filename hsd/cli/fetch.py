@@ -65,7 +65,7 @@ class Progress:
             print(f"{stage}, {share:.0%}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """Leave the line of the bar."""
+        """End the line that has the bar, if there is one, so that what follows begins a new line."""
         if self._bar and self._shown:
             print(file=sys.stderr, flush=True)
             self._shown = None

@@ -71,7 +71,7 @@ def given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Raise HsdError for an option that would be ignored: beside the other values, or in all cases of a benchmark."""
+    """Raise HsdError for an option in `values` without effect: beside the others, or, given cases, in all of these."""
     used = {"system", "drafts", *(name for options in cases for name in options)}
     for name in values:
         needed = homes(name)

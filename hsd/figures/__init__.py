@@ -62,7 +62,7 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
 def acceptance_rate_per_position(rows: Sequence[Row]) -> Chart:
     """Return the share of all drafts that kept at least i tokens, for i = 1, 2, …. One line per case.
 
-    The longest drafts and levels are shown, at the first temperature; all others wait in the legend.
+    Shown are the longest drafts, stacks and early exits at the first temperature; a click in the legend shows others.
     """
     drafting, traces = _drafting(rows), []
     longest = max(map(_gamma, drafting), default=0)
@@ -130,7 +130,7 @@ def _drafting(rows: Iterable[Row], fixed: bool = False) -> list[Row]:
 
 
 def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
-    """Return the rows whose cases differ in `by` alone, in its order, under the rest of their names."""
+    """Group rows whose cases differ in option `by` alone: (the rest of their name, the rows in order of `by`)."""
     groups: dict[str, list[Row]] = defaultdict(list)
     for row in rows:
         parts = row["case"].split(", ")
@@ -139,7 +139,7 @@ def _lines(rows: Sequence[Row], by: str) -> list[tuple[str, list[Row]]]:
 
 
 def _gamma(row: Row) -> int:
-    """Return the largest draft length of a row; 0 for levels, whose blocks have none."""
+    """Return the largest draft length of a row; 0 for stacks and early exits, which have none."""
     levelled, gamma = row["options"].get("system") in LEVELLED, row["options"].get("gamma", 0)
     return 0 if levelled else int(RunOptions.options()["gamma"].largest(gamma))
 

@@ -37,7 +37,7 @@ Call = Callable[[], Any]
 
 
 def find(hook: str) -> tuple[Any, str, Callable[..., Any]]:
-    """Return what a function of vLLM is an attribute of, its name there, and the function as vLLM has it.
+    """Return the class or module that has a function of vLLM, the function's name in it, and vLLM's own function.
 
     hook: one of `HOOKS`. Raises HsdError, naming what is missing.
     """
@@ -55,7 +55,7 @@ def find(hook: str) -> tuple[Any, str, Callable[..., Any]]:
 
 
 def replace(hook: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
-    """Call `by(arguments, call)` in place of a function of vLLM. arguments: by name; call(): what vLLM's returns."""
+    """Call `by(arguments, call)` in place of a function of vLLM. arguments: by name; call(): calls vLLM's."""
     owner, name, function = find(hook)
     signature = inspect.signature(function)
 
@@ -70,7 +70,7 @@ def replace(hook: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
 
 
 def register() -> None:
-    """Have every worker of this process look at its configuration once it is made.
+    """Have every new worker of this process look at its configuration, and name this project's head to vLLM.
 
     vLLM calls this in each of its processes, as a plugin of the group `vllm.general_plugins`.
     """
@@ -92,7 +92,7 @@ def _begin(given: dict[str, Any], call: Call) -> None:
 
 
 def take_hold(worker: Any, settings: Settings, config: Any) -> None:
-    """Replace what has to be replaced in this worker's process, and log what is done in one line. Raises HsdError."""
+    """Replace functions of vLLM in this worker's process as `settings` ask, and log it in one line. Raises HsdError."""
     from hsd.vllm.watcher import Watcher
 
     if getattr(config, "use_v2_model_runner", False):

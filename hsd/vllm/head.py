@@ -1,6 +1,6 @@
 """This project's draft head as a model of vLLM: EAGLE-3 whose layer's sum also takes the embedding (`token_proj`).
 
-In vLLM the first token of a text has no column, which it has in this project: drafts differ a little, texts do not.
+In vLLM the head does not read the first token of a text; elsewhere here it does: drafts differ a little, texts do not.
 """
 
 from typing import Any
@@ -11,7 +11,7 @@ from vllm.model_executor.models.llama_eagle3 import Eagle3LlamaForCausalLM, Llam
 
 
 class Layer(LlamaDecoderLayer):
-    """The layer of EAGLE-3, with the normed embedding added by a product of its own."""
+    """The layer of EAGLE-3, which first adds `token_proj` of the normed embedding to the hidden states."""
 
     def forward(self, positions: Tensor, embeds: Tensor, hidden_states: Tensor, residual: Tensor | None) -> Any:
         straight = self.token_proj(self.input_layernorm(embeds))
@@ -19,7 +19,7 @@ class Layer(LlamaDecoderLayer):
 
 
 class Head(Eagle3LlamaForCausalLM):
-    """What a folder of the architecture `HsdLlamaForCausalLMEagle3` is loaded as."""
+    """vLLM's model of a folder whose architecture is `HsdLlamaForCausalLMEagle3`."""
 
     def __init__(self, *, vllm_config: Any, prefix: str = "") -> None:
         super().__init__(vllm_config=vllm_config, prefix=prefix)

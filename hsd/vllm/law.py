@@ -8,12 +8,12 @@ from hsd.rules.law import TINY, both_masses
 
 
 def hsd_of_batch(p: Tensor, q: Tensor | None, tokens: Tensor, coins: Tensor) -> tuple[Tensor, Tensor]:
-    """Return what `hsd.rules.chain.hsd_law` gives each of B drafts of n > 0 tokens. Waits for no device.
+    """Judge B drafts of at most n > 0 tokens as `hsd.rules.chain.hsd_law` does, without waiting for the device.
 
-    That is how many tokens are kept, (B,) int64, and rows (B, V) that the next token follows, not normalised; they are
-    of no use where the whole draft is kept. p: (B, n, V), the target's rows in which the tokens were drafted. q: (B, n,
-    V), the draft's; None where it is certain of its tokens. tokens: (B, n) int64, -1 for none: the draft ends before
-    it. coins: (B, n) in [0, 1); token t has the t-th.
+    Returns how many tokens of each are kept, (B,) int64, and for the token after them weights (B, V) that need not sum
+    to 1; they mean nothing where a whole draft is kept. p: (B, n, V), the target's probabilities in each token's place.
+    q: (B, n, V), the draft's, or None if each drafted token had q = 1. tokens: (B, n) int64, -1 from the end of a
+    shorter draft on. coins: (B, n) in [0, 1), one for each token.
     """
     (count, size, vocab), here = p.shape, tokens.clamp_min(0)
     p_of = p.gather(2, here[..., None])[..., 0].double()

@@ -33,7 +33,7 @@ class Request:
 
     @property
     def title(self) -> str:
-        """What it is called in a list: the last line of several words in its prompt, as a chat template adds others."""
+        """Its title in a list: the prompt's last line of several words, as a chat template adds lines of one word."""
         pieces = (token.piece for step in self.trace.steps for token in step.committed)
         text = self.trace.prompt.text or "".join(pieces)
         line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
@@ -120,7 +120,7 @@ def summary(steps: Sequence[Step]) -> list[str]:
     """Return what recorded steps say together: lines of text, the last ones advice.
 
     The gain of drawing the draft from q, in place of q's likeliest token, is 1 - TV(p, q) less p of that token at each
-    place; the gain of a rule is what it keeps of the same drafts more than token-wise verification, over all coins.
+    place; the gain of a rule is how many tokens more of a draft it keeps than token-wise verification, over all coins.
     """
     drafted = [step for step in steps if step.nodes]
     if not drafted:

@@ -38,9 +38,9 @@ PROCESSORS = (  # parameters of a request that change rows otherwise than temper
 class Recording:
     """A request that is recorded, step by step.
 
-    codec: of its text, with the tokens that end it. setup: of its trace. prompt: its tokens, as far as they are
-    recorded. room: for new tokens. plain: what follows a whole draft is drawn from the row that is recorded. finish:
-    how it ended, by its tokens: "cancelled" where none shows why, and until then. beginning: the trace without steps.
+    codec: decodes its text and knows the tokens that end it. setup: the trace's. prompt: its tokens, [] if they are not
+    recorded. room: the most new tokens. plain: the token after a wholly kept draft is drawn from the recorded row
+    as it is. finish: how its tokens ended, "cancelled" if they have not. beginning: the trace without steps.
     """
 
     def __init__(self, codec: Codec, setup: Setup, prompt: list[int], room: int, plain: bool = True) -> None:
@@ -62,10 +62,10 @@ class Recording:
         )
 
     def step(self, draft: Draft, p: Tensor, committed: list[int], number: float | None) -> Step:
-        """Return the next step, without what stands after the end of the text; sets `finish` where it ends.
+        """Return the next step, without tokens after the end of the text; sets `finish` if the text ends in it.
 
         draft: n tokens in a chain. p: (n+1, V), the target's rows. committed: the kept tokens and the one after them.
-        number: what drew that one, None for a race. Where the rule would have kept another part, there are no details.
+        number: in [0, 1), drew that one; None if a race did. No details if the rule would keep more or fewer.
         """
         begin, self._last = self._last, time.perf_counter()
         room = max(self._room - len(self.tokens), 1)
@@ -95,7 +95,7 @@ class Recording:
         )
 
     def result(self) -> Result:
-        """Return how it stands, or how it ended."""
+        """Return the text, how it ended (see `finish`), and the seconds until the last step."""
         return Result(text=self._codec.decode(self.tokens), finish=self.finish, seconds=self._last - self._begin)
 
 
@@ -124,7 +124,7 @@ def setup_of(config: Any, runner: Any, settings: Settings) -> Setup:
 
 
 def with_request(setup: Setup, asked: Any, context: int) -> Setup:
-    """Return a worker's setup with what a request asks for. asked: its sampling parameters. context: its limit."""
+    """Return a setup with a request's options. asked: its sampling parameters. context: the length if they set none."""
     top_k = asked.top_k if 0 < asked.top_k < setup.vocab_size else 0
     own = {"temperature": asked.temperature, "top_p": asked.top_p, "top_k": top_k, "seed": asked.seed or 0}
     options = {**setup.options.flat(), **own, "max_new_tokens": asked.max_tokens or context}
@@ -132,9 +132,9 @@ def with_request(setup: Setup, asked: Any, context: int) -> Setup:
 
 
 def _model(config: Any, model: Any, target: Any = None) -> ModelInfo:
-    """Return a trace's description of a model. A worker may hold a part of it: the configuration says what it has.
+    """Return a trace's description of a model. config: gives its size, as a worker may hold only a part of the model.
 
-    target: of a head, whose own weights are counted, without those that it shares with its target.
+    target: given for a head, whose weights are counted instead, without those that it shares with the target.
     """
     sizes = None if target else of_config(config.hf_config)
     shared = {weight.data_ptr() for weight in target.parameters()} if target else set()

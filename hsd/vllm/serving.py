@@ -67,7 +67,7 @@ class Buffer:
         self._most, self.size, self.dropped = most, 0, 0
 
     def add(self, request: str, kind: str, text: str) -> None:
-        """Keep what is new of a request, as JSON: kind "beginning", "step" or "result"."""
+        """Add an entry of a request; drop the oldest beyond `most`. kind: "beginning", "step", "result"; text: JSON."""
         self._entries.append((request, kind, text))
         self.size += len(text) + OVERHEAD
         while self.size > self._most:
@@ -89,12 +89,12 @@ class Buffer:
 
 
 class Endpoint:
-    """A plugin of the group `vllm.endpoint_plugins`; without a token in the environment it answers nobody."""
+    """A plugin of the group `vllm.endpoint_plugins`: `GET /hsd/steps`, refused without the right HSD_VLLM_TOKEN."""
 
     name, required_tasks = KEY, None
 
     def attach_router(self, app: Any) -> None:
-        """Add the route."""
+        """Add the route /hsd/steps to vLLM's app."""
         app.add_api_route("/hsd/steps", self._steps, include_in_schema=False)
 
     async def init_state(self, engine_client: Any, state: Any, args: Namespace) -> None:

@@ -26,7 +26,7 @@ NOT_THROWN = 0.5  # stands for a coin that was not thrown
 
 
 class Watcher:
-    """One worker's part. config: vLLM's; uniform: its function that makes coins, each request's with its generator."""
+    """Verifies and records in one worker. config: vLLM's; uniform: vLLM's function that draws requests' coins."""
 
     def __init__(self, settings: Settings, config: Any, uniform: Callable[..., Tensor] = torch.rand) -> None:
         self.settings, self._config, self._uniform = settings, config, uniform
@@ -115,7 +115,7 @@ class Watcher:
                 yield at, name, record, record.sampling.probabilities(last[None].float())
 
     def _begin(self, runner: Any, name: str) -> Recording | None:
-        """Decide whether a request is recorded, and begin."""
+        """Begin to record a request and return the recording; None if the request is not to be recorded."""
         request, asked = runner.requests[name], runner.requests[name].sampling_params
         if not asked or not self.settings.wants(name, (asked.extra_args or {}).get(KEY)):
             return None
@@ -139,7 +139,7 @@ class Watcher:
             self.buffer.add(name, "result", record.result().model_dump_json())
 
     def _take(self, at: int, name: str, record: Recording, last: Tensor, sampled: Tensor) -> None:
-        """Record one step of the request at a place of the batch. last: (1, V), the target's row after the draft."""
+        """Record a step of the request at place `at`. last: (1, V), row after the draft; sampled: tokens or -1."""
         committed = [token for token in sampled.tolist() if token >= 0]
         draft, p = self._draft(at) if self._given else (Draft.empty(last.shape[1], last.device), last[:0])
         number = float(self._numbers[at]) if self._numbers is not None and len(committed) <= draft.depth else None
