@@ -18,7 +18,7 @@ from hsd.errors import HsdError
 
 
 class Numbers(Protocol):
-    """A source of float64 random numbers (count,) in [0, 1), on the CPU, for drafts, for coins, for the token after."""
+    """A source of float64 numbers (count,) in [0, 1) on the CPU: for draft tokens, coins, and the token after them."""
 
     def draft(self, count: int) -> Tensor: ...
 

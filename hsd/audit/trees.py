@@ -119,7 +119,7 @@ def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tupl
 
 
 def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[Tensor, float] | None:
-    """Return the law of the first γ+1 output tokens, and the expected number kept; None for too many outcomes."""
+    """Return the law of the first γ+1 tokens, (V,) * (γ+1), and the mean number kept; None for too many outcomes."""
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
     following = cache(partial(target_law, models))
@@ -189,7 +189,7 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:
-    """Add a draft of `depth` nodes that begins with the `shared` ones."""
+    """Add nodes to `parents` for a draft of `depth` nodes that begins with the `shared` ones; return its path."""
     nodes = list(shared)
     while len(nodes) < depth:
         parents.append(nodes[-1] if nodes else 0)

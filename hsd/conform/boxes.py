@@ -94,7 +94,7 @@ def boxes(
         return known[point]
 
     def change(start: Point, goal: Point) -> Search[tuple[int, float] | None]:
-        """Search from start to goal, one axis after another, for a change of outcome; return its axis and number."""
+        """Search from start to goal, axis by axis, for a change of outcome; return (axis, number), None without one."""
         first = yield from ask(start)
         if (yield from ask(goal)) == first:
             return None

@@ -201,7 +201,7 @@ class Counterexample:
 
 
 def format_apart(probability: float, allowed: float) -> tuple[str, str]:
-    """Format two numbers with as many digits as show that they differ, at least four."""
+    """Return both numbers as text, with as many digits as show that they differ, at least four."""
     return next(
         ((a, b) for digits in range(4, 17) if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
         (f"{probability:.4f}", f"{allowed:.4f}"),

@@ -205,9 +205,9 @@ def _refine(
     taken_apart: Callable[[int], Search[list[Region]]],
     generator: torch.Generator,
 ) -> None:
-    """Refine laws until they predict the outcome at these points, and at others that they were not made from.
+    """Refine laws until they predict the outcomes at `trials` and at new random points.
 
-    Changes regions and witnesses.
+    Changes `regions` and `witnesses`, per draft. taken_apart(draft): searches for its regions anew. Raises HsdError.
     """
     box, (drafts, points) = again.box, trials
     outcomes = box.ask(drafts, points)

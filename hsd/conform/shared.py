@@ -63,7 +63,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 
 
 def _numbers(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> Tensor:
-    """Return (n, γ+1) or (n, γ+1, V): random numbers, and some that are close to a threshold at one position."""
+    """Return numbers (n, γ+1) or (n, γ+1, V): `count` random ones, and some near a threshold at one position."""
     places, width = models.gamma + 1, 4 * adapter.width
     shape = (count, places, models.vocab) if adapter.exponential else (count, places)
     numbers = torch.rand(shape, generator=generator, dtype=torch.float64)

@@ -55,7 +55,7 @@ class StackLevel(Proposer):
 
 
 def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
-    """Return the tokens that a level hands up, as a chain with its full distribution for each."""
+    """Return the tokens `settled` by the rounds in `visits` as a chain, each with the row of this level's model."""
     rounds: list[Round] = [visit.played for visit in visits]
     rows = [_rows(played) for played in rounds]
     return Draft.chain(

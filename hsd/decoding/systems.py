@@ -250,7 +250,7 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
 def _smallest(
     readers: Sequence[Reader], ends: frozenset[int], options: RunOptions, stopping: Stopping | None
 ) -> Proposer:
-    """Return the proposer at the bottom of the levels, which verifies nothing."""
+    """Return the lowest level's proposer, which verifies nothing: a model, a tree or a copier, by the options."""
     if len(readers) == 1:
         copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))  # plain decoding asks for no draft
         return CopyProposer(copier.copied, readers[0].vocab_size, readers[0].device, ends)

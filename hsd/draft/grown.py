@@ -77,7 +77,7 @@ class GrownProposer(Proposer):
                     tree.add(node, token, chance)
 
     def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
-        """Return the draft of the surest nodes, numbered anew."""
+        """Return the surest nodes of `tree` as a draft, numbered anew. draws, coins: at least one for each of them."""
         self._read = [0, *tree.best(self._most(gamma))]
         number = tree.kept = {node: i for i, node in enumerate(self._read)}
         parents = [number[tree.parents[node]] for node in self._read[1:]]

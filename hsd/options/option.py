@@ -177,7 +177,7 @@ def _short(value: Any) -> str:
 
 
 def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:
-    """Return a field of a `Model` with this description; more: further fields of `Option`."""
+    """Return a field of a `Model` with this default and description; more: further fields of `Option`."""
     info = FieldInfo(default=default)
     info.metadata.append(Option(title, help, group, **more))
     return info

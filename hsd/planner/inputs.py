@@ -52,12 +52,12 @@ class Models:
 
 
 def read_numbers(text: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas. Raises HsdError for anything else."""
+    """Return the numbers in a text that separates them by commas. Raises HsdError for anything else."""
     return tuple(_number(part) for part in text.split(",")) if text.strip() else ()
 
 
 def read_acceptance(text: str) -> tuple[tuple[float, ...], ...]:
-    """Parse rows of numbers, separated by semicolons. Raises HsdError for anything else."""
+    """Return the rows of numbers in a text that separates rows by semicolons. Raises HsdError for anything else."""
     return tuple(read_numbers(row) for row in text.strip().rstrip(";").split(";"))
 
 

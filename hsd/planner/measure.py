@@ -50,7 +50,7 @@ def measure_stack(
 
 
 def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling) -> Iterator[Text]:
-    """Yield the ids of every prompt, and those that the target wrote after it."""
+    """Yield (ids of the prompt, ids that the target wrote after it) for every prompt, at most `new_tokens` each."""
     for seed, prompt in enumerate(prompts):
         options = {"system": "plain", "max_new_tokens": new_tokens, **vars(sampling), "trace": False}
         trace = run(pair, prompt, seed=seed, **options)
@@ -60,7 +60,7 @@ def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampli
 def _overlaps(
     models: Sequence[LanguageModel], prompt: list[int], new: list[int], sampling: Sampling, vocabulary: int
 ) -> Tensor:
-    """Return (new, models, models) float64: Σ_x min(p_i, p_j) before every new token."""
+    """Return Σ_x min(p_i(x), p_j(x)) for models i, j before every new token: (new, models, models) float64."""
     ids = torch.tensor([*prompt, *new[:-1]])
     rows = []
     for model in models:

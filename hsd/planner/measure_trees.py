@@ -26,9 +26,9 @@ Trees = dict[int, list[list[TreeNode]]]
 def measure_trees(
     pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> tuple[Trees, TreeCosts, int]:
-    """Return every step's large tree by breadth, the costs of passes in milliseconds, and the number of steps.
+    """Return {breadth: large tree of every step}, the costs of passes in milliseconds, and the number of trees.
 
-    Raises HsdError for texts that are too short.
+    new_tokens: written after each prompt. Raises HsdError for texts that are too short.
     """
     shared: dict[str, Any] = {**vars(sampling), "max_new_tokens": new_tokens}
     trees: Trees = {}

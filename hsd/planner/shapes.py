@@ -55,7 +55,7 @@ def best_shape(
 def _tokens_and_step(
     heat: float, rule: TreeRule, name: str, drafts: int, gamma: int, nodes: int, known: Known
 ) -> tuple[float, float]:
-    """Return tokens per pass of a layout, and what a step with it costs."""
+    """Return tokens per pass of layout `name`, and the milliseconds of a step; arguments as of `best_shape`."""
     groups, costs = known
     size = nodes - 1 if nodes else LAYOUTS[name].needed(drafts, gamma)
     row = min(groups, key=lambda x: (abs(x["T"] - heat), abs(x["drafts"] - drafts), abs(x["tokens"] - size)))

@@ -30,7 +30,7 @@ def race_winners(rows: Tensor, times: Tensor) -> Tensor:
 
 
 def number_for(row: Tensor, token: Tensor, share: Tensor) -> Tensor:
-    """Return a number (1,) with which `draw` picks `token` () from `row` (V,), at `share` (1,) of its interval."""
+    """Return a number (1,) float64 by which `draw` picks `token` () from `row` (V,): `share` (1,) into its interval."""
     cumulative = torch.nn.functional.pad(row.double().cumsum(-1), (1, 0))
     low, high = (cumulative.index_select(0, (token + step).view(1)) for step in (0, 1))
     number = (low + share * (high - low)) / cumulative[-1]

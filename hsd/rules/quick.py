@@ -21,7 +21,7 @@ def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
 
 
 def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> tuple[int, float]:
-    """Return how many tokens HSD keeps, and the residual's factor a. released: as in `hsd.rules.chain.hsd_law`."""
+    """Return how many tokens HSD keeps, and the residual's factor a. released: as of `hsd.rules.chain.hsd_law`."""
     log, peak, capped = 0.0, 0.0, [1.0]
     whole = 1.0
     for x, y in zip(p, q, strict=True):

@@ -82,7 +82,7 @@ class Recipe:
         }
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, **numbers: float) -> Law:
-        """Return the law of one draft, test by test, with many device synchronisations. numbers: values of settings."""
+        """Return the law of one draft, arguments as of `Rule.law`; synchronises often. numbers: settings by name."""
         along = DraftNumbers(self, p, q, tokens, numbers)
         thresholds = [test.threshold for test in along.grounds()]
         if self.inner:

@@ -58,7 +58,7 @@ class _Working:
         return grounds.threshold, grounds
 
     def delete(self, leaf: int) -> Change:
-        """Remove a rejected leaf; its parent's target becomes what the rejection left over, with a new rate."""
+        """Remove a rejected leaf; return how the target's row and the rate of its parent change by the rejection."""
         node = self.parent[leaf]
         before, _ = self.rate(node)
         p, q = self.target(node), self.proposal(leaf)

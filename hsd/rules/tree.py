@@ -196,7 +196,7 @@ def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
 
 
 def replay(process: Process, answers: Sequence[bool]) -> Test | Ending:
-    """Replay these outcomes of a process's first tests; return its next test, or its ending."""
+    """Run a process with `answers` as the outcomes of its first tests; return its next test, or its ending."""
     try:
         test = next(process)
         for answer in answers:
@@ -208,7 +208,7 @@ def replay(process: Process, answers: Sequence[bool]) -> Test | Ending:
 
 
 def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:
-    """Run a process with coins coin_of(test). Return its ending, and each test in order with coin and outcome."""
+    """Run a process with coins coin_of(test); return its ending, and (test, coin, outcome) for each test in order."""
     tests: list[tuple[Test, float, bool]] = []
     try:
         test = next(process)

@@ -66,7 +66,7 @@ def find(name: str, revision: str | None = None) -> Source:
 
 
 def bring(name: str) -> None:
-    """Download the files of a model without reading them. Raises HsdError where they cannot be had."""
+    """Download the files of a model without reading them. Raises HsdError where that is impossible."""
     source = find(name)
     if not Path(source.name).is_dir():
         with loading("a model", source):

@@ -94,7 +94,7 @@ def load_folder(folder: Path, name: str) -> SmallModel:
 
 
 def _packed(weight: Tensor, name: str, width: int) -> Packed:
-    """Return a vector in float32, a matrix in bfloat16, with what turns together side by side, as GGUF has both."""
+    """Return a vector in float32, a matrix in bfloat16 with rows that are rotated together side by side, as in GGUF."""
     if weight.dim() == 1:
         return Packed(0, 1, len(weight), memoryview(weight.float().numpy().tobytes()))
     rows, columns = weight.shape

@@ -92,8 +92,8 @@ class Engine:
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
         """Pack a matrix (rows, columns), in `data` as GGUF's type `kind`, a key of `KINDS`; return its place.
 
-        width: of attention's heads where the file has the numbers that turn together beside each other. Raises HsdError
-        for sizes that cannot be packed, or that are not those of the data.
+        width: of an attention head, if rows that are rotated together lie side by side in the file; else 0. Raises
+        HsdError for sizes that cannot be packed, or that are not those of the data.
         """
         (weights, size), (form, packing) = BLOCKS[kind], FORMS.get(kind, (0, 288))
         row, packed = columns // weights * size, rows // 8 * (columns // 32) * packing

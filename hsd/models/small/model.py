@@ -182,7 +182,7 @@ class Text:
     def _pass(
         self, by: str, places: Sequence[int], tokens: Sequence[int], part: slice, keep: int, view: View | None
     ) -> tuple[int, int]:
-        """Read a part of the tokens in one pass by that function of the engine; return what `passes` gives.
+        """Read the tokens in `part` in one pass by the engine's function `by`; return what `passes` yields.
 
         Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
         """
