@@ -31,7 +31,7 @@ def launch(
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860, or what
     Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
-    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. manifest: in place of the
+    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. manifest: used in place of the
     Spacefile. decode, offers: in place of `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from
     elsewhere, such as from a server that is watched. Raises HsdError for an address that is not of this machine, and
     when the port is taken.

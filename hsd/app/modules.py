@@ -11,7 +11,7 @@ STATEMENT = re.compile(r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?
 LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
 WORKER = re.compile(r'\bnew Worker\(new URL\("(\.[^"]+)"')
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
-"""What imports or exports, imports when it is reached, starts a worker; and a comment on lines of its own."""
+"""Patterns of an import or export statement, of `import()`, of a worker's start, and of a comment on its own lines."""
 
 
 @cache

@@ -105,7 +105,7 @@ def _card(space: Space, address: str) -> list[str]:
 
 
 PAGE = "data/page.json"
-"""What the page asks first."""
+"""The path of the file that the page fetches first."""
 
 
 def _needed(first: Sequence[str]) -> dict[str, Any]:

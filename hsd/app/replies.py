@@ -20,7 +20,7 @@ NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: 
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Call a function; an error becomes {"error": one line}, and an unexpected one is logged."""
+    """Return what a function returns; an error becomes {"error": one line}, and an unexpected one is logged."""
     try:
         return function(*arguments)
     except HsdError as error:

@@ -46,7 +46,7 @@ def build(space: Space, opened: Trace | None = None, decode: Any = None, offers:
 
 
 def preload(space: Space) -> None:
-    """Load what the manifest wants loaded; a pair that cannot be loaded says so in its chip."""
+    """Load the pairs that the manifest marks `preload`, unless they need a lent GPU; errors show when a pair is run."""
     for pair in downloads.available(space):
         with suppress(HsdError):  # whoever runs it is told why
             if pair.preload and not pairs.needs_lent_gpu(pairs.choose(space, pair.name)):

@@ -181,7 +181,7 @@ def benchmark(name: str) -> Values:
 def about_systems(presets: Mapping[str, Preset]) -> Values:
     """Return {"systems", "planner"} for the Systems page: each system with its recorded runs; the planner's inputs.
 
-    tokens_per_call: of such a run, per call of the target.
+    tokens_per_call: new tokens of a recorded run per call of its target.
     """
 
     def run(preset: Preset) -> Values:

@@ -20,8 +20,8 @@ MODEL = "smollm2"  # whose published file it reads
 def llama_case(options: dict[str, Any]) -> Case:
     """Return the case of llama.cpp on the published file. options: as for `hsd.run`; sampling and length matter.
 
-    Its weights are the file's, its activations have 8 bits: nearly our model, with a text of its own. It computes with
-    as many threads as the pair. Raises HsdError where package or file is not here.
+    It computes with the file's weights and activations of 8 bits, so its text may differ from our model's. It has as
+    many threads as the pair. Raises HsdError if the package is not installed or the file not fetched.
     """
     file = fetch.find(MODEL)
     if not file:

@@ -89,7 +89,7 @@ def read(path: Path) -> Benchmark:
 
 
 def parse(lines: Iterable[str], name: str) -> Benchmark:
-    """Return a benchmark from its lines. A last line that was cut off in the middle is left out."""
+    """Return a benchmark from its lines, without a last one that was cut off. Raises HsdError with `name` and line."""
     data: list[Any] = []
     numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
     for number, line in numbered:
@@ -119,7 +119,7 @@ def cells(row: Row) -> list[str]:
 
 
 def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = "") -> str:
-    """Format a value of a row, with its interval if there are several prompts."""
+    """Format a field of a row times `factor`, with its interval if there are several prompts; "" if it is not known."""
     value: Any = row.get(field)
     values = [factor * x for x in (value if isinstance(value, (list, tuple)) else [value]) if is_known(x)]
     if len(values) > 1 and row["prompts"] > 1:
@@ -128,7 +128,7 @@ def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = ""
 
 
 def interval(values: Sequence[float], digits: int = 2) -> str:
-    """Format a value and both ends of its interval."""
+    """Format (value, low, high) as "value (low–high)" with `digits` decimals."""
     value, low, high = values
     return f"{value:.{digits}f} ({low:.{digits}f}–{high:.{digits}f})"
 
@@ -174,6 +174,6 @@ def words(value: Any, most: int = 60) -> str:
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return the lines of a table after an empty one."""
+    """Return an empty line and the lines of a Markdown table."""
     first = list(head)
     return ["", *(f"| {' | '.join(line)} |" for line in (first, ["---"] * len(first), *rows))]

@@ -115,7 +115,7 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
 
 
 def base_url(url: str) -> str:
-    """Return the address of a server, without /v1. Raises HsdError for what is no address of one."""
+    """Return the address of a server, without /v1. Raises HsdError for what is no HTTP address, or has a password."""
     try:
         parts = urlsplit(url)
         sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
@@ -127,7 +127,7 @@ def base_url(url: str) -> str:
 
 
 def _request_counts(answer: Record) -> Record:
-    """Return the draft counts of this request that vLLM adds with `--per-request-spec-decode-metrics`."""
+    """Return drafts, drafted, kept, positions of vLLM's `--per-request-spec-decode-metrics`; {} without them."""
     counts = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
     names = {"drafts": "num_spec_steps", "drafted": "num_draft_tokens", "kept": "num_accepted_draft_tokens"}
     record: Record = {name: _count(counts, theirs) for name, theirs in names.items()}
@@ -143,7 +143,7 @@ def _request_counts(answer: Record) -> Record:
 
 
 def _timing_counts(answer: Record) -> Record:
-    """Return the draft counts of this request in llama.cpp's `timings`; few versions report the number of drafts."""
+    """Return drafts, drafted, kept of llama.cpp's `timings`, {} without them; drafts is 0 where it is not reported."""
     timings = _object_in(answer, "timings")
     drafted, kept = _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
     if drafted is None or kept is None:
@@ -152,7 +152,7 @@ def _timing_counts(answer: Record) -> Record:
 
 
 def counter_growth(before: Counter[str], after: Counter[str]) -> Record:
-    """Return the growth of vLLM's counters between two readings, other clients' requests included."""
+    """Return drafts, drafted, kept, positions by which vLLM's counters grew between two readings, for all clients."""
     grown, places = after - before, sorted(int(name) for name in after if name.isdecimal())
     counts = {"drafts": grown["drafts"], "drafted": grown["draft_tokens"], "kept": grown["accepted_tokens"]}
     positions = [[grown[str(place)], grown["drafts"]] for place in places] if grown["drafts"] else []
@@ -160,7 +160,7 @@ def counter_growth(before: Counter[str], after: Counter[str]) -> Record:
 
 
 def read_counters(url: str, key: str) -> Counter[str]:
-    """Return a server's counters over all requests so far, those per position by number; none if it does not draft."""
+    """Return a server's counters of all requests so far, by name or position; empty if it does not draft."""
     counts = Counter[str]()
     for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)
@@ -169,19 +169,19 @@ def read_counters(url: str, key: str) -> Counter[str]:
 
 
 def _object_in(data: Record, name: str) -> Record:
-    """Return an inner object, an empty one if there is none."""
+    """Return the object that `data` has as `name`, {} if there is none."""
     inner = data.get(name)
     return inner if isinstance(inner, dict) else {}
 
 
 def _count(data: Record, name: Any) -> int | None:
-    """Return a value if it is a plausible count, otherwise None."""
+    """Return the value that `data` has as `name` if it is a whole number from 0 to 10^12, otherwise None."""
     value = data.get(name)
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
 
 
 def json_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
-    """Return the object that a server answers with. Raises HsdError, one line."""
+    """Return the JSON object that a server answers to a GET, or to a POST of `body`. Raises HsdError, one line."""
     content, data = bytes_of(url, timeout, body, key), None
     with suppress(ValueError, RecursionError):
         data = json.loads(content)
@@ -191,7 +191,7 @@ def json_of(url: str, timeout: float, body: Record | None = None, key: str = "")
 
 
 def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
-    """Return the bytes that a server answers with, all of them within the time. Raises HsdError, one line."""
+    """Return a server's answer to a GET, or to a POST of `body` as JSON, within `timeout` seconds. Raises HsdError."""
     data = None if body is None else json.dumps(body).encode()
     headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
     deadline, read = time.monotonic() + timeout, bytearray()

@@ -73,7 +73,7 @@ def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -
 
 
 def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
-    """The options with the tolerance that lets the wanted share of rejections pass, found on the shipped prompts."""
+    """Return the options with the tolerance that accepts the wanted share of rejections on the shipped prompts."""
     progress("calibrating\n")
     how = {name: value for name, value in options if hsd.RunOptions.options()[name].group in ("sampling", "levels")}
     how |= {name: getattr(options, name) for name in ("proposer", "gamma", "temperature", "system")}

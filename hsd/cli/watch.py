@@ -29,7 +29,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _text(reader: Reader, most: int, folder: str | None) -> int:
-    """Print each request as it ends, and in the end what they say together. most: 0 for no end."""
+    """Print each request as it ends, and in the end the `summary` of all. most: stop after so many; 0: never."""
     ended: list[Request] = []
     with suppress(KeyboardInterrupt):
         while not most or len(ended) < most:

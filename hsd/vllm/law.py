@@ -1,4 +1,4 @@
-"""HSD for many drafts of equal length at once: on the device, without a loop over them."""
+"""HSD for a batch of drafts, filled up to one length: on the device, without a loop over the drafts."""
 
 import torch
 from torch import Tensor
