@@ -48,7 +48,7 @@ _SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Lt", "LtE", "Gt", "GtE"), OPERA
 
 @cache
 def parse(text: str) -> Tree:
-    """Parse an expression to nested lists. Raises ValueError for what the language does not have."""
+    """Return an expression as nested lists. Raises ValueError for what the language does not have."""
     return _tree(ast.parse(text, mode="eval").body, text)
 
 

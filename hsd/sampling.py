@@ -72,7 +72,7 @@ class Sampling:
         return torch.zeros_like(scaled).scatter_(-1, index, kept)
 
     def _nucleus(self, ordered: Tensor) -> Tensor:
-        """Cut rows that are sorted from likeliest to least likely at top_p, and normalise them again."""
+        """Return rows, sorted from likeliest to least likely, cut at top_p and normalised again."""
         if self.top_p >= 1:
             return ordered
         mass_before = ordered.cumsum(-1) - ordered

@@ -1,4 +1,4 @@
-"""Exact enumeration: what a rule's output really follows, with no sampling and no tolerance for luck."""
+"""Exact enumeration of the law that a rule's output follows, without sampling."""
 
 from typing import Any
 

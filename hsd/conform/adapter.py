@@ -107,7 +107,7 @@ def load_adapter(file: str | Path) -> Adapter:
 
 
 def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
-    """Return the texts that `generate` makes, one per seed. Raises HsdError if it fails or returns invalid ones."""
+    """Return the texts of `length` tokens by `generate`, one per seed. Raises HsdError if it fails or gives others."""
     try:
         answer = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
         outcomes = [tuple(map(int, one)) for one in answer]

@@ -30,7 +30,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class Judgement:
     """The result for a verifier on one pair of models: the law of each draft, and what follows from them.
 
-    again: its repeated calls. total_variation: of the first γ+1 output tokens from the target's law. kept: the expected
+    again: repeated points. total_variation: of the first γ+1 output tokens from the target's law. kept: the expected
     number of kept tokens.
     """
 

@@ -76,7 +76,7 @@ class CapturedRounds:
         return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
 
     def _propose(self, tail: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-        """Draft γ tokens (γ,) from q (γ, V). The first call reads two tokens, whether or not they were read before."""
+        """Return γ drafted tokens (γ,) and their rows q (γ, V). The first pass always reads two tokens of the text."""
         self._draft.length.copy_(tail[2] - 2)
         unread, tokens, rows = tail[:2], [], []
         for number in draws.unbind():

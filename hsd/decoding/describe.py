@@ -104,7 +104,7 @@ def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
 
 
 def _lift(row: Tensor, tokens: Sequence[int]) -> Tensor:
-    """Put these tokens of a row (V,) before all others, in place."""
+    """Add 2 to the entries of `tokens` in a row of probabilities (V,), in place, so that they come first; return it."""
     for token in {*tokens}:
         row[token] += 2.0
     return row

@@ -112,7 +112,7 @@ class _Step:
         return [found[self._row_of[parent]] for parent in self.draft.parents if found]
 
     def _proposal(self, node: int) -> Tensor:
-        """Return (V,): what a node was drawn from; of chosen siblings beside a draw all mass is on the token."""
+        """Return the row (V,) that a node was drawn from; all mass on its token if a "mixed" tree chose it."""
         draft, row = self.draft, self.draft.q[self._row_of[self.draft.parents[node - 1]]]
         return point_mass(row, draft.ids[node - 1]) if draft.siblings == "mixed" and node not in draft.drawn else row
 

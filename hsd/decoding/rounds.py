@@ -147,7 +147,7 @@ class Rounds:
     def _resampled(
         self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers
     ) -> Iterator[tuple[int, float]]:
-        """Naive HSD after a rejection: draw the block's other positions from residuals, one target call each.
+        """Draw the block's positions after a rejection from residuals, as naive HSD does, with one target call each.
 
         Yields each token with the number that drew it. `start` is the length of the text before the round, `token` what
         followed the kept ones. A draft that was cut at the end of a text stands for the whole one: once it is rejected,

@@ -93,7 +93,7 @@ class CausalSession:
 
     The cache is made without the model's configuration, so that layers with a sliding window keep all keys as well:
     a window that has moved on could not be moved back. What such a layer may see is left to its mask. taps: after how
-    many layers each the hidden states are kept, of all that is read from when these are set.
+    many layers hidden states are kept (several depths), of all tokens read after it is set.
     """
 
     def __init__(self, model: CausalModel) -> None:
@@ -220,5 +220,5 @@ def context_of(config: Any) -> tuple[int, str]:
 
 
 def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:
-    """Return ids that end a text, in any form that `transformers` takes."""
+    """Return ids that end a text as a set, from any form in which `transformers` takes them."""
     return frozenset() if ids is None else frozenset(torch.as_tensor(ids).flatten().tolist())

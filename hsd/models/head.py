@@ -62,7 +62,7 @@ class HeadModel:
         return HeadSession(self)
 
     def normed(self, x: Tensor, part: str = "") -> Tensor:
-        """Divide rows by their root mean square; weighted by the norm of this name, if one is given."""
+        """Return the rows of x divided by their root mean square, times the weights of the norm `part` if given."""
         weight = self._weights[f"{part}.weight"] if part else None
         return F.rms_norm(x, (x.shape[-1],), weight, self._eps)
 

@@ -1,4 +1,4 @@
-"""Rounds that nobody records, by the portable engine: what a rule needs of p and q comes from C, in plain numbers."""
+"""Rounds without a record, by the portable engine: C computes what a rule needs of p and q, as plain numbers."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Asking servers that strangers have named: only to addresses that the whole internet has, never to a local one."""
+"""Connections to servers that strangers name: only to public addresses of the internet, never to a local one."""
 
 import socket
 import ssl

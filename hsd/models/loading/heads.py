@@ -14,7 +14,7 @@ What published files leave out is settled as those who train and serve such head
 - Embeddings are the target's; where the file's own differ by more than rounding, they are what the head was trained on.
 - `lm_head.weight` is the file's, whatever `tie_word_embeddings` says; without one, the target's if it ties its own.
 - `rope_theta` is 10,000 where it is not given, and not the target's; scaled positions are left to `transformers`.
-- `norm_output` and `fc_norm`, one norm for each state that `fc` joins, are EAGLE-3.1's (arXiv 2605.09992); off untold.
+- `norm_output` and `fc_norm`, one norm per state that `fc` joins, are EAGLE-3.1's (arXiv 2605.09992); off by default.
 - `head_dim` is what the configuration says, else the hidden size by the heads; biases are added where there are any.
 """
 

@@ -102,7 +102,7 @@ def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
 
 
 def share(key_heads: int, device: str) -> None:
-    """Prepare this process for its share of a target. Raises HsdError if torchrun's processes cannot divide it."""
+    """Prepare this process for its share of a target. Raises HsdError unless torchrun's processes divide key_heads."""
     if not (count := int(os.environ.get("WORLD_SIZE", "0"))):
         raise HsdError("device map sharded is for several processes: start them by torchrun --nproc-per-node 2 -m hsd")
     if key_heads % count:

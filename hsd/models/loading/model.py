@@ -66,7 +66,7 @@ def load_model(
 
 
 def _check_complete(name: str, model: Any, report: dict[str, Any]) -> None:
-    """Raise HsdError where some weights would be random, have another shape, or belong to parts that leave them out."""
+    """Raise HsdError if files lack weights of `model`, have one of another shape, or one that it would leave out."""
     for key, theirs, ours in sorted(report["mismatched_keys"]):
         why = f"{key} has shape {tuple(theirs)}, where its config.json wants {tuple(ours)}"
         raise HsdError(f"the files of {name!r} do not belong together: {why}")
