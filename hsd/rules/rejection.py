@@ -74,7 +74,7 @@ Reading = tuple[Tensor, Form, dict[str, float]]
 
 
 def descend(read: Callable[[Tree, int], Reading], tree: Tree) -> Process:
-    """Accept a child of the root with min(1, p(x)/q(x)), then a child of it, …; a rejection makes p the residual.
+    """Accept a child with min(1, p(x)/q(x)), then a child of that one; a rejection makes p the residual (2305.09781).
 
     read(tree, node): returns p there, the form of the tests, and further fields of their grounds. With a form that is
     `certain`, q is 1 at each child; a form with threshold "0" ends the draft, and the next token follows p.

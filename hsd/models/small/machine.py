@@ -56,7 +56,7 @@ WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 
 class Native:
-    """A library, with memory that the process maps for it. name: of the machine code. threads: can there be several."""
+    """The engine as a library in this process. name: of its machine code. threads: whether it can use several."""
 
     threads = True
 
