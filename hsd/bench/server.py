@@ -160,7 +160,7 @@ def counter_growth(before: Counter[str], after: Counter[str]) -> Record:
 
 
 def read_counters(url: str, key: str) -> Counter[str]:
-    """Return a server's counters of all requests so far, by name or position; empty if it does not draft."""
+    """Return a server's counts so far by name or draft position; empty if it does not draft. key: of its API."""
     counts = Counter[str]()
     for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
         place = re.search(r'position="(\d{1,3})"', labels)

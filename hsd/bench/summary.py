@@ -266,7 +266,7 @@ def _row(m: Measurement, plain: Measurement) -> Row:
 
 
 def _costs(m: Measurement, plain: Measurement) -> Row:
-    """Return the ms of a target call, or of a step's calls if widths vary; for cases that draft, the limit too."""
+    """Return the ms of a target call (of a step's if widths vary); with drafts also acceptance and speed limit."""
     if is_plain(m):
         return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
     width, limit = m.case.options["gamma"] + 1 if m.one_draft else 0, m.limit(plain)

@@ -97,7 +97,7 @@ def _rare(row: Tensor) -> Tensor:
 
 
 def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-    """Return rows after `text`: a draft with a choice at tokens 1, 6 and 12 only; a flat target, to keep many."""
+    """Return target and draft after `text` from rows a, b: a draft that is certain but at tokens 1, 6 and 12."""
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 

@@ -98,7 +98,7 @@ def _continued(table: dict[Outcome, Tensor], path: Outcome, length: int, generat
 
 
 def _evidence(counts: Tensor, truth: Tensor) -> float:
-    """Return the Bayes factor against `truth`, for Dirichlet laws around it: a mean over lengths and concentrations."""
+    """Return the Bayes factor of `counts` against `truth`: a mean over lengths of prefixes and Dirichlet priors."""
     logs = []
     for length in range(1, counts.ndim + 1):
         rest = tuple(range(length, counts.ndim))

@@ -85,7 +85,7 @@ def coins(p: Tensor, q: Tensor, tokens: Tensor, times: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class CoupledLaw(Law):
-    """The law of coupled picks. Its residual depends on which token was rejected: tokens (γ,), the drafted ones."""
+    """The law of p and q picking by one race. tokens: (γ,), drafted; the residual depends on which was rejected."""
 
     tokens: Tensor | None = None
     _columns: ClassVar[tuple[str, ...]] = ("p", "q", "a", "tokens")

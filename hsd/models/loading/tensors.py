@@ -59,7 +59,7 @@ def drafted_ids(offsets: Tensor, rows: int) -> Tensor:
 
 
 def head_shapes(hidden: int, inner: int, heads: int, groups: int, width: int, taps: int, drafted: int) -> Shapes:
-    """Return the shapes of a head's weights by their names in a file."""
+    """Return the shapes of a draft head's weights by name. groups: key heads. width: of a head. drafted: its tokens."""
     queries, kept = heads * width, groups * width
     shapes = {
         "fc": (hidden, taps * hidden), **{ATTENTION.format(part): (kept, 2 * hidden) for part in "kv"},
