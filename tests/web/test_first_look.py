@@ -163,6 +163,9 @@ def test_that_texts_keep_the_law_is_said_of_lossless_rules_alone(visitors, prese
     visitor = visitors(brief=True, **STILL).open(f"?preset={preset}", options=False)
     visitor.page.locator(".hf-sentence").wait_for()
     assert ("as likely as" in visitor.page.inner_text(".hf-sentence")) == said
+    visitor.page.locator("#hsd-tabs").get_by_text("Lab", exact=True).click()
+    visitor.page.locator("#hsd-tab-lab ol.hf-law").wait_for()  # the outcomes of a rule, whatever Watch shows
+    assert "as likely as" not in visitor.page.inner_text(".hf-sentence")  # rules that are not lossless stand there too
 
 
 @pytest.mark.recorded
