@@ -6,6 +6,7 @@ import gc
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -346,6 +347,15 @@ def test_a_prompt_of_one_token_and_one_that_just_fits():
     pair = table_pair(vocab=4, order=2, context=12)
     assert len(hsd.run(pair, "a", max_new_tokens=3).tokens) == 3
     assert len(hsd.run(pair, "a" * 11, max_new_tokens=3).tokens) == 1
+
+
+def test_a_prompt_need_only_fit_the_models_that_read_it():
+    long, short = table_pair(vocab=4, order=2, context=30), table_pair(vocab=4, order=2, context=8)
+    pair = replace(long, draft=short.draft)
+    with pytest.raises(HsdError, match="the prompt has 12 tokens, the context 8: shorten the prompt"):
+        hsd.run(pair, "a" * 12)
+    for how in ({"system": "plain"}, {"proposer": "ngram"}):
+        assert len(hsd.run(pair, "a" * 12, max_new_tokens=3, **how).tokens) == 3
 
 
 @pytest.mark.long
