@@ -58,7 +58,7 @@ class QuickRounds:
     def fits(readers: Sequence[Reader], rule: str) -> bool:
         """Return whether the portable engine has these texts, with a row for every token, and the rule is known."""
         whole = all(getattr(reader.session, "vocab", 0) == reader.vocab_size for reader in readers)
-        return whole and rule in QUICK and library() is not None
+        return whole and rule in QUICK and bool(library())
 
     def prefill(self, text: list[int]) -> None:
         """Let the target read the text but for its last token."""

@@ -17,10 +17,10 @@
 */
 #include "platform.h"
 
-enum { ROWS = 8, BLOCK = 32, PAGE = 64 };
+enum { ROWS = 8, MOST = 4, BLOCK = 32, PAGE = 64 }; /* MOST: rows that are multiplied at once */
 enum { MAX_LAYERS = 64, MAX_TAPS = 8, MAX_COLUMNS = 8192, MAX_IN = 8192, MAX_WIDTH = 128 };
 enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8, OF_BF16 = 30 }; /* as GGUF numbers them */
-enum { TOGETHER_HEADS = 3, SHARES = 3, SPINS = 20000, STACK = 1 << 14 };
+enum { TOGETHER_HEADS = 3, SHARES = 3, STACK = 1 << 14 };
 
 typedef struct Engine Engine;
 enum { BITS_8, BITS_4, BITS_16 }; /* of a weight */
@@ -88,7 +88,7 @@ struct Engine {
     int next, open, busy; /* the unit that comes next; whether helpers may begin; how many are at it */
     int turn, asleep, leaving; /* how many jobs there were; how many helpers wait for another; whether they shall end */
   } job;
-  int threads;
+  int threads, ahead; /* ahead: see `tiles_ahead` */
   Scratch scratch;
   Sleepers sleepers;
 };
@@ -108,7 +108,7 @@ EXPORT(engine) Engine *engine(void) {
 #else
 EXPORT(engine) Engine *engine(More *more) { /* more: must give memory that is zero, at multiples of 64 */
   Engine *e = more(sizeof *e);
-  if (e) e->more = more, e->threads = 1, START_SLEEPERS(&e->sleepers);
+  if (e) e->more = more, e->threads = 1, e->ahead = tiles_ahead(), START_SLEEPERS(&e->sleepers);
   return e;
 }
 #endif
@@ -311,7 +311,10 @@ static void embedded(const Matrix *m, int token, float *out) { /* a row of a mat
 
 /* ---- products ---- */
 
-/* What products of integers read: rows in parts (`part_of`), of a part block after block, of a block row after row. */
+/* Of n rows, those of a part: as many in each. */
+static int part_of(int n) { return n > MOST ? (n + 1) / 2 : n; }
+
+/* What products of integers read: rows in parts, of a part block after block, of a block row after row. */
 static Byte *part(Engine *e, const Matrix *m, int row) {
   return e->activations + (Size)row * (m->in / BLOCK) * (m->kind == BITS_16 ? 4 * BLOCK : ENTRY);
 }
@@ -356,8 +359,8 @@ INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int 
 }
 
 #define CASE(n) \
-  case BITS_8 * 8 + n: product(w, a, blocks, out, stride, 0, n); break; \
-  case BITS_4 * 8 + n: product(w, a, blocks, out, stride, 1, n); break; \
+  case BITS_8 * 8 + n: product(w, a, blocks, out, stride, e->ahead, 0, n); break; \
+  case BITS_4 * 8 + n: product(w, a, blocks, out, stride, e->ahead, 1, n); break; \
   case BITS_16 * 8 + n: product16(w, a, blocks, out, stride, n); break;
 
 /* The outputs from `o` to before `end`, multiples of WIDE. */
@@ -368,9 +371,6 @@ static void outputs(Engine *e, const Product *p, int n, int o, int end) {
     float *out = p->to + first * stride + o;
     switch (p->m->kind * 8 + (n - first < most ? n - first : most)) {
       CASE(1) CASE(2) CASE(3) CASE(4)
-#ifdef __AVX512F__
-      CASE(5) CASE(6)
-#endif
     }
   }
 }
@@ -456,12 +456,15 @@ static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scra
 #define SET(what, x) __atomic_store_n(&e->job.what, x, __ATOMIC_SEQ_CST)
 #define ADD(what, x) __atomic_fetch_add(&e->job.what, x, __ATOMIC_SEQ_CST)
 static int changed(const int *what, int seen) { /* in a moment: whether it is no longer what it was */
-  EACH(i, SPINS) if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
+  EACH(i, LOOKS) {
+    if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
+    WAIT();
+  }
   return 0;
 }
-static void call_helpers(Engine *e) { if (ADD(turn, 1), GET(asleep)) WAKE(&e->sleepers, &e->job.turn); }
+static void call_helpers(Engine *e) { if (ADD(turn, 1), GET(asleep)) wake_all(&e->sleepers, &e->job.turn); }
 static void wait_for_helpers(Engine *e) {
-  for (int n; (n = GET(busy));) if (!changed(&e->job.busy, n)) SLEEP(&e->sleepers, &e->job.busy, n);
+  for (int n; (n = GET(busy));) if (!changed(&e->job.busy, n)) sleep_while(&e->sleepers, &e->job.busy, n);
 }
 
 static void work(Engine *e, Scratch *own) {
@@ -501,10 +504,10 @@ static __attribute__((noinline)) void keep_helping(Engine *e, Scratch *own) {
     int seen = GET(turn);
     ADD(busy, 1);
     if (GET(open)) work(e, own);
-    if (ADD(busy, -1) == 1 && !GET(open)) WAKE(&e->sleepers, &e->job.busy);
+    if (ADD(busy, -1) == 1 && !GET(open)) wake_all(&e->sleepers, &e->job.busy);
     if (changed(&e->job.turn, seen)) continue;
     ADD(asleep, 1);
-    SLEEP(&e->sleepers, &e->job.turn, seen);
+    sleep_while(&e->sleepers, &e->job.turn, seen);
     ADD(asleep, -1);
   }
 }

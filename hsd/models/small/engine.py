@@ -52,9 +52,7 @@ class Engine:
         return place
 
     def share(self, threads: int) -> None:
-        """Compute with this many threads, at least 1, from now on, if there can be several. Results stay the same."""
-        if not self.machine.threads:
-            return
+        """Compute with this many threads, at least 1, from now on. Results stay the same."""
         with self.lock:
             for _ in range(self._helpers, threads - 1):
                 self.machine.helper()

@@ -6,10 +6,11 @@ Libraries are tried in the order of `LIBRARIES`; where none fits or loads, the m
 import ctypes
 import mmap
 import platform
+import re
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -18,26 +19,24 @@ from weakref import finalize
 from hsd.errors import HsdError
 
 FOLDER = Path(__file__).parent
-MODULE = FOLDER / "engine.wasm"  # for one thread, with its own memory
+MODULE = FOLDER / "engine.wasm"  # for one thread, with its own memory: for browsers
 THREADED = FOLDER / "engine_threads.wasm"  # for several, on a memory that they share
 PAGES = 64, 65_535  # of 64 KiB: what the module's memory has at first, and at most
 HELPER = "portable engine"  # the name of a thread that helps
 
 MEMORY = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)  # gives so many bytes of memory
-# Arguments of each function of engine.c: e the engine, p a place, n a size, i an int, f a float, d a double,
-# m what gives memory.
+# What each function of engine.c returns, and its arguments: e the engine, p a place, n a size, i an int, f a float,
+# d a double, m what gives memory, v nothing.
 SIGNATURES = {
-    "engine": "m", "take": "en", "matrix": "eiii", "pack": "piiipi", "model": "eiiiiiidfpp", "layer": "pippppppppp",
-    "tap": "pi", "head": "piiiidfippppppp", "text": "p", "follow": "p", "cut": "pi", "move": "pii", "shut": "p",
-    "mark": "pi", "leave": "ppppp", "climb": "ppiiiiii",
-    "state": "pii", "forward": "piii", "guess": "pppiii", "soften": "pifpp", "surplus": "ppiddp", "pick": "pidp",
-    "tokens": "e", "positions": "e", "before": "e", "visible": "e", "logits": "e",
-    "help": "ep", "stack": "e", "share": "ei", "dismiss": "e",
+    "engine": "p:m", "take": "p:en", "matrix": "p:eiii", "pack": "v:piiipi", "model": "p:eiiiiiidfpp",
+    "layer": "v:pippppppppp", "tap": "v:pi", "head": "p:piiiidfippppppp", "text": "p:p", "follow": "p:p",
+    "cut": "v:pi", "move": "v:pii", "shut": "v:p", "mark": "v:pi", "leave": "p:ppppp", "climb": "i:ppiiiiii",
+    "state": "p:pii", "forward": "i:piii", "guess": "i:pppiii", "soften": "v:pifpp", "surplus": "v:ppiddp",
+    "pick": "i:pidp", "tokens": "p:e", "positions": "p:e", "before": "p:e", "visible": "p:e", "logits": "p:e",
+    "help": "v:ep", "stack": "p:e", "share": "v:ei", "dismiss": "v:e",
 }  # fmt: skip
-LETTERS: dict[str, Any] = dict.fromkeys("epn", ctypes.c_size_t)
-LETTERS |= {"i": ctypes.c_int, "f": ctypes.c_float, "d": ctypes.c_double, "m": MEMORY}
-NOTHING = {"pack", "layer", "tap", "mark", "cut", "move", "shut", "soften", "surplus", "help", "share", "dismiss"}
-NUMBERS = {"forward", "climb", "guess", "pick"}  # return an int, those above nothing, all others a place
+LETTERS: dict[str, Any] = {**dict.fromkeys("epn", ctypes.c_size_t), "i": ctypes.c_int, "f": ctypes.c_float}
+LETTERS |= {"d": ctypes.c_double, "m": MEMORY, "v": None}
 
 V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni")
@@ -56,14 +55,11 @@ WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 
 class Native:
-    """The engine as a library in this process. name: of its machine code. threads: whether it can use several."""
+    """The engine as a library in this process. name: of its machine code. functions: of the library, by name."""
 
-    threads = True
-
-    def __init__(self, file: Path, name: str) -> None:
-        """Load a library. Raises OSError if it cannot be loaded, AttributeError if it lacks a function."""
-        self.name = name
-        self._functions = load_library(file)
+    def __init__(self, functions: dict[str, Any], name: str) -> None:
+        """Start an engine. Raises HsdError if there is no memory for it."""
+        self.name, self._functions = name, functions
         rooms: list[Any] = []
 
         def more(size: int) -> int:
@@ -73,20 +69,19 @@ class Native:
                 return 0
             with suppress(AttributeError, OSError):  # large pages, where the system has them
                 room.madvise(mmap.MADV_HUGEPAGE)
-            rooms.append(room)
-            rooms.append(ctypes.c_char.from_buffer(room))
+            rooms.append(ctypes.c_char.from_buffer(room))  # and keeps it
             return ctypes.addressof(rooms[-1])
 
         self._more = MEMORY(more)
         self._engine: int = self._functions["engine"](self._more)
         if not self._engine:
-            raise OSError("no memory")
+            raise HsdError("no memory is left for the portable engine: close other programs")
         self._kept = rooms, self._more
         finalize(self, self._functions["dismiss"], self._engine)
 
     def call(self, function: str, *arguments: float) -> int:
         """Call a function of `SIGNATURES`, without its first argument where that is the engine; 0 for no result."""
-        first = (self._engine,) if SIGNATURES[function][0] == "e" else ()
+        first = (self._engine,) if SIGNATURES[function][2:3] == "e" else ()
         return self._functions[function](*first, *arguments) or 0
 
     def address(self, place: int) -> int:
@@ -114,30 +109,23 @@ class Wasm:
         config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
         config.shared_memory = True
         core = wasmtime.Engine(config)
-        try:
-            module, shared = wasmtime.Module.from_file(core, str(THREADED)), [_shared_memory(core)]
-        except wasmtime.WasmtimeError:  # no threads on processors for which wasmtime interprets
-            module, shared = wasmtime.Module.from_file(core, str(MODULE)), []
+        module, memory = wasmtime.Module.from_file(core, str(THREADED)), _shared_memory(core)
 
         def instance() -> tuple[Any, dict[str, Any]]:
             store = wasmtime.Store(core)
-            return store, dict(wasmtime.Instance(store, module, shared).exports(store).items())
+            return store, dict(wasmtime.Instance(store, module, [memory]).exports(store).items())
 
         self._store, self._functions = instance()
-        self._instance, self.threads = instance, bool(shared)
+        self._instance, self._memory = instance, memory
         self._engine: int = self._functions["engine"](self._store)
-        if shared:
-            self._begin: Any = shared[0].data_ptr
-            finalize(self, self._functions["dismiss"], self._store, self._engine)
-        else:
-            self._begin = partial(self._functions["memory"].data_ptr, self._store)
+        finalize(self, self._functions["dismiss"], self._store, self._engine)
 
     def call(self, function: str, *arguments: float) -> int:
-        first = (self._engine,) if SIGNATURES[function][0] == "e" else ()
+        first = (self._engine,) if SIGNATURES[function][2:3] == "e" else ()
         return self._functions[function](self._store, *first, *arguments) or 0
 
     def address(self, place: int) -> int:
-        base = ctypes.cast(self._begin(), ctypes.c_void_p).value
+        base = ctypes.cast(self._memory.data_ptr(), ctypes.c_void_p).value
         assert base is not None
         return base + place
 
@@ -156,34 +144,34 @@ def load_library(file: Path) -> dict[str, Any]:
     library, functions = ctypes.CDLL(str(file)), dict[str, Any]()
     for name, letters in SIGNATURES.items():
         functions[name] = getattr(library, name)
-        functions[name].argtypes = [LETTERS[letter] for letter in letters]
-        functions[name].restype = None if name in NOTHING else ctypes.c_int if name in NUMBERS else ctypes.c_size_t
+        functions[name].argtypes = [LETTERS[letter] for letter in letters[2:]]
+        functions[name].restype = LETTERS[letters[0]]
     return functions
 
 
 def open_machine() -> Machine:
-    """Return an engine on the first library that this processor can run, or else on the module."""
-    for file, name in usable():
-        with suppress(OSError, AttributeError):
-            return Native(file, name)
-    return Wasm()
+    """Return an engine on the fastest library that this processor can run, or else on the module."""
+    return Native(*usable()[0]) if usable() else Wasm()
 
 
 @cache
-def usable() -> list[tuple[Path, str]]:
-    """Return the libraries made for this processor, the fastest first, each with its name."""
-    known = LIBRARIES.get((platform.system(), platform.machine()), [])
+def usable() -> list[tuple[dict[str, Any], str]]:
+    """Return the libraries that load here and that this processor can run, the fastest first: functions, and names."""
+    known, found = LIBRARIES.get((platform.system(), platform.machine()), []), list[tuple[dict[str, Any], str]]()
     able = _features() if any(needed for *_, needed in known) else frozenset[str]()
-    return [(FOLDER / file, name) for file, name, needed in known if able.issuperset(needed)]
+    for file, name, needed in known:
+        with suppress(OSError, AttributeError):
+            if able.issuperset(needed):
+                found.append((load_library(FOLDER / file), name))
+    return found
 
 
 def _features() -> frozenset[str]:
     """Return the processor's features by the system's names for them; none where the system does not tell."""
     with suppress(OSError, AttributeError):
         if platform.system() == "Linux":
-            lines = Path("/proc/cpuinfo").read_text().splitlines()
-            features = next((line for line in lines if line.startswith(("flags", "Features"))), "")
-            return frozenset(features.partition(":")[2].split())
+            found = re.search(r"^(?:flags|Features)\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            return frozenset(found[1].split() if found else ())
         if sys.platform == "win32" and ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS_AVX2):
             return frozenset(["avx2"])
     return frozenset()

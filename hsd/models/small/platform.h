@@ -23,6 +23,16 @@ enum { LANES = 4 };
 #endif
 #endif
 
+/* How many times a thread looks at a number, and how it waits in between, before it sleeps: some 0.1 ms, as it takes far
+   longer to be woken than most jobs last. */
+#ifdef __AVX2__
+enum { LOOKS = 2000 };
+#define WAIT() __builtin_ia32_pause()
+#else
+enum { LOOKS = 100000 };
+#define WAIT() (void)0
+#endif
+
 /* Vectors of floats: of 4, whose sums have one order everywhere, and of as many as the machine has at once, where every
    lane is a number of its own. Eight doubles are as many instructions as it takes. */
 typedef float V __attribute__((vector_size(16), aligned(4), may_alias));
@@ -57,11 +67,11 @@ enum { CHUNK = 64 << 20 };
 typedef int Sleepers;
 #define START_SLEEPERS(s) (void)(s)
 #ifdef __wasm_atomics__
-#define SLEEP(s, place, seen) __builtin_wasm_memory_atomic_wait32(place, seen, -1)
-#define WAKE(s, place) __builtin_wasm_memory_atomic_notify(place, -1u)
+#define sleep_while(s, place, seen) __builtin_wasm_memory_atomic_wait32(place, seen, -1)
+#define wake_all(s, place) __builtin_wasm_memory_atomic_notify(place, -1u)
 #else
-#define SLEEP(s, place, seen) (void)(s)
-#define WAKE(s, place) (void)(s)
+#define sleep_while(s, place, seen) (void)(s)
+#define wake_all(s, place) (void)(s)
 #endif
 #else
 #include <pthread.h>
@@ -72,11 +82,10 @@ static void sleep_while(Sleepers *s, const int *place, int seen) {
   while (__atomic_load_n(place, __ATOMIC_SEQ_CST) == seen) pthread_cond_wait(&s->changed, &s->lock);
   pthread_mutex_unlock(&s->lock);
 }
-static void wake_all(Sleepers *s) {
+static void wake_all(Sleepers *s, const int *place) { /* and those who sleep for another place, who look again */
+  (void)place;
   pthread_mutex_lock(&s->lock);
   pthread_cond_broadcast(&s->changed);
   pthread_mutex_unlock(&s->lock);
 }
-#define SLEEP(s, place, seen) sleep_while(s, place, seen)
-#define WAKE(s, place) wake_all(s)
 #endif

@@ -4,10 +4,9 @@
 
 /* 8 outputs by 32 weights of 4 or 8 bits: scales, minima, and vectors of a pair of weights for each of four outputs:
    which pair of which output is told by `place`. The nibbles j of vector i of 4 bits are the vector 4i + j of 8 bits. */
-enum { WIDE = 8, MOST = 4, ENTRY = 96 };
+enum { WIDE = 8, ENTRY = 96 };
 typedef struct { float scale[8], low[8]; Half words[4 * 2 * 8]; } Tile4;
 typedef struct { float scale[8]; signed char words[16 * 2 * 8]; } Tile8;
-static int part_of(int n) { return n < MOST ? n : MOST; }
 
 /* Where a block has weight k of output o: in the words of 8 bits, 16 for each vector, 8 for each group. Lane l of a vector
    meets the pair l of the activations in vectors 0 and 1 of four, and the pair across from it in 2 and 3; it is of output
@@ -44,7 +43,8 @@ static void put_entry(Byte *block, int rows, int r, const short *x, float scale,
 
 /* n rows of activations by eight outputs, `wide` groups of four at a time, as many as there are registers for. `four`
    and n are constants once inlined. */
-INLINE void product(const void *w, const Byte *a, int blocks, float *out, int stride, const int four, const int n) {
+INLINE void product(const void *w, const Byte *a, int blocks, float *out, int stride, int ahead, const int four, const int n) {
+  (void)ahead;
   const int wide = n > 2 ? 1 : 2;
   const v128_t nibble = wasm_i16x8_splat(15), zero = wasm_i32x4_splat(0);
   V sums[2][4];

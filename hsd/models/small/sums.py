@@ -4,26 +4,19 @@ Each returns None where there is no library, or where its tensors are not long r
 then computes the same with torch, which takes several times as long.
 """
 
-from functools import cache
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from hsd.models.small.machine import load_library, usable
+from hsd.models.small.machine import usable
 
 LONG, LANES = 2048, 8  # numbers of a row from which on it pays; of which a row has a multiple
 
 
-@cache
-def library() -> Any:
-    """Return the functions of the fastest library that loads here, None where there is none."""
-    for file, _ in usable():
-        try:
-            return load_library(file)
-        except (OSError, AttributeError):
-            continue
-    return None
+def library() -> dict[str, Any]:
+    """Return the functions of the fastest library here by name, none where there is no library."""
+    return usable()[0][0] if usable() else {}
 
 
 def _fits(*rows: Tensor) -> bool:
@@ -31,7 +24,7 @@ def _fits(*rows: Tensor) -> bool:
     shape, width = rows[0].shape, rows[0].shape[-1]
     if width < LONG or width % LANES or any(row.shape != shape or row.dtype != torch.float32 for row in rows):
         return False
-    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and library() is not None
+    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and bool(library())
 
 
 def soften(logits: Tensor, temperature: float) -> Tensor | None:

@@ -116,7 +116,7 @@ def read_damaged(folder: Path, chance: Random, whole: bytes) -> bool:
 
 
 def main(library: str, name: str, seed: int) -> None:
-    machine.usable = sums.usable = lambda: [(Path(library), name)]
+    machine.usable = sums.usable = lambda: [(machine.load_library(Path(library)), name)]
     chance = Random(seed)
     with tempfile.TemporaryDirectory() as temporary:
         folder = save_small(Path(temporary))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import subprocess
 import sys
 from hashlib import sha256
@@ -126,12 +127,17 @@ def test_a_library_that_does_not_load_leaves_the_next_one_or_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ):
     pytest.importorskip("wasmtime")
-    file = tmp_path / "engine.so"
+    file, known = tmp_path / "engine.so", LIBRARIES.get((platform.system(), platform.machine()), [])
     if broken != "missing":
         file.write_bytes(b"\x7fELF" + bytes(100) if broken == "damaged" else b"text")
-    monkeypatch.setattr(machine, "usable", lambda: [(file, "AVX-512"), *USABLE])
-    assert open_machine().name == (NAMES[0] if NAMES else Wasm.name)
-    monkeypatch.setattr(machine, "usable", lambda: [(file, "AVX-512")])
+    found = {}
+    for others in ([], known):
+        libraries = [(str(file), "AVX-512", ()), *others]
+        monkeypatch.setitem(LIBRARIES, (platform.system(), platform.machine()), libraries)
+        usable.cache_clear()
+        found[len(libraries)] = open_machine().name
+    assert found == {1: Wasm.name, 1 + len(known): NAMES[0] if NAMES else Wasm.name}
+    monkeypatch.setattr(machine, "usable", list)
     engine = Engine()
     assert engine.machine.name == Wasm.name
     assert engine.vector(torch.ones(4)) > 0
