@@ -1,7 +1,6 @@
 """Connections to servers that strangers name: only to public addresses of the internet, never to a local one."""
 
 import socket
-import ssl
 from http.client import HTTPConnection, HTTPSConnection
 from ipaddress import IPv4Address, IPv4Network
 from typing import Any
@@ -36,10 +35,8 @@ class _Connection(HTTPConnection):
         self.sock = dial(self.host, self.port, self.timeout)
 
 
-class _Encrypted(HTTPSConnection):
-    def connect(self) -> None:
-        context, plain = ssl.create_default_context(), dial(self.host, self.port, self.timeout)
-        self.sock = context.wrap_socket(plain, server_hostname=self.host)
+class _Encrypted(HTTPSConnection, _Connection):
+    """An encrypted connection, by Python's own handshake over what `_Connection` has dialled."""
 
 
 class _Public(HTTPHandler, HTTPSHandler):

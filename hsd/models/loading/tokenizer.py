@@ -32,9 +32,16 @@ class FileTokenizer:
         if lists.get("ggml.model") != "gpt2" or not {"ggml.tokens", "ggml.merges"} <= {*lists}:
             raise HsdError("the GGUF file has no byte-level tokenizer: the portable engine reads SmolLM2's file")
         try:
-            tokens, special, self._named = _checked(lists, size)
+            tokens = dict(enumerate(lists["ggml.tokens"]))
+            ids = {token: i for i, token in tokens.items()}
+            if len(ids) < len(tokens) or size not in (None, len(tokens)):
+                raise ValueError(f"its tokens are no list of {size or 'several'} different texts")
             merges: Any = [tuple(merge.split(" ", 1)) for merge in lists["ggml.merges"]]
-            self._tokenizer = Tokenizer(BPE({token: i for i, token in enumerate(tokens)}, merges))
+            self._tokenizer = Tokenizer(BPE(ids, merges))
+            kinds = bytes([*lists.get("ggml.token_type", [0] * len(tokens))])  # fails for texts and large numbers
+            special = [AddedToken(token, normalized=False) for token, k in zip(ids, kinds, strict=True) if k == SPECIAL]
+            named = {name: lists.get(f"ggml.{name}_id") for name in ("bos_token", "eos_token")}
+            self._named = {name: "" if place is None else tokens[place] for name, place in named.items()}
             self.chat_template: str | None = lists.get("chat_template")
             TEMPLATES.from_string(self.chat_template or "")
         except Exception as error:  # of any kind: a merge may join what is no token, a template may be no template
@@ -42,8 +49,8 @@ class FileTokenizer:
             raise HsdError(f"{why}: fetch it again, or choose another file") from None
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
         self._tokenizer.decoder = Decoder()
-        self._tokenizer.add_special_tokens([AddedToken(token, normalized=False) for token in special])
-        self.eos_token_id: int | None = lists.get("ggml.eos_token_id")
+        self._tokenizer.add_special_tokens(special)
+        self.eos_token_id: int | None = named["eos_token"]
 
     @classmethod
     def of(cls, folder: Path) -> "FileTokenizer":
@@ -76,25 +83,3 @@ class FileTokenizer:
         """Return the turns of a conversation as text in the file's chat template."""
         template = TEMPLATES.from_string(self.chat_template or "")
         return template.render(messages=conversation, add_generation_prompt=add_generation_prompt, **self._named)
-
-
-def _checked(lists: dict[str, Any], size: int | None) -> tuple[list[str], list[str], dict[str, str]]:
-    """Return the tokens, those that are special, and those that begin and end a text by their names in templates.
-
-    Raises ValueError with what is wrong.
-    """
-    tokens, kinds = lists["ggml.tokens"], lists.get("ggml.token_type", [])
-    if not _all(str, tokens) or len({*tokens}) < len(tokens) or size not in (None, len(tokens)):
-        raise ValueError(f"its tokens are no list of {size or 'several'} different texts")
-    if not _all(int, kinds) or len(kinds) not in (0, len(tokens)):
-        raise ValueError(f"its kinds are no list of {len(tokens):,} numbers")
-    named = {f"{name}_token": lists.get(f"ggml.{name}_token_id") for name in ("bos", "eos")}
-    for name, place in named.items():
-        if place is not None and (type(place) is not int or not 0 <= place < len(tokens)):
-            raise ValueError(f"its {name} is {str(place)[:40]}")
-    special = [token for token, kind in zip(tokens, kinds, strict=False) if kind == SPECIAL]
-    return tokens, special, {name: "" if place is None else tokens[place] for name, place in named.items()}
-
-
-def _all(kind: type, values: Any) -> bool:
-    return isinstance(values, list) and {*map(type, values)} <= {kind}
