@@ -19,6 +19,7 @@ from hsd.models.quick import Outcome
 from hsd.models.reading import Reader, fitted
 from hsd.rng import Numbers
 from hsd.rules import Rule
+from hsd.rules.law import shortened
 from hsd.sampling import Sampling, draw
 
 BLOCK = 64  # capacities are multiples of this
@@ -70,7 +71,8 @@ class CapturedRounds:
         p = self._probabilities(self._target.read(torch.cat([tail[1:2], drafted]), keep=gamma + 1))
         if not gamma:
             return torch.stack([tail.new_zeros(()), draw(p[0], number)])
-        q, judged, coins = self._until_end(p, q, drafted, coins)
+        ended = torch.isin(drafted, self._ends).cumsum(0) > 0
+        q, judged, coins = shortened(p, q, drafted, coins, gamma - ended[:-1].sum())  # up to an end of the text
         law = self._rule.law(p, q, judged)
         kept = law.kept(coins)
         return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
@@ -87,19 +89,6 @@ class CapturedRounds:
         if not tokens:
             return tail[:0], tail.new_zeros(0, self._pair.vocab_size, dtype=torch.float32)
         return torch.cat(tokens), torch.stack(rows)
-
-    def _until_end(self, p: Tensor, q: Tensor, drafted: Tensor, coins: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Return q, tokens and coins for the rule, as if the draft ended at its first end-of-text token.
-
-        After it q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole draft is
-        then that of the shorter one, and takes its coin.
-        """
-        is_end = torch.isin(drafted, self._ends)
-        over = is_end.cumsum(0) - is_end.long() > 0  # (γ,), true after the first end
-        last = (~over).sum() - 1
-        judged = torch.where(over, p[:-1].argmax(-1), drafted)
-        coins = torch.cat([coins[:-1], coins.index_select(0, last.view(1))])
-        return torch.where(over[:, None], p[:-1], q), judged, coins
 
     def _probabilities(self, logits: Tensor) -> Tensor:
         return self._sampling.probabilities(fitted(logits, self._pair.vocab_size))

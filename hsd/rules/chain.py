@@ -57,21 +57,22 @@ def hsd_law(p: Tensor, q: Tensor, tokens: Tensor, released: bool = False) -> Law
     r*_t = r_t / max(1, r_1, …, r_{t-1}) (Definitions 4 and 5). D*(p,q) and D*(q,p) are the sums over the vocabulary of
     max(r* q p/q - q, 0) and its converse (Eqs. 17 and 18), relative to q(X_{1:t}). This is algorithm 2 as written; that
     it equals block verification for every draft is a result, not an assumption. released: test the whole draft with the
-    uncapped min(1, r_γ), as the published code does; that accepts too often and is not lossless.
+    uncapped min(1, r_γ), as the published code does; that accepts too often and is not lossless. p: (…, γ or γ+1, V),
+    without the last row where that is not needed; q: (…, γ, V); tokens: (…, γ) int64.
     """
     log = PrefixRatios.of(p, q, tokens).log  # log r_t, t = 0 … γ
-    peak = log.cummax(0).values  # log max(1, r_1, …, r_t): what caps every longer prefix
-    branch = log - peak
-    missing, excess = both_masses(p[:-1], q, branch[:-1].exp())  # of r*(X_{1:t}, x) q(x) and q(x) over every x
-    whole = log if released else torch.cat([log[:1], log[1:] - peak[:-1]])
+    peak = log.cummax(-1).values  # log max(1, r_1, …, r_t): what caps every longer prefix
+    branch, rows = log - peak, p[..., : q.shape[-2], :]
+    missing, excess = both_masses(rows, q, branch[..., :-1].exp())  # of r*(X_{1:t}, x) q(x) and q(x) over every x
+    whole = log if released else torch.cat([log[..., :1], log[..., 1:] - peak[..., :-1]], -1)
     return _backward(p, q, missing, excess, whole.clamp_max(0).exp(), branch.exp())
 
 
 def _backward(p: Tensor, q: Tensor, deficient: Tensor, of: Tensor, whole: Tensor, capped: Tensor) -> Law:
     """Return the law that tests the whole draft with whole[-1], then t = γ-1 … 1 with deficient / of, 0 / 0 being 1."""
     inner = torch.where(of > 0, deficient / of, 1.0).clamp(0, 1)
-    threshold = torch.cat([inner[1:], whole[-1:]])[: len(q)]
-    return Law(p, q, threshold, False, capped[:-1], numbers={"capped": capped, "deficient": deficient})
+    threshold = torch.cat([inner[..., 1:], whole[..., -1:]], -1)[..., : q.shape[-2]]
+    return Law(p, q, threshold, False, capped[..., :-1], numbers={"capped": capped, "deficient": deficient})
 
 
 RULES: dict[str, Rule] = {

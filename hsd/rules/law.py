@@ -7,6 +7,7 @@ rows summing to 1; `tokens` (γ,) are the drafted ids. Position t means "t draft
 Every rule for a single draft has the same shape. It tests positions in an order of its own, each with one
 threshold, and that fixes how many tokens are kept. After t < γ kept tokens the next one follows the
 *residual* max(a_t p_t - b_t q_t, 0), normalised; after all γ it follows p_γ (the bonus token).
+Where a shape begins with "…", tensors may have leading dimensions: of drafts of one length, judged together.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,6 +18,7 @@ from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
+from torch.nn.functional import pad
 
 from hsd.errors import HsdError
 from hsd.models.small import sums
@@ -54,7 +56,7 @@ def cached_in_run(function: Callable[..., Result]) -> Callable[..., Result]:
 class PrefixRatios:
     """Joint probability ratios of target and draft for the prefixes of t = 0 … γ drafted tokens.
 
-    log: (γ+1,) float64, log r_t with r_t = Π p(x_i)/q(x_i); r_0 = 1. May be -inf, never NaN. log_capped: (γ+1,)
+    log: (…, γ+1) float64, log r_t with r_t = Π p(x_i)/q(x_i); r_0 = 1. May be -inf, never NaN. log_capped: (…, γ+1)
     float64, log c_t with c_t = min(1, c_{t-1} p(x_t)/q(x_t)), c_0 = 1: the ratio, capped at 1 after each token. Equals
     min(1, r*_t), Definition 5 of arXiv 2601.05724.
     """
@@ -66,14 +68,14 @@ class PrefixRatios:
     @cached_in_run
     def of(p: Tensor, q: Tensor, tokens: Tensor) -> "PrefixRatios":
         # A drafted token has q > 0; the floor only keeps a hand-made impossible draft from dividing by zero.
-        log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (γ,)
-        log = torch.cat([log_ratio.new_zeros(1), log_ratio.cumsum(0)])
-        return PrefixRatios(log, log - log.cummax(0).values)
+        log_ratio = of_tokens(p, tokens).log() - of_tokens(q, tokens).clamp_min(TINY).log()  # (…, γ)
+        log = pad(log_ratio.cumsum(-1), (1, 0))
+        return PrefixRatios(log, log - log.cummax(-1).values)
 
 
 def of_tokens(rows: Tensor, tokens: Tensor) -> Tensor:
-    """Return the probabilities (γ,) float64 of the drafted tokens (γ,) in the first γ rows of `rows` (γ or γ+1, V)."""
-    return rows[: len(tokens)].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
+    """Return the probabilities float64 of drafted tokens, both (…, γ), in the first γ of `rows` (…, γ or γ+1, V)."""
+    return rows[..., : tokens.shape[-1], :].gather(-1, tokens.unsqueeze(-1)).squeeze(-1).double()
 
 
 def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
@@ -82,13 +84,13 @@ def token_tests(p: Tensor, q: Tensor, tokens: Tensor) -> Tensor:
 
 
 def likeliest(rows: Tensor) -> Tensor:
-    """Return rows (n, V) with all mass of each row on its likeliest token, the first one among equals."""
+    """Return rows (…, V) with all mass of each row on its likeliest token, the first one among equals."""
     return torch.zeros_like(rows).scatter_(-1, rows.argmax(-1, keepdim=True), 1.0)
 
 
 @cached_in_run
 def both_masses(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the deficient and the excess mass of each row, (n,) float64 each. p, q (n, V); a, b (n,), b by default 1.
+    """Return the deficient and the excess mass of each row, (…) float64 each. p, q (…, V); a, b (…), b by default 1.
 
     Deficient: Σ_x max(a_t p_t(x) - b_t q_t(x), 0), what the draft gives too little of; excess: the same of b q - a p.
     """
@@ -127,15 +129,27 @@ def branch_masses(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, Tensor]:
 
 
 def leftover(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor]:
-    """Return the residual max(a p - b q, 0) of rows p, q (V,): normalised (V,), and its sum (); p if that is 0."""
-    scaled_q = q if b is None else q * b.to(q.dtype)
-    return normalised(torch.sub(p * a.to(p.dtype), scaled_q).clamp_min_(0), p)
+    """Return the residual max(a p - b q, 0) of rows p, q (…, V): normalised (…, V), and its sum (…); p if that is 0."""
+    scaled_q = q if b is None else q * b.unsqueeze(-1).to(q.dtype)
+    return normalised(torch.sub(p * a.unsqueeze(-1).to(p.dtype), scaled_q).clamp_min_(0), p)
 
 
 def normalised(residual: Tensor, p: Tensor) -> tuple[Tensor, Tensor]:
-    """Return a residual (V,) divided by its sum, in double precision, and that sum (); p (V,) instead if it is 0."""
-    mass = residual.sum(dtype=torch.float64)  # in single precision a number would now and then pick a neighbour
-    return torch.where(mass > 0, residual.double() / mass.clamp_min(TINY), p), mass
+    """Return a residual (…, V) divided by its sum, in double precision, and that sum (…); p (…, V) where it is 0."""
+    mass = residual.sum(-1, True, dtype=torch.float64)  # in single precision a number may pick a neighbour
+    return torch.where(mass > 0, residual.double() / mass.clamp_min(TINY), p), mass.squeeze(-1)
+
+
+def shortened(p: Tensor, q: Tensor, tokens: Tensor, coins: Tensor, length: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return q, tokens and coins with which a rule judges drafts of γ > 0 tokens as if they had `length` (…) int64.
+
+    After those q becomes p, so that every ratio is 1 and there is nothing to correct. The test of the whole draft is
+    then that of the shorter one, and takes its coin; who keeps more than `length` keeps all of it. p: (…, γ or γ+1, V),
+    q: (…, γ, V); tokens, coins: (…, γ).
+    """
+    rows, length, places = p[..., : q.shape[-2], :], length.unsqueeze(-1), torch.arange(q.shape[-2], device=q.device)
+    over, coins = places >= length, coins.gather(-1, torch.minimum(places, (length - 1).clamp_min(0)))
+    return torch.where(over.unsqueeze(-1), rows, q), torch.where(over, rows.argmax(-1), tokens), coins
 
 
 @dataclass(frozen=True)
@@ -166,7 +180,7 @@ class Law:
 
     @property
     def gamma(self) -> int:
-        return self.q.shape[0]
+        return self.q.shape[-2]
 
     @cached_property
     def stop(self) -> Tensor:
@@ -207,11 +221,12 @@ class Law:
         return leftover(self.p[t], self.q[t], self.a[t], None if self.b is None else self.b[t])
 
     def kept(self, coins: Tensor) -> Tensor:
-        """Return the number of kept tokens, () int64. coins: (γ,) in [0, 1); the test at position t uses coins[t-1]."""
+        """Return the number of kept tokens, (…) int64. coins: (…, γ) in [0, 1), one for each position."""
         success = coins < self.threshold  # strict <: a coin of 0 must not accept a token of target probability 0
         if self.forward:
-            return success.long().cumprod(0).sum()
-        return (success * torch.arange(1, self.gamma + 1, device=success.device)).max() if self.gamma else success.sum()
+            return success.long().cumprod(-1).sum(-1)
+        places = torch.arange(1, self.gamma + 1, device=success.device)
+        return (success * places).amax(-1) if self.gamma else success.sum(-1)
 
     def grounds(self, tokens: Tensor) -> list[Grounds]:
         """Return what the thresholds at t = 1 … γ were computed from. tokens: (γ,). Synchronises with the device."""

@@ -8,16 +8,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.nn.functional import one_hot
 
 from hsd.draft import Draft
 from hsd.errors import first_line
 from hsd.models.loading.text import TokenizerCodec
-from hsd.rules.law import likeliest
+from hsd.rules.chain import hsd_law
+from hsd.rules.law import leftover, likeliest, shortened
 from hsd.sampling import draw
 from hsd.trace import Setup
 from hsd.vllm import KEY
-from hsd.vllm.law import hsd_of_batch
 from hsd.vllm.record import PROCESSORS, Recording, setup_of, with_request
 from hsd.vllm.serving import Buffer, Settings
 
@@ -75,26 +74,44 @@ class Watcher:
 
     def _by_rule(self, given: dict[str, Any]) -> Tensor:
         """Verify a batch by HSD without waiting for the device. Returns (B, longest + 1) int32, as vLLM does."""
-        tokens, logits, q = (given[n] for n in ("draft_token_ids", "target_logits", "draft_probs"))
-        sizes, metadata, bonus = (given[n] for n in ("num_draft_tokens", "sampling_metadata", "bonus_token_ids"))
-        self._coins = self._uniform(len(tokens), sizes, metadata.generators, tokens.device)
-        self._numbers = self._uniform(len(sizes), [1] * len(sizes), metadata.generators, tokens.device)
+        tokens, sizes, bonus = (given[n] for n in ("draft_token_ids", "num_draft_tokens", "bonus_token_ids"))
+        generators = given["sampling_metadata"].generators
+        self._coins = self._uniform(len(tokens), sizes, generators, tokens.device)
+        self._numbers = self._uniform(len(sizes), [1] * len(sizes), generators, tokens.device)
         committed: Tensor = tokens.new_full((len(sizes), given["max_spec_len"] + 1), -1, dtype=torch.int32)
         if not len(tokens):
             return committed.scatter(1, torch.zeros_like(bonus).long(), bonus.int())
         size, places = torch.tensor(sizes)[:, None], torch.arange(max(sizes))  # (B, 1), (n,)
         row = (size.cumsum(0) - size + places).clamp_max(len(tokens) - 1)  # (B, n): where a request's tokens stand
         size, places, row = (x.to(tokens.device, non_blocking=True) for x in (size, places, row))
-        draft, p = tokens.long()[row].masked_fill(places >= size, -1), logits.softmax(-1, dtype=torch.float32)[row]
-        q = None if q is None else q[row]
-        if not metadata.all_random:
-            greedy = (metadata.temperature == 0)[:, None, None]
-            p = torch.where(greedy, likeliest(logits)[row], p)
-            q = None if q is None else torch.where(greedy, one_hot(draft.clamp_min(0), p.shape[-1]).to(q.dtype), q)
-        kept, following = (x[:, None] for x in hsd_of_batch(p, q, draft, self._coins[row]))
-        committed[:, : len(places)] = draft.where(places < kept, -1).int()
-        after = torch.where(kept == size, bonus, draw(following[:, 0], self._numbers[:, None])[:, None])
-        return committed.scatter(1, kept, after.int())
+        requests = torch.arange(len(sizes), device=tokens.device)
+        draft, p, q = self._rows(row, requests[:, None])
+        length = ((draft >= 0) & (places < size)).long().cumprod(1).sum(1)  # without what follows a -1
+        q, draft, coins = shortened(p, q, draft.clamp_min(0), self._coins[row], length)
+        law = hsd_law(p, q, draft)
+        kept = torch.minimum(law.kept(coins), length)
+        last = requests, kept.clamp_max(len(places) - 1)
+        residual, _ = leftover(p[last], q[last], law.a[last])
+        after = torch.where(kept == size[:, 0], bonus[:, 0], draw(residual, self._numbers[:, None]))
+        committed[:, : len(places)] = draft.where(places < kept[:, None], -1).int()
+        return committed.scatter(1, kept[:, None], after[:, None].int())
+
+    def _rows(self, places: Any, requests: Any) -> tuple[Tensor, Tensor, Tensor]:
+        """Return what was drafted at places of vLLM's tensors, (…) int64, and the rows of target and draft, (…, V).
+
+        requests: the place in the batch of the request that each belongs to. Of a greedy request p has all its mass on
+        the likeliest token and q on the drafted one: no coin matters. So has q where vLLM has no probabilities of it.
+        """
+        tokens, logits = (self._given[name][places] for name in ("draft_token_ids", "target_logits"))
+        tokens, p, q = tokens.long(), logits.softmax(-1, dtype=torch.float32), self._given["draft_probs"]
+        if (metadata := self._given["sampling_metadata"]).all_random and q is not None:
+            return tokens, p, q[places]
+        certain = torch.zeros_like(p).scatter_(-1, tokens.clamp_min(0)[..., None], 1.0)
+        greedy = torch.full_like(tokens, metadata.all_greedy, dtype=torch.bool)
+        if not (metadata.all_greedy or metadata.all_random):
+            greedy = metadata.temperature[requests] == 0
+        p = torch.where(greedy[..., None], likeliest(logits), p)
+        return tokens, p, certain if q is None else torch.where(greedy[..., None], certain, q[places])
 
     # ---- recording
 
@@ -149,15 +166,9 @@ class Watcher:
             self._end(name)
 
     def _draft(self, at: int) -> tuple[Draft, Tensor]:
-        """Return what the request at a place of the batch drafted, and the target's rows there (n, V).
-
-        Of a greedy request p has all its mass on the likeliest token and q on the drafted one: no coin matters.
-        """
-        given, sizes, metadata = self._given, self._given["num_draft_tokens"], self._given["sampling_metadata"]
+        """Return what the request at a place of the batch drafted, and the target's rows there (n, V)."""
+        sizes = self._given["num_draft_tokens"]
         own = slice(sum(sizes[:at]), sum(sizes[: at + 1]))
-        tokens, logits, coins = (x[own] for x in (given["draft_token_ids"], given["target_logits"], self._coins))
-        tokens = tokens[(tokens < 0).cumsum(0) == 0].long()  # without what follows a -1
-        greedy, size, q = metadata.all_greedy or not metadata.temperature[at], len(tokens), given["draft_probs"]
-        p = likeliest(logits) if greedy else logits.softmax(-1, dtype=torch.float32)
-        q = one_hot(tokens, logits.shape[1]).float() if greedy or q is None else q[own][:size]
-        return Draft.chain(tokens, q, torch.empty(0), coins[:size].double().cpu()), p
+        tokens, p, q = self._rows(own, at)
+        size = int((tokens >= 0).long().cumprod(0).sum())  # without what follows a -1
+        return Draft.chain(tokens[:size], q[:size], torch.empty(0), self._coins[own][:size].double().cpu()), p

@@ -20,7 +20,8 @@ from torch import Tensor
 from hsd import RULES, HsdError
 from hsd.audit import random_models
 from hsd.rules import Fuzzy, Grounds, Law, PrefixRatios, branch_masses, fuzzy_rule
-from hsd.rules.law import both_masses, run_with_cache
+from hsd.rules.chain import hsd_law
+from hsd.rules.law import both_masses, leftover, run_with_cache, shortened
 
 HERE = Path(__file__).parent
 OWN_CASES = json.loads((HERE / "cases.json").read_text())
@@ -529,3 +530,26 @@ def test_what_follows_has_the_numbers_of_the_target(name: str, dtype: torch.dtyp
     p, q = (torch.rand(n, 5, generator=torch.Generator().manual_seed(n)).to(dtype).softmax(-1) for n in (3, 2))
     law = RULES[name].law(p, q, torch.tensor([1, 4]))
     assert {law.next(t).dtype for t in range(3)} == {dtype}
+
+
+@pytest.mark.parametrize("vocab", [5, 4096])  # short rows, and long ones, whose sums are a library's
+def test_drafts_of_many_lengths_are_judged_together_as_each_is_alone(vocab: int):
+    generator = torch.Generator().manual_seed(vocab)
+    lengths = torch.tensor([4, 1, 3, 0, 2])
+    for _ in range(20):
+        p, q = (torch.randn(5, 4, vocab, generator=generator).mul(2).softmax(-1) for _ in range(2))
+        tokens = torch.multinomial(q.flatten(0, 1), 1, generator=generator).view(5, 4)
+        coins = torch.rand(5, 4, generator=generator, dtype=torch.float64)
+        padded, judged, thrown = shortened(p, q, tokens, coins, lengths)
+        law = hsd_law(p, padded, judged)
+        for at, length in enumerate(lengths.tolist()):
+            rows, own = q[at, :length], tokens[at, :length]
+            alone = RULES["hsd"].law(p[at, [*range(length), 0]], rows, own)
+            inner = slice(max(length - 1, 0))
+            assert law.threshold[at, inner].tolist() == pytest.approx(alone.threshold[inner].tolist(), abs=1e-12)
+            kept = min(int(law.kept(thrown)[at]), length)
+            assert kept == int(alone.kept(coins[at, :length]))
+            if kept < length:
+                residual, mass = leftover(p[at, kept], padded[at, kept], law.a[at, kept])
+                assert torch.allclose(residual, alone.leftover(kept)[0], atol=1e-12)
+                assert float(mass) == pytest.approx(float(alone.leftover(kept)[1]), abs=1e-12)

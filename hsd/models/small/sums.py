@@ -39,16 +39,16 @@ def soften(logits: Tensor, temperature: float) -> Tensor | None:
 
 
 def surplus(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor] | None:
-    """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (n, V), with factors (n,): (n,) float64 each."""
-    if not _fits(p, q) or len(a) < len(p) or (b is not None and len(b) < len(p)):
+    """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (…, V), with factors (…): (…) float64 each."""
+    if not _fits(p, q) or any(factor is not None and factor.shape != p.shape[:-1] for factor in (a, b)):
         return None
-    (rows, width), found = q.shape, torch.empty(len(q), 2, dtype=torch.float64)
-    of_p, of_q = a.tolist(), [1.0] * rows if b is None else b.tolist()
+    rows, width, found = a.numel(), q.shape[-1], torch.empty(*q.shape[:-1], 2, dtype=torch.float64)
+    of_p, of_q = a.flatten().tolist(), [1.0] * rows if b is None else b.flatten().tolist()
     for row in range(rows):
         at = 4 * row * width
         place = found.data_ptr() + 16 * row
         library()["surplus"](p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place)
-    return found[:, 0], found[:, 1]
+    return found[..., 0], found[..., 1]
 
 
 def pick(row: Tensor, number: Tensor) -> Tensor | None:
