@@ -115,6 +115,9 @@ class Step(Record):
         named = [one.node for one in self.branches] + [one.residual.node for one in verdicts if one.residual]
         named += [one.node for one in decisions] + [change.node for one in verdicts for change in one.changes]
         parents = {node.id: node.parent for node in self.nodes}
+        ordered = [*parents] == [*range(1, count + 1)] and all(above < node for node, above in parents.items())
+        grown = all(one.parent <= place and (one.node or 0) <= count for place, one in enumerate(self.growth))
+        tested = all(decision.accepted == (decision.coin < decision.threshold) for decision in decisions)
         edges = [edge for one in self.paths for edge in zip(one.nodes, [0, *one.nodes[:-1]], strict=True)]
         other, unknown = " has another number of {} than its draft", " refers to a {} that it does not have"
         faults = {
@@ -124,17 +127,11 @@ class Step(Record):
             other.format("paths"): bool(self.nodes) != bool(self.paths),
             other.format("laws of kept tokens"): any(len(law) != self.depth + 1 for law in self.kept_law.values()),
             other.format("kept tokens"): self.verdict is not None and self.verdict.kept != self.kept,
-            ": node ids must count from 1, parents first": any(
-                node.id != place or node.parent >= node.id for place, node in enumerate(self.nodes, start=1)
-            ),
+            ": node ids must count from 1, parents first": not ordered,
             unknown.format("node"): max(named, default=0) > count,
-            ": what the tree was cut from does not hold together": any(
-                one.parent > place or (one.node or 0) > count for place, one in enumerate(self.growth)
-            ),
+            ": what the tree was cut from does not hold together": not grown,
             unknown.format("draft"): any(decision.draft >= len(self.paths) for decision in decisions),
-            ": a test contradicts its coin and threshold": any(
-                decision.accepted != (decision.coin < decision.threshold) for decision in decisions
-            ),
+            ": a test contradicts its coin and threshold": not tested,
             ": an event keeps tokens that it does not have": any(
                 one.kept > len(one.committed) or (one.kind == "verify" and one.kept > len(one.tested))
                 for one in self.events

@@ -14,25 +14,16 @@ class Most:
     STEPS, NODES, TOP, EVENTS, GROWTH, LEVELS = 65_536, 1_024, 64, 16_384, 131_072, 8
 
 
-def _whole_characters(text: str) -> str:
-    """Return `text`. Raises ValueError for half a character (a lone surrogate): it can be neither shown nor saved."""
-    text.encode()
-    return text
-
-
 def _a_number(value: float) -> float:
     if math.isnan(value):
         raise ValueError("Input should be a number")
     return value
 
 
-def _written(value: float) -> "Written":
-    """Return a number as JSON can have it: for an infinite one the text "Infinity" or "-Infinity"."""
-    return value if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
-
-
 Written = float | Literal["Infinity", "-Infinity"]
-Real = Annotated[float, AfterValidator(_a_number), PlainSerializer(_written, return_type=Written, when_used="json")]
+INFINITE: dict[float, Written] = {math.inf: "Infinity", -math.inf: "-Infinity"}  # as JSON can have them
+_as_written = PlainSerializer(lambda value: INFINITE.get(value, value), return_type=Written, when_used="json")
+Real = Annotated[float, AfterValidator(_a_number), _as_written]
 """A number that may be infinite, in JSON the text "Infinity"; never NaN."""
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -41,8 +32,8 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Coin = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
-Text = Annotated[str, AfterValidator(_whole_characters)]
-Piece = Annotated[str, Field(max_length=400)]  # a limited text is refused with half a character in it
+Text = Annotated[str, Field(max_length=MAX_BYTES)]  # a limit also refuses half a character, which no file can hold
+Piece = Annotated[str, Field(max_length=400)]
 Name = Annotated[str, Field(max_length=200)]
 Hex = Annotated[str, Field(pattern="^([0-9A-F]{2})+$", max_length=400)]
 Origin = Literal["draft", "correction", "bonus"]
