@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -57,7 +57,7 @@ class Sampling:
         """
         if self.temperature < COLDEST:
             return torch.zeros_like(logits, dtype=torch.float32).scatter_(-1, logits.argmax(-1, keepdim=True), 1.0)
-        whole = self.top_k == 0 and self.top_p == 1
+        whole = replace(self, temperature=1.0) == Sampling()  # nothing is cut off
         if exact and whole and (found := sums.soften(logits, self.temperature)) is not None:
             return found
         scaled, kind = logits.float() / self.temperature, torch.float64 if exact else torch.float32

@@ -51,8 +51,7 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
 
     def decode(run: Run, _: float) -> Iterator[Any]:
         one, o = shown_as.get(run.pair.name), run.options
-        body = {"temperature": o.temperature, "top_p": o.top_p, "top_k": o.top_k or -1, "seed": o.seed}
-        body["max_tokens"] = o.max_new_tokens
+        body = {**vars(o.sampling), "top_k": o.top_k or -1, "seed": o.seed, "max_tokens": o.max_new_tokens}
         return reader.follow(one or reader.ask(run.prompt, body, o.prompt_as or ""))
 
     manifest = space.load()

@@ -1,7 +1,7 @@
 """Rounds without a record, by the portable engine: C computes what a rule needs of p and q, as plain numbers."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
 
@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from hsd.draft.stopping import Stopping, StoppingState
-from hsd.models.reading import Reader
+from hsd.models.reading import UNCHANGED, Reader
 from hsd.models.small.model import Text
 from hsd.models.small.sums import library
 from hsd.rng import Numbers
@@ -116,7 +116,7 @@ class Chances:
     def __init__(self, reader: Reader, count: int) -> None:
         session, sampling = cast(Text, reader.session), reader.sampling
         self._reader, self._session, self._sampling, self._raw = reader, session, sampling, set[int]()
-        self._simple = sampling.top_k == 0 and sampling.top_p == 1 and sampling.temperature >= COLDEST
+        self._simple = replace(sampling, temperature=1.0) == UNCHANGED and sampling.temperature >= COLDEST
         self._rows = np.zeros((count, session.vocab), np.float32)  # a head's stay 0 for tokens that it never drafts
         self._logits = self._rows if session.ids is None else np.empty((count, session.width), np.float32)
         self._rest, self._sums = np.empty(session.vocab, np.float32), np.empty(session.vocab, np.float64)

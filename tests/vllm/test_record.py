@@ -12,6 +12,7 @@ import torch
 from hsd.decoding.options import RunOptions
 from hsd.draft import Draft
 from hsd.rules import RULES
+from hsd.sampling import Sampling
 from hsd.trace import ModelInfo, Setup, SetupOptions, Trace
 from hsd.vllm import watcher as module
 from hsd.vllm.record import Recording, setup_of
@@ -159,7 +160,7 @@ def test_a_setup_says_what_is_not_recorded_and_counts_a_heads_own_weights(monkey
 
 def test_a_trace_says_what_its_request_asked_for_and_the_models_are_described_once(begun):
     first, other = begun(asked(), asked(top_k=3, seed=7, max_tokens=None), record=1)
-    assert first.setup.options.sampling.model_dump() == {"temperature": 0.5, "top_p": 0.9, "top_k": 0}
+    assert first.setup.options.sampling.model_dump() == {**vars(Sampling()), "temperature": 0.5, "top_p": 0.9}
     assert (first.setup.options.max_new_tokens, first.setup.options.seed) == (20, 0)
     assert (other.setup.options.sampling.top_k, other.setup.options.seed) == (3, 7)
     assert other.setup.options.max_new_tokens == 12

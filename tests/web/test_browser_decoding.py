@@ -239,13 +239,15 @@ def test_the_file_of_cases_is_the_one_that_its_script_writes_and_has_every_rule_
     assert [(case["options"], case["line"]) for case in SUBSET["left"]] == LEFT
     met = {name for case in (*SUBSET["runs"], *SUBSET["left"]) for name in case["options"]} | {*SHARED}
     others = {"prompt_as", "engine", "trace"}  # how a prompt is read, and what a browser has no choice of
-    assert {*RunOptions.options()} - others <= met
+    missing = {*RunOptions.options()} - others - met
+    assert not missing, f"add a run with {', '.join(missing)} to RUNS or LEFT in browser_subset.py, and run that file"
     decoded, left = ({case["options"].get("rule") for case in SUBSET[of]} for of in ("runs", "left"))
     assert {name for name, rule in RULES.items() if not rule.recipe.clipped} <= decoded
     assert not decoded & {name for name, rule in RULES.items() if rule.recipe.clipped}
     assert left & {name for name, rule in RULES.items() if rule.recipe.clipped}
     copiers = {name for name, one in COPIERS.items() if one.longest}
-    assert copiers <= {case["options"].get("proposer") for case in SUBSET["runs"]}
+    missing = copiers - {case["options"].get("proposer") for case in SUBSET["runs"]}
+    assert not missing, f"add a run by proposer {', '.join(missing)} to RUNS in browser_subset.py, and run that file"
 
 
 def refused(node: Engine, given: dict[str, Any], told: dict[str, Any]) -> str:

@@ -11,6 +11,8 @@ from engine import Engine
 
 from hsd.app import browser, race
 from hsd.app.race import limits
+from hsd.draft.ngram import COPIERS, Copier
+from hsd.facts import PROPOSER_NAMES
 from hsd.space import load
 
 SHARED = {"prompt": "Once upon a time", "pair": "smollm2", "max_new_tokens": 24, "seed": 7}
@@ -72,6 +74,27 @@ def test_the_recorded_races_are_told_as_in_python(node: Engine, number: int, rou
                 assert row.pop("rate") == pytest.approx(other["acceptance_rate"][0])
             same(row, other)
         same(ours, theirs)
+
+
+def test_a_race_with_another_copier_is_told_as_in_python(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(COPIERS, "suffix", Copier("Longest suffix", "suffix", longest=9))
+    monkeypatch.setitem(PROPOSER_NAMES, "suffix", "Longest suffix")
+    monkeypatch.setattr("hsd.decoding.options.PROPOSERS", ("model", *COPIERS))
+    monkeypatch.setattr("hsd.facts.PROPOSERS", ("model", *COPIERS))
+    one = json.loads(race.FILE.read_text(encoding="utf-8").replace('"ngram"', '"suffix"'))["races"][0]
+    lanes = [{**lane, "lossless": True} for lane in one["header"]["lanes"]]
+    assert "suffix" in {lane["options"].get("proposer") for lane in lanes}
+    records = [e["record"] for e in one["events"] if "record" in e and e["record"]["prompt"] == 0]
+    records = [record for record in records if record["repetition"] == 1]
+    engine = Engine({"report": "answers/browser/report.js"})
+    try:
+        ours = engine.call("(lanes, records) => report.report(lanes, records).rows", lanes, records)
+    finally:
+        engine.stop()
+    theirs = race.report([race.Case(lane["name"], lane["options"]) for lane in lanes], records)
+    for row, other in zip(ours, theirs["rows"], strict=True):
+        row.pop("rate", None)
+        same(row, other)
 
 
 @pytest.mark.parametrize("lanes", [*([lane] for lane in LANES), LANES[:2], [LANES[0], LANES[0]], None])

@@ -10,7 +10,7 @@ from hsd.paths import read_yaml
 from hsd.sampling import Sampling
 
 LISTED: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
-SAMPLED, OUTPUTS, HARMLESS = (set[str](LISTED[kind]) for kind in ("sampled", "outputs", "harmless"))
+SAMPLED, OUTPUTS, HARMLESS = (set(LISTED[kind]) - {*vars(Sampling())} for kind in ("sampled", "outputs", "harmless"))
 OFF: dict[str, Any] = LISTED["usual"]
 FOLLOWED = {"do_sample", *vars(Sampling()), "max_length", "max_new_tokens", "eos_token_id"}
 

@@ -17,6 +17,7 @@ from hsd.models.quick import QuickRounds
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.machine import usable
 from hsd.rules.quick import QUICK
+from hsd.sampling import Sampling
 
 pytestmark = pytest.mark.skipif(not usable(), reason="no library for this processor")
 PROMPT = [5, 9, 2, 40, 17, 3]
@@ -50,6 +51,11 @@ def steps_of(pair: Pair, options: dict[str, Any]) -> list[Any]:
 
 
 CUT: list[dict[str, Any]] = [{"temperature": 0}, {"top_k": 9}, {"top_p": 0.8}]
+
+
+def test_every_setting_of_sampling_is_among_those_that_are_tried():
+    missing = vars(Sampling()).keys() - {name for how in CUT for name in how}
+    assert not missing, f"add {', '.join(missing)} to CUT, at a value that changes tokens"
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
-import { link, readRequest } from "./options.js";
+import { link, readRequest, recorded } from "./options.js";
 import { report } from "./report.js";
 
 const KNOWN = facts.options.properties;
@@ -95,12 +95,12 @@ function plan({ lanes, rounds = 3, ...given }, page) {
     titles.push(titleOf(options));
     return described(options, titles.filter((title) => title === titles[i]).length);
   });
-  const { temperature, top_p, top_k, max_new_tokens: length, seed } = plain.options;
+  const { max_new_tokens: length, seed } = plain.options;
   const parameters = Object.entries(link(plain.prompt, plain.options, page.browser));
   const query = parameters.filter(([name]) => KNOWN[name]?.scope !== "lane");
   const header = {
     prompt: plain.prompt,
-    sampling: { temperature, top_p, top_k, length },
+    sampling: { ...recorded(plain.options).sampling, length },
     seed: String(seed),
     rounds: Number(rounds),
     lanes: headers,

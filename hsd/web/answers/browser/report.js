@@ -3,6 +3,7 @@
 import { student } from "../../kit/format.js";
 import { sum } from "../../rules/law.js";
 import { listing, plain, say } from "../../step/fill.js";
+import { copies } from "../../step/model.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
 const COUNTS = /** @type {const} */ (["new_tokens", "target_calls", "steps", "drafted", "kept", "seconds"]);
@@ -25,10 +26,10 @@ function passesOf(records, model) {
 /** One lane's records, a round each, and what is made of them. */
 class Measured {
   constructor(/** @type {Lane} */ lane, /** @type {LaneRecord[]} */ records) {
-    const { proposer, gamma } = lane.options;
+    this.copies = copies({ draft: lane.options });
     this.lane = lane;
     this.records = records;
-    this.one = proposer !== "ngram" && gamma !== "auto"; // all drafts are of one length
+    this.one = !this.copies && lane.options.gamma !== "auto"; // all drafts are of one length
     this.speeds = records.map(({ new_tokens: tokens, seconds }) => tokens / seconds);
     const totals = COUNTS.map((name) => [name, sum(records.map((record) => record[name]))]);
     this.total = /** @type {Record<typeof COUNTS[number], number>} */ (Object.fromEntries(totals));
@@ -93,7 +94,7 @@ class Measured {
       ? [total.target_calls, gamma * draft.call(1) + check]
       : [total.steps, check + draft.typical];
     const limit = (total.new_tokens * one) / times / step;
-    const call = this.lane.options.proposer === "ngram" ? 0 : draft.call(1);
+    const call = this.copies ? 0 : draft.call(1);
     const rate = total.kept / Math.max(total.drafted, 1);
     return { ...row, limit, efficiency: speedup / limit, rate, draft_call_ms: 1e3 * call };
   }

@@ -53,7 +53,7 @@ type Pair = {
   codec: Codec;
 };
 /** The options of a run by their names in a link. */
-type FlatOptions = { temperature: number; top_k: number; top_p: number; max_new_tokens: number; [name: string]: any };
+type FlatOptions = Sampling & { max_new_tokens: number; [name: string]: any };
 /** A run that is asked for; bare: without the details of its steps. */
 type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
 
