@@ -57,26 +57,28 @@ def load_model(
         model = model if placed else model.to(torch.device(device))
     if find_spec("peft") is None and file_of(source, "adapter_config.json"):
         raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
-    _check_complete(source.name, model, report)
+    unused = _unused(source.name, model, report)
     causal = CausalModel(model, name, source.revision, quantize)
-    causal.notes = tuple(
-        f"{name}: the file's {key} is no part of the model, and unused." for key in _unused(report)[:1]
-    )
+    causal.notes = tuple(f"{name}: the file's {key} is no part of the model, and unused." for key in unused[:1])
     return causal
 
 
-def _check_complete(name: str, model: Any, report: dict[str, Any]) -> None:
-    """Raise HsdError if files lack weights of `model`, have one of another shape, or one that it would leave out."""
+def _unused(name: str, model: Any, report: dict[str, Any]) -> list[str]:
+    """Return the names of weights in files that are no part of `model`. report: of `from_pretrained`.
+
+    Raises HsdError if files lack weights of it, have one of another shape, or one of a layer that would leave it out.
+    """
     for key, theirs, ours in sorted(report["mismatched_keys"]):
         why = f"{key} has shape {tuple(theirs)}, where its config.json wants {tuple(ours)}"
         raise HsdError(f"the files of {name!r} do not belong together: {why}")
-    missing, unused, parts = sorted(report["missing_keys"]), _unused(report), dict(model.named_modules())
-    if missing:
+    unused = sorted(key for key in report["unexpected_keys"] if not key.endswith("inv_freq"))
+    if missing := sorted(report["missing_keys"]):
         other = f", and have {unused[0]} instead" if unused else ""
         raise HsdError(
             f"the files of {name!r} lack {len(missing):,} of the model's weights, which would be random: there is no "
             f"{missing[0]}{other}"
         )
+    parts = dict(model.named_modules())
     for key in unused:
         names = [re.sub(r"\d+", "0", key, count=1)[: dot.start()] for dot in re.finditer(r"\.", key)]
         if any(part in parts and not [*parts[part].children()] for part in names):
@@ -84,10 +86,7 @@ def _check_complete(name: str, model: Any, report: dict[str, Any]) -> None:
                 f"{name!r} has the weight {key}, which this model would leave out: merge adapters, or give a folder "
                 "whose config.json fits its weights"
             )
-
-
-def _unused(report: dict[str, Any]) -> list[str]:
-    return sorted(key for key in report["unexpected_keys"] if not key.endswith("inv_freq"))
+    return unused
 
 
 def _placement(device: str, dtype: torch.dtype, device_map: Any, quantize: str | None) -> dict[str, Any]:
@@ -95,19 +94,9 @@ def _placement(device: str, dtype: torch.dtype, device_map: Any, quantize: str |
     placed: dict[str, Any] = {}
     if device_map == SHARDED:
         placed["distributed_config"] = DistributedConfig(tp_plan="auto")
-    elif device_map is not None:
-        placed["device_map"] = device_map
-    elif device.startswith("cuda") or quantize:
-        placed["device_map"] = {"": device}
+    elif where := device_map or ({"": device} if device.startswith("cuda") or quantize else None):
+        placed["device_map"] = where
     if quantize:
         of_4bit = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
         placed["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{quantize}": True}, **of_4bit)
     return placed
-
-
-def check_quantize(kind: str | None, device_map: str | None = None) -> None:
-    """Raise HsdError if models are to be quantised and the library for it is missing."""
-    if kind and device_map == SHARDED:
-        raise HsdError(f"quantize={kind!r} does not go with device map sharded: leave one of them out")
-    if kind and find_spec("bitsandbytes") is None:
-        raise HsdError(f"quantize={kind!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave it out")

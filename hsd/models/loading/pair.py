@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 import torch
 
@@ -95,6 +95,10 @@ def load_pair(
         if name not in PAIRS:
             raise unknown(name)
         target, draft = PAIRS[name].target, PAIRS[name].draft
+    if quantize and device_map == SHARDED:
+        raise HsdError(f"quantize={quantize!r} does not go with device map sharded: leave one of them out")
+    if quantize and find_spec("bitsandbytes") is None:
+        raise HsdError(f"quantize={quantize!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave it out")
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
@@ -122,21 +126,21 @@ def _load_new(recipe: Recipe) -> Pair:
     from hsd.models.loading import text
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
-    from hsd.models.loading.model import check_quantize, load_config, load_model, load_tokenizer
+    from hsd.models.loading.model import load_config, load_model, load_tokenizer
 
-    check_quantize(recipe.quantize, recipe.device_map)
     _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))  # before anything is fetched
     big, *drafting = (find(*model) for model in recipe.models)
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
-    sizes = [of_config(load_config(source)) for source in (big, *drafting)]
-    if head and (of_head := size(head)):
-        sizes.append(of_head)
+    sizes = [of_config(load_config(source)) for source in (big, *drafting)] + ([size(head)] if head else [])
     if recipe.device_map == SHARDED:
         share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
     tokenizer = load_tokenizer(big)
+    ours = tokenizer.get_vocab()
     for source in drafting:
-        check_vocabularies(tokenizer, load_tokenizer(source))
-    text.check_template(tokenizer, recipe.chat)
+        if (theirs := load_tokenizer(source).get_vocab()) != ours:  # padded sizes of the models may differ
+            why = f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different ids"
+            raise HsdError(f"{why}: choose a draft with the same tokenizer")
+    text.codec_of(tokenizer, bool(recipe.chat))  # refuses a chat without a template
     device_map = _make_room(recipe, *sizes)
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     label, *labels = (_label(source) for source, _ in recipe.models)
@@ -146,7 +150,7 @@ def _load_new(recipe: Recipe) -> Pair:
     if head is not None:
         drafts.append(load_head(head, target, labels[-1]))
     tuned = text.tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat
-    codec = text.TokenizerCodec(tokenizer, text.end_ids_of(tokenizer, target.end_ids, bool(tuned)), bool(tuned))
+    codec = text.codec_of(tokenizer, bool(tuned), target.end_ids)
     *smaller, draft = drafts or [target]
     notes = [note for model in (*drafts, target) for note in getattr(model, "notes", ())]
     named = PAIRS.get(recipe.name)
@@ -179,24 +183,14 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
         torch.cuda.empty_cache()  # does nothing where there is no GPU
 
 
-def check_vocabularies(target: Any, draft: Any) -> None:
-    """Raise HsdError unless both tokenizers give every id the same meaning. Padded sizes of the models may differ."""
-    ours, theirs = target.get_vocab(), draft.get_vocab()
-    if ours != theirs:
-        why = f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different ids"
-        raise HsdError(f"{why}: choose a draft with the same tokenizer")
-
-
 def _device(device: str | None) -> str:
-    here = {"cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available(), "cpu": True}  # best first
-    if device is None:
-        return next(kind for kind in here if here[kind])
-    kind, _, index = device.partition(":")
-    count = torch.cuda.device_count() if kind == "cuda" else 1
-    if not here.get(kind) or (index and not (index.isdecimal() and int(index) < count)):
-        there_are = ", ".join(kind for kind in here if here[kind])
-        raise HsdError(f"there is no device {device!r} on this machine: choose {there_are}")
-    return device if kind == "cuda" else kind
+    gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    counts = {"cuda": gpus, "mps": int(torch.backends.mps.is_available()), "cpu": 1}  # the best first
+    kinds = [kind for kind, count in counts.items() if count]
+    kind, _, index = (device or kinds[0]).partition(":")
+    if kind not in kinds or (index and not (index.isdecimal() and int(index) < counts[kind])):
+        raise HsdError(f"there is no device {device!r} on this machine: choose {', '.join(kinds)}")
+    return device if device and kind == "cuda" else kind
 
 
 def _base(source: str) -> str:

@@ -17,7 +17,7 @@ from hsd.models.base import Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.registry import EMBEDDED, FETCHED
 from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full, reading
-from hsd.models.loading.text import TokenizerCodec, check_template, end_ids_of
+from hsd.models.loading.text import codec_of
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.engine import BF16, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
@@ -54,8 +54,7 @@ def small_pair(
     tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, f"{name} draft", None)
     chat = bool(tokenizer.chat_template) if chat is None else chat
-    codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), chat), chat)
-    return Pair(name, target, head, codec, note)
+    return Pair(name, target, head, codec_of(tokenizer, chat), note)
 
 
 def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
@@ -63,9 +62,7 @@ def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
     if file is None:
         roles = {"draft": "smallest", "middle": "draft", "target": "target"}  # of the folders, what each is in a pair
         smallest, draft, target = (load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items())
-        tokenizer = FileTokenizer.of(ASSETS / name / "target")
-        check_template(tokenizer, chat)
-        codec = TokenizerCodec(tokenizer, end_ids_of(tokenizer, frozenset(), False))
+        codec = codec_of(FileTokenizer.of(ASSETS / name / "target"), bool(chat))
         return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))
     note = f"{FETCHED[name]}; its draft knows the most used tokens only"
     return small_pair(file, ASSETS / name / "draft", chat, name, note, fetch.MODELS[name].revision)
@@ -105,9 +102,31 @@ def _packed(weight: Tensor, name: str, width: int) -> Packed:
 
 
 def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
-    """Return the model of a GGUF file. taps: the layers after which a head reads. Raises HsdError for other files."""
+    """Return the model of a GGUF file, on whose sizes its fields and tensors must agree.
+
+    taps: the layers after which a head reads. Raises HsdError for other files.
+    """
     with reading("a Llama", name):
-        return SmallModel(_shape(file), file.tensors, name, revision, taps)
+        fields, kind = file.fields, str(file.fields.get("general.architecture"))[:40]
+        if kind != "llama":
+            raise HsdError(f"it is of the kind {kind!r}, and the portable engine reads Llama's: choose another file")
+        told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
+        hidden, heads = told["hidden"], told["heads"]
+        width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
+        shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
+        widths = ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length")
+        same: dict[str, object] = {"llama.vocab_size": shape.vocab, **dict.fromkeys(widths, width)}
+        same |= {"llama.rope.scaling.type": "none", "llama.expert_count": 0, "llama.attention.sliding_window": 0}
+        for key, value in same.items():
+            found = fields.get(key, value)
+            if type(found) is not type(value) or found != value:
+                raise HsdError(f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
+        check_tensors(file.tensors, _tensor_shapes(shape))
+        for part, tensor in file.tensors.items():
+            allowed = {0} if tensor.rows == 1 else {0, 1, 8} if part == "token_embd.weight" else {0, 1, 3, 8}
+            if tensor.kind not in allowed:
+                raise HsdError(f"{part} is stored as {KINDS[tensor.kind]}: choose another file")
+        return SmallModel(shape, file.tensors, name, revision, taps)
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
@@ -117,43 +136,19 @@ def load_small_head(folder: Path, target: SmallModel, name: str, revision: str |
         if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
             raise HsdError(f"it is not for {target.name}: {ANOTHER}")
         drafted = len(drafted_ids(weights["d2t"], target.vocab_size))
-        heads, base = config["num_attention_heads"], config.get("rope_theta", 10_000.0)
         shape = replace(
-            target.shape, layers=1, inner=config["intermediate_size"], heads=heads, vocab=drafted, base=base,
-            groups=config.get("num_key_value_heads", heads), eps=config["rms_norm_eps"],
-            width=config.get("head_dim", target.shape.width),
+            target.shape, layers=1, inner=config["intermediate_size"], vocab=drafted,
+            heads=config["num_attention_heads"], groups=config["num_key_value_heads"], base=config["rope_theta"],
+            eps=config["rms_norm_eps"], width=config.get("head_dim", target.shape.width),
         ).check()  # fmt: skip
-        of_head = head_shapes(shape.hidden, shape.inner, heads, shape.groups, shape.width, len(target.tapped), drafted)
-        check_tensors(weights, of_head | {"d2t": (drafted,)})
+        sizes = shape.hidden, shape.inner, shape.heads, shape.groups, shape.width
+        check_tensors(weights, head_shapes(*sizes, len(target.tapped), drafted) | {"d2t": (drafted,)})
         return SmallHead(config, shape, weights, target, name, revision)
 
 
 def _config_of(folder: Path) -> dict[str, Any]:
-    """Return a head's configuration. Raises OSError, ValueError or TypeError."""
+    """Return the configuration in a folder. Raises OSError, ValueError or TypeError."""
     return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
-
-
-def _shape(file: Gguf) -> Shape:
-    """Return the model's sizes, on which the file's fields and tensors must agree. Raises HsdError, or KeyError."""
-    fields, kind = file.fields, str(file.fields.get("general.architecture"))[:40]
-    if kind != "llama":
-        raise HsdError(f"it is of the kind {kind!r}, and the portable engine reads Llama's files: choose another file")
-    told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
-    hidden, heads = told["hidden"], told["heads"]
-    width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
-    shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
-    widths = ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length")
-    same: dict[str, object] = {"llama.vocab_size": shape.vocab, **dict.fromkeys(widths, width)}
-    same |= {"llama.rope.scaling.type": "none", "llama.expert_count": 0, "llama.attention.sliding_window": 0}
-    for key, value in same.items():
-        found = fields.get(key, value)
-        if type(found) is not type(value) or found != value:
-            raise HsdError(f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
-    check_tensors(file.tensors, _tensor_shapes(shape))
-    for name, tensor in file.tensors.items():
-        if tensor.kind not in ({0} if tensor.rows == 1 else {0, 1, 8} if name == "token_embd.weight" else {0, 1, 3, 8}):
-            raise HsdError(f"{name} is stored as {KINDS[tensor.kind]}: choose another file")
-    return shape
 
 
 def _tensor_shapes(shape: Shape) -> Shapes:

@@ -3,7 +3,7 @@
 import re
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from hsd.errors import HsdError, first_line
@@ -33,21 +33,21 @@ class TokenizerCodec:
         self.tokenizer, self.chat = tokenizer, chat
         self.end_ids = end_ids
         self.vocab_size = max(tokenizer.get_vocab().values()) + 1
-        self._known: dict[int, tuple[str, bytes]] = {}  # of tokens: their pieces, and their bytes as of `bytes_of`
+        self._known = cache(self._read)
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a prompt. Raises HsdError when the chat template cannot take it."""
-        text = self.in_template(text) if self.chat else text
-        return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
+        """Return the ids of a prompt; in a chat, of the template around it, up to where the model's answer begins.
 
-    def in_template(self, text: str) -> str:
-        """Return the prompt inside the chat template, up to where the model's answer begins."""
-        turns = [{"role": "user", "content": text}]
-        try:
-            return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
-        except Exception as error:  # a template is a program of its makers: it may fail in any way
-            line = first_line(error)
-            raise HsdError(f"the chat template fails ({line}): have the prompt continued as text") from None
+        Raises HsdError when the template cannot take the prompt.
+        """
+        if self.chat:
+            turns = [{"role": "user", "content": text}]
+            try:
+                text = str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+            except Exception as error:  # a template is a program of its makers: it may fail in any way
+                line = first_line(error)
+                raise HsdError(f"the chat template fails ({line}): have the prompt continued as text") from None
+        return list(self.tokenizer(text, add_special_tokens=not self.chat)["input_ids"])
 
     def decode(self, ids: list[int]) -> str:
         return str(self.tokenizer.decode(ids, skip_special_tokens=True, clean_up_tokenization_spaces=False))
@@ -57,24 +57,23 @@ class TokenizerCodec:
 
         Bytes that are a part of a character stand in hexadecimal.
         """
-        return self._read(token)[0]
+        return self._known(token)[0]
 
     def bytes_of(self, token: int) -> bytes:
         """Return the bytes of a token that is not whole characters, b"" for any other."""
-        return self._read(token)[1]
+        return self._known(token)[1]
 
     def _read(self, token: int) -> tuple[str, bytes]:
-        if token not in self._known:
-            text, name = self._with_names([token]), self.tokenizer.convert_ids_to_tokens(token)
-            parts = b"" if text and "�" not in text else _parts(name)
-            if parts:
-                text = spell(parts)
-            elif name is None:
-                text = f"<{token}>"  # padding of the vocabulary
-            elif str(name).startswith("▁") and not text.startswith(" "):
-                text = " " + text
-            self._known[token] = text, parts
-        return self._known[token]
+        """Return the piece of a token, and its bytes as of `bytes_of`."""
+        text, name = self._with_names([token]), self.tokenizer.convert_ids_to_tokens(token)
+        parts = b"" if text and "�" not in text else _parts(name)
+        if parts:
+            text = spell(parts)
+        elif name is None:
+            text = f"<{token}>"  # padding of the vocabulary
+        elif str(name).startswith("▁") and not text.startswith(" "):
+            text = " " + text
+        return text, parts
 
     def piece_after(self, token: int, before: int) -> str:
         """Return the piece of a token in a text after another one, with what the decoder puts between the two."""
@@ -108,26 +107,16 @@ def _parts(name: str | bytes | None) -> bytes:
 
 
 def with_prompts_as(pair: Pair, prompt_as: str) -> Pair:
-    """Return the same models, with prompts in the chat template ("chat"), as they are ("text"), or as before ("").
+    """Return the same models, with prompts in the chat template ("chat"), or as they are ("text").
 
     Raises HsdError when there is no template.
     """
     codec = pair.codec
-    if not prompt_as:
-        return pair
     pair = replace(pair, notes=tuple(note for note in pair.notes if note not in CHOSEN.values()))
     if prompt_as == "text" and not getattr(codec, "chat", False):
         return pair
-    tokenizer, chat = getattr(codec, "tokenizer", None), prompt_as == "chat"
-    check_template(tokenizer, chat)
     named = getattr(pair.target, "end_ids", frozenset[int]())  # in the target's own generation settings
-    return replace(pair, codec=TokenizerCodec(tokenizer, end_ids_of(tokenizer, named, chat), chat))
-
-
-def check_template(tokenizer: Any, chat: bool | None) -> None:
-    """Raise HsdError when a chat template is asked for and there is none."""
-    if chat and not getattr(tokenizer, "chat_template", None):
-        raise HsdError("this tokenizer has no chat template: leave chat out, and have the prompt continued as text")
+    return replace(pair, codec=codec_of(getattr(codec, "tokenizer", None), prompt_as == "chat", named))
 
 
 def tuned_on_chats(tokenizer: Any, named: frozenset[int]) -> bool | None:
@@ -148,7 +137,12 @@ def tuned_on_chats(tokenizer: Any, named: frozenset[int]) -> bool | None:
     return end is None or end in named or end == tokenizer.eos_token_id
 
 
-def end_ids_of(tokenizer: Any, named: frozenset[int], chat: bool) -> frozenset[int]:
-    """Return the ids that end a text: `named` ones, and the tokenizer's own end in a chat or where none are named."""
+def codec_of(tokenizer: Any, chat: bool, named: frozenset[int] = frozenset()) -> TokenizerCodec:
+    """Return the codec of a tokenizer. named: ids that end a text by the model's own settings.
+
+    The tokenizer's own end counts too in a chat, or where none are named. Raises HsdError where a chat has no template.
+    """
+    if chat and not getattr(tokenizer, "chat_template", None):
+        raise HsdError("this tokenizer has no chat template: leave chat out, and have the prompt continued as text")
     own = frozenset(i for i in [tokenizer.eos_token_id] if i is not None)
-    return named | own if chat or not named else named
+    return TokenizerCodec(tokenizer, named | own if chat or not named else named, chat)

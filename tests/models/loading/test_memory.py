@@ -334,7 +334,7 @@ def test_two_processes_share_a_target_and_one_of_them_speaks(tmp_path: Path):
 
 
 def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
-    monkeypatch.setattr(loading, "find_spec", lambda name: None)
+    monkeypatch.setattr(pair, "find_spec", lambda name: None)
     with pytest.raises(HsdError, match="run `pip install bitsandbytes`"):
         place(byte_folders, device="cpu", quantize="4bit")
     with pytest.raises(HsdError, match="unknown quantize '3bit': choose 8bit, 4bit"):
@@ -342,7 +342,7 @@ def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_fold
 
 
 def test_only_the_target_is_quantised(gpus: Any, monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
-    monkeypatch.setattr(loading, "find_spec", lambda name: True)
+    monkeypatch.setattr(pair, "find_spec", lambda name: True)
     monkeypatch.setattr(loading, "BitsAndBytesConfig", lambda **settings: settings)
     asked = gpus(80)
     named = place(byte_folders, quantize="4bit")
