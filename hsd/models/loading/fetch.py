@@ -75,14 +75,14 @@ def home() -> Path:
 
 def find(name: str) -> Path | None:
     """Return the published GGUF file of a model, None if it is not there. Looks at its size alone."""
-    model = _known(name)
+    model = MODELS[name]
     file = home() / f"{model.title}.gguf"
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
 
 
 def check(name: str, file: Path | None) -> Path:
     """Return a model's file. Raises HsdError unless it is here, can be read and has the right hash: fetch it again."""
-    model, again, found = _known(name), f"run python -m hsd fetch {name}", ""
+    model, again, found = MODELS[name], f"run python -m hsd fetch {name}", ""
     if file is None:
         raise HsdError(f"{name} is not on this machine: {again}")
     with suppress(OSError):
@@ -100,7 +100,8 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to. Raises HsdError, one
     line, when it cannot be done; this and Ctrl-C leave nothing behind.
     """
-    model = _known(name)
+    if name not in MODELS:
+        raise HsdError(f"there is no model {name[:60]!r} to fetch: choose {', '.join(MODELS)}")
     with suppress(HsdError):
         return check(name, find(name))
     try:
@@ -108,17 +109,11 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
         with _alone(home() / f".{name}.lock", progress):
             with suppress(HsdError):  # another process may have done it meanwhile
                 return check(name, find(name))
-            return _fetch(model, progress)
+            return _fetch(MODELS[name], progress)
     except OSError as error:
-        what = f"cannot write the {model.gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
+        what = f"cannot write the {MODELS[name].gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
         reason = error.strerror or type(error).__name__
         raise HsdError(f"{what} ({reason}): free some space, or set HSD_HOME to another folder") from None
-
-
-def _known(name: str) -> Fetchable:
-    if name not in MODELS:
-        raise HsdError(f"there is no model {name[:60]!r} to fetch: choose {', '.join(MODELS)}")
-    return MODELS[name]
 
 
 def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:

@@ -45,9 +45,7 @@ FORMS = ("norm_before_residual", "norm_before_fc")  # of other ways to place the
 ROPES = ("default", "linear", "llama3", "yarn")  # the same at any length of the text
 NEEDED = ("hidden_size", "num_attention_heads", "vocab_size")
 WHOLE = (*NEEDED, "num_key_value_heads", "head_dim", "intermediate_size", "draft_vocab_size")
-OF_LLAMA = (
-    *WHOLE[:5], "rms_norm_eps", "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings",
-)  # fmt: skip
+OF_LLAMA = (*WHOLE[:5], "rms_norm_eps", "rope_theta", "rope_scaling", "rope_parameters", "max_position_embeddings")
 NAMES = ("model.safetensors", "pytorch_model.bin")
 PRODUCTS = ("fc.", LAYER + "self_attn.", LAYER + "mlp.")
 GATE = LAYER + "mlp.gate_proj.weight"
@@ -64,14 +62,13 @@ def is_head(source: Source) -> bool:
 
 def size(source: Source) -> Sizes | None:
     """Return how large a head is, by its configuration; None if that does not tell."""
-    try:
+    with suppress(Exception):  # it may be wrong in any way, which loading will explain
         config = _config(source) or {}
         llama = _llama(config)
-    except Exception:  # it may be wrong in any way, which loading will explain
-        return None
-    shapes = _shapes(llama, config, config.get("intermediate_size") or 0, 3)
-    parameters = sum(math.prod(shapes[part]) for part in {*shapes} - {*OPTIONAL})
-    return Sizes(parameters, 1, llama.hidden_size, llama.num_key_value_heads, llama.head_dim, 0, True, TOKENS)
+        shapes = _shapes(llama, config, config.get("intermediate_size") or 0, 3)
+        parameters = sum(math.prod(shapes[part]) for part in {*shapes} - {*OPTIONAL})
+        return Sizes(parameters, 1, llama.hidden_size, llama.num_key_value_heads, llama.head_dim, 0, True, TOKENS)
+    return None
 
 
 def load_head(source: Source, target: Any, name: str) -> HeadModel:
@@ -82,7 +79,10 @@ def load_head(source: Source, target: Any, name: str) -> HeadModel:
         files = _files(source)
         weights = {_named(key): tensor for file in files for key, tensor in _tensors(file).items()}
         _check(weights, llama, len(taps), config, target)
-        return HeadModel(llama, taps, config, weights, target, name, _revision(source, files))
+        revision = files[0].parent.name  # the commit, where the Hub's cache has them
+        if Path(source.name).is_dir():
+            revision = source.revision or "+".join(sha256_of(file)[:12] for file in files)
+        return HeadModel(llama, taps, config, weights, target, name, revision)
 
 
 def _config(source: Source) -> dict[str, Any] | None:
@@ -188,13 +188,12 @@ def _check(weights: dict[str, Tensor], llama: Any, taps: int, config: dict[str, 
 
     The norms of EAGLE-3.1's `fc_norm`, one for each state, become one tensor `taps_norm`.
     """
-    drafted, rows, gate = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size, weights.get(GATE)
+    drafted, rows, hidden = config.get("draft_vocab_size") or config["vocab_size"], target.vocab_size, llama.hidden_size
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
-    if "d2t" not in weights and drafted == config["vocab_size"]:
-        weights["d2t"] = torch.zeros(drafted, dtype=torch.int64)
-    hidden, inner = llama.hidden_size, config.get("intermediate_size") or (0 if gate is None else len(gate))
-    shapes = _shapes(llama, config, inner, taps)
+    if drafted == config["vocab_size"]:
+        weights.setdefault("d2t", torch.zeros(drafted, dtype=torch.int64))
+    shapes = _shapes(llama, config, config.get("intermediate_size") or len(weights.get(GATE, ())), taps)
     norms = [f"fc_norm.{number}.weight" for number in range(taps)] if config.get("fc_norm") else []
     biases: Shapes = {name.replace("weight", "bias"): shapes[name][:1] for name in shapes if name.startswith(PRODUCTS)}
     shapes |= dict.fromkeys(norms, (hidden,))
@@ -215,10 +214,3 @@ def _same(own: Tensor, theirs: Tensor) -> bool:
     """Return whether two tensors are equal up to rounding; compares parts, as they may be large."""
     parts = zip(own.split(8192), theirs.split(8192), strict=False)
     return own.shape == theirs.shape and all(torch.allclose(a.to(b), b, rtol=ROUNDING, atol=1e-6) for a, b in parts)
-
-
-def _revision(source: Source, files: list[Path]) -> str:
-    """Return the commit on the Hub; for a folder `source.revision`, or the first digits of its files' sha256."""
-    if not Path(source.name).is_dir():
-        return files[0].parent.name
-    return source.revision or "+".join(sha256_of(file)[:12] for file in files)

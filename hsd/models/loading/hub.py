@@ -1,7 +1,6 @@
 """The Hugging Face Hub: whether it can be reached and has a model, one file of it, and what its errors mean."""
 
 import os
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,9 +13,8 @@ from hsd.errors import HsdError
 from hsd.models.loading.tensors import reading
 
 REFUSALS = (errors.RepositoryNotFoundError, errors.RevisionNotFoundError, errors.HFValidationError)
-FROM_HUB = (  # or from the way to it, and not from the files
-    errors.HTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, errors.HFValidationError,
-)  # fmt: skip
+# what comes from the Hub, or from the way to it, and not from the files
+FROM_HUB = (errors.HTTPError, errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled, errors.HFValidationError)
 PROBE_SECONDS = 2.5
 NO_CONNECTION = ("ConnectError", "ConnectTimeout")
 READ = ["*.json", "*.safetensors", "*.bin", "*.model", "*.txt", "*.jinja"]  # of the files of a model on the Hub
@@ -78,9 +76,8 @@ def file_of(source: Source, name: str) -> Path | None:
 
     Raises HsdError, one line, when the Hub does not give it.
     """
-    folder = Path(source.name)
-    if folder.is_dir():
-        return folder / name if (folder / name).is_file() else None
+    if (folder := Path(source.name)).is_dir():
+        return file if (file := folder / name).is_file() else None
     with loading(f"the file {name}", source):
         try:
             found = hf_hub_download(source.name, name, revision=source.revision, local_files_only=source.local_only)
@@ -99,7 +96,9 @@ def loading(what: str, source: Source) -> AbstractContextManager[None]:
 def explain(error: Exception, source: Source) -> str:
     """Return, in one line, why a model cannot be had from the Hub and what to do; "" for an error of its files."""
     name, page = repr(source.name), f"{constants.ENDPOINT}/{source.name}"
-    causes = list(_causes(error))
+    causes: list[BaseException] = [error]
+    while cause := causes[-1].__cause__:  # not __context__: an error that was already handled is not the reason
+        causes.append(cause)
     if not any(isinstance(cause, FROM_HUB) for cause in causes):
         return ""
     about = {kind for cause in causes for kind in type(cause).mro()}
@@ -119,10 +118,3 @@ def explain(error: Exception, source: Source) -> str:
     if status:
         return f"the Hub answered {status} for {name}: try again later, or give a folder"
     return f"cannot reach the Hub, and {name} is not complete on this machine: check the connection, or give a folder"
-
-
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield the error and all errors that led to it."""
-    while error is not None:
-        yield error
-        error = error.__cause__  # not __context__: an error that was already handled is not the reason

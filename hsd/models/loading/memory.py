@@ -20,7 +20,6 @@ from hsd.paths import read_yaml
 
 PUBLISHED: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("published.yaml"))
 TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
-BYTES = {torch.float32: 4.0, torch.bfloat16: 2.0, torch.float16: 2.0}
 QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included
 SHARDED = "sharded"  # of device maps: every layer of the target is shared by the processes of torchrun
 MARGIN = 1.05  # activations, and what an allocator cannot use
@@ -52,14 +51,12 @@ class Sizes:
 
     def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
         """Return the bytes of the weights, in this precision or quantised."""
-        if quantize is None:
-            return self.parameters * BYTES[dtype]
         kept = self.rows * self.hidden * (1 if self.tied else 2)  # of the first and the last layer, left as they are
-        return (self.parameters - kept) * QUANTISED[quantize] + kept * BYTES[dtype]
+        return (self.parameters - kept) * QUANTISED.get(quantize or "", dtype.itemsize) + kept * dtype.itemsize
 
     def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
         """Return the bytes of the key/value cache of a text of so many tokens."""
-        return self.cache_per_token * BYTES[dtype] * min(tokens, self.context)
+        return float(self.cache_per_token * dtype.itemsize * min(tokens, self.context))
 
 
 def of_config(config: Any) -> Sizes | None:
@@ -72,7 +69,7 @@ def of_config(config: Any) -> Sizes | None:
 
     if getattr(config, "quantization_config", None):
         return None
-    try:
+    with suppress(Exception):  # a configuration may be wrong in any way, which loading will explain
         with torch.device("meta"):
             parameters: int = AutoModelForCausalLM.from_config(config).num_parameters()
         text = config.get_text_config()
@@ -82,8 +79,7 @@ def of_config(config: Any) -> Sizes | None:
         context = max(getattr(text, "max_position_embeddings", None) or 0, 0) or TOKENS
         tied = text.tie_word_embeddings
         return Sizes(parameters, text.num_hidden_layers, hidden, kv_heads, head_dim, text.vocab_size, tied, context)
-    except Exception:  # a configuration may be wrong in any way, which loading will explain
-        return None
+    return None
 
 
 SIZES = {name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()}

@@ -58,9 +58,8 @@ def draft_length(pair: str | None) -> int:
 
 def unknown(name: str) -> HsdError:
     """Return the error for an unknown name, with the names that are nearest to it."""
-    near = get_close_matches(name.lower(), NAMES, n=4, cutoff=0.5)
-    alike = [known for known in PAIRS if known.startswith(name.lower()[:4] or "-")]  # else the smallest of each family
-    near = near or ["tiny", *FETCHED, *(alike or ["qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"])[:5]]
+    small = [*EMBEDDED, *FETCHED, "qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"]
+    near = get_close_matches(name.lower(), NAMES, n=4, cutoff=0.5) or small  # the smallest of each family
     return HsdError(f"unknown pair {name[:60]!r}: did you mean {' or '.join(near)}? Or give a target and a draft")
 
 

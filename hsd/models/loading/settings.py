@@ -34,9 +34,8 @@ def not_applied(settings: Mapping[str, Any], sampling: Sampling) -> list[str]:
 
 def sampling_of(config: Any) -> dict[str, Any]:
     """Return the options of a run that draws tokens as `config` of `generate` does, whose defaults are filled in."""
-    defaults = vars(Sampling())
-    given = {name: value for name in defaults if (value := getattr(config, name, None)) is not None}
-    return defaults | given if config.do_sample else {"temperature": 0.0}
+    given = {name: value for name, value in vars(config).items() if value is not None}
+    return vars(Sampling.of(given)) if config.do_sample else {"temperature": 0.0}
 
 
 def _off(name: str, value: Any) -> bool:

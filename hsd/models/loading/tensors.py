@@ -77,9 +77,6 @@ def in_full(weights: dict[str, Tensor]) -> dict[str, Tensor]:
     These are bytes (rows, 34 · n) of n blocks: the largest of 32 weights in 16 bits, then each in 127ths of it. Raises
     RuntimeError for another size.
     """
-
-    def whole(rows: Tensor) -> Tensor:
-        blocks = rows.reshape(len(rows), -1, 34)
-        return (blocks[..., 2:].view(torch.int8) / 127 * blocks[..., :2].view(torch.float16)).flatten(-2)
-
-    return {name: whole(weight) if weight.dtype == torch.uint8 else weight for name, weight in weights.items()}
+    blocks = {name: rows.reshape(len(rows), -1, 34) for name, rows in weights.items() if rows.dtype == torch.uint8}
+    parts = {name: (x[..., 2:].view(torch.int8) / 127, x[..., :2].view(torch.float16)) for name, x in blocks.items()}
+    return weights | {name: (shares * largest).flatten(-2) for name, (shares, largest) in parts.items()}

@@ -72,14 +72,10 @@ class FileTokenizer:
     def convert_ids_to_tokens(self, token: int) -> str | None:
         return self._tokenizer.id_to_token(token)
 
-    def decode(
-        self, ids: Sequence[int], skip_special_tokens: bool = False, clean_up_tokenization_spaces: bool = False
-    ) -> str:
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = False, **_: Any) -> str:
         return str(self._tokenizer.decode(list(ids), skip_special_tokens=skip_special_tokens))
 
-    def apply_chat_template(
-        self, conversation: Sequence[dict[str, str]], tokenize: bool = False, add_generation_prompt: bool = False
-    ) -> str:
+    def apply_chat_template(self, turns: list[dict[str, str]], add_generation_prompt: bool = False, **_: Any) -> str:
         """Return the turns of a conversation as text in the file's chat template."""
         template = TEMPLATES.from_string(self.chat_template or "")
-        return template.render(messages=conversation, add_generation_prompt=add_generation_prompt, **self._named)
+        return template.render(messages=turns, add_generation_prompt=add_generation_prompt, **self._named)
