@@ -11,12 +11,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hsd.decoding.options import AUTO, LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.options.schema import schema
-from hsd.paths import GLOSSARY
+from hsd.paths import GLOSSARY, read_yaml
 from hsd.rules import RULES, TREE_RULES, USUAL, VANILLA, TreeRule
 from hsd.rules.forms import LETTERS, Form
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
@@ -26,7 +24,7 @@ from hsd.trace.fill import SENTENCES
 
 Facts = dict[str, Any]
 
-NAMES: dict[str, dict[str, Facts]] = yaml.safe_load(Path(__file__).with_name("names.yaml").read_text(encoding="utf-8"))
+NAMES: dict[str, dict[str, Facts]] = read_yaml(Path(__file__).with_name("names.yaml"))
 PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
 
 
@@ -179,7 +177,7 @@ def facts_json() -> str:
 @cache
 def glossary() -> dict[str, dict[str, str]]:
     """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign or rule."""
-    entries: dict[str, dict[str, str]] = yaml.safe_load(GLOSSARY.read_text(encoding="utf-8"))
+    entries: dict[str, dict[str, str]] = read_yaml(GLOSSARY)
     return entries
 
 

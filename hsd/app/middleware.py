@@ -3,7 +3,6 @@
 import re
 from pathlib import Path
 
-import yaml
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -12,6 +11,7 @@ from starlette.websockets import WebSocketClose
 from hsd.app import trust
 from hsd.app.page import POLICY
 from hsd.app.replies import unexpected
+from hsd.paths import read_yaml
 from hsd.trace import MAX_BYTES
 
 HEADER = POLICY.format(script="'self'")
@@ -21,7 +21,7 @@ MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is 
 NOTHING = "nothing is here: the page is at /, and what programs can ask at /docs"
 NOT_JSON = "this asks for JSON: send the header Content-Type: application/json"
 READING = ("GET", "HEAD")
-LIST = yaml.safe_load(Path(__file__).with_name("routes.yaml").read_text(encoding="utf-8"))
+LIST = read_yaml(Path(__file__).with_name("routes.yaml"))
 ROUTES = [
     (re.escape(path).replace(r"\*\*", ".+").replace(r"\*", "[^/]+"), route["methods"])
     for route in LIST

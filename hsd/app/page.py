@@ -11,13 +11,11 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hsd.app.modules import imported_later, modules, read, script
 from hsd.app.presets import SYSTEM_WORDS, Preset, telling_step
 from hsd.errors import HsdError
 from hsd.facts import facts_json
-from hsd.paths import ASSETS, WEB
+from hsd.paths import ASSETS, WEB, read_yaml
 from hsd.space import Space
 from hsd.trace import Trace
 from hsd.version import __version__
@@ -32,7 +30,7 @@ POLICY = (
 SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
 """The names of the tabs, in their order. The first is there from the start."""
 
-FOOT: dict[str, str] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+FOOT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """What a page without a server says about itself, by who answers it; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")

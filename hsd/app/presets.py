@@ -11,12 +11,12 @@ import yaml
 
 from hsd.decoding.options import PROMPTS
 from hsd.errors import HsdError
-from hsd.paths import ASSETS, TRACES
+from hsd.paths import ASSETS, TRACES, read_yaml
 from hsd.rules import VANILLA
 from hsd.trace import Step, Trace
 
 SYSTEMS, STARTERS = ASSETS / "presets" / "systems.yaml", ASSETS / "presets" / "starters.yaml"
-SYSTEM_WORDS: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_name("systems.yaml").read_text("utf-8"))
+SYSTEM_WORDS: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("systems.yaml"))
 """Title, words, source and shown presets of every system, by name."""
 CLEAR = 0.05  # tokens that are a gain
 SURE = 1e-6  # tokens: rounding
@@ -50,7 +50,7 @@ class Preset:
 def _from_yaml(path: Path, make: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return what `make` makes of a file's data. Raises HsdError, one line, where the file has other data or none."""
     try:
-        return make(yaml.safe_load(path.read_text(encoding="utf-8")))
+        return make(read_yaml(path))
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
         raise HsdError(f"cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
 

@@ -11,12 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hsd.errors import HsdError
+from hsd.paths import read_yaml
 
 MOST = 200_000_000  # bytes, unpacked
-KNOWN: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+KNOWN: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 FIELDS: list[str] = KNOWN["fields"]
 UNRESOLVED = "FULL BENCHMARK DATA SHOULD BE FETCHED"  # how SPEED-Bench marks a prompt that its own script must fetch
 JSON_LIKE = re.compile(r'\s*(\{\s*"|\[\s*["\[{]|[\[{][ \t]*[\r\n])')  # how JSON begins, damaged or not

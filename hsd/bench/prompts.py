@@ -11,13 +11,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from hsd.bench.files import prompts_in, read_prompts
 from hsd.errors import HsdError
-from hsd.paths import ASSETS
+from hsd.paths import ASSETS, read_yaml
 
-PUBLIC: dict[str, dict[str, Any]] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+PUBLIC: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_suffix(".yaml"))
 MIXED = {"shipped": "shipped.json", "chat": "chat.json"}  # sets of all kinds in turn, and their files
 
 

@@ -13,8 +13,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import IO, Any
 
-import yaml
-
 from hsd.bench.files import read_text
 from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
@@ -22,6 +20,7 @@ from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.machine import machine
+from hsd.paths import read_yaml
 from hsd.sampling import Sampling
 from hsd.version import __version__
 
@@ -109,7 +108,7 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
     return Benchmark(data[0], data[1:])
 
 
-TABLES: dict[str, Any] = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+TABLES: dict[str, Any] = read_yaml(Path(__file__).with_suffix(".yaml"))
 COLUMNS: dict[str, str] = TABLES["columns"]
 
 

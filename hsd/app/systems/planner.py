@@ -10,12 +10,11 @@ from itertools import combinations
 from pathlib import Path
 from typing import Annotated, Any
 
-import yaml
 from pydantic import BaseModel, Field, StrictInt, ValidationError
 
 from hsd.app.replies import NOT_UNDERSTOOD
 from hsd.errors import HsdError
-from hsd.paths import ASSETS, RESULTS
+from hsd.paths import ASSETS, RESULTS, read_yaml
 from hsd.planner import LONGEST, Models, Stack, best_of, latency, levels, read_numbers, shortest_path
 
 Values = dict[str, Any]
@@ -24,8 +23,8 @@ LIMITS = {"most": MOST, "longest": LONGEST}
 FILE = RESULTS / "plan.json"  # python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json
 DIGITS = 3  # of a measured number
 SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉"
-WORDS: Values = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
-WORKED: Values = yaml.safe_load((ASSETS / "presets" / "planner.yaml").read_text(encoding="utf-8"))
+WORDS: Values = read_yaml(Path(__file__).with_suffix(".yaml"))
+WORKED: Values = read_yaml(ASSETS / "presets" / "planner.yaml")
 Texts = Annotated[list[Annotated[str, Field(max_length=LONGEST_TEXT)]], Field(max_length=MOST + 1)]
 
 
