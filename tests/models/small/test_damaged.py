@@ -145,6 +145,13 @@ def test_a_whole_tokenizer_is_read(file: Path, tmp_path: Path):
     assert pair.codec.end_ids == {62}
 
 
+def test_a_chat_needs_a_template_in_the_file(file: Path, tmp_path: Path):
+    place = with_tokenizer(file, tmp_path, TOKENIZER | {"chat_template": None})
+    assert small_pair(place, tmp_path, None, "small").codec.encode("ABC") == [63, 2]
+    with pytest.raises(HsdError, match="no chat template: leave chat out"):
+        small_pair(place, tmp_path, True, "small")
+
+
 @pytest.mark.parametrize(("name", "value"), [*WRONG.items(), *ALSO])
 def test_a_damaged_tokenizer_is_refused_in_one_line(
     file: Path, tmp_path: Path, name: str, value: tuple[int, Any] | None
