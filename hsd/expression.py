@@ -1,10 +1,10 @@
 """A small language of expressions over named numbers: "min(1, before * p / q)", and as data ["min", 1, ["/", …]].
 
 A rule's record says in it how a threshold comes about. `web/rules/expression.js` reads the same data. Numbers, names,
-+ - * / < <= > >=, and the functions min, max, exp, sqrt and per(a, b, c), which is a / b, and c where both are 0.
++ - * / ** < <= > >=, and the functions min, max, exp, sqrt and per(a, b, c), which is a / b, and c where both are 0.
 
-For drafts made by hand: a factor of 0 makes 0, whatever the other is, and a divisor of 0 counts as very small, so that
-a / 0 is large, and 0 where a is 0. No value is ever NaN because of it.
+For drafts made by hand: a factor of 0 makes 0, whatever the other is, a divisor of 0 counts as very small, so that
+a / 0 is large, and 0 where a is 0; 0 to a power of 0 or less is 1. No value is ever NaN because of it.
 """
 
 import ast
@@ -33,6 +33,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "-": operator.sub,
     "*": lambda a, b: a * b if a and b else 0.0,
     "/": _quotient,
+    "**": lambda a, b: a**b if a or b > 0 else 1.0,
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,
@@ -43,7 +44,7 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "per": lambda a, b, c: _quotient(a, b) if a > 0 or b > 0 else c,
 }
-_SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Lt", "LtE", "Gt", "GtE"), OPERATORS, strict=False))
+_SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Pow", "Lt", "LtE", "Gt", "GtE"), OPERATORS, strict=False))
 
 
 @cache
@@ -66,7 +67,7 @@ def _tree(node: ast.AST, text: str) -> Tree:
             return ["-", 0, _tree(a, text)]
         case ast.Call(func=ast.Name(id=name), args=operands, keywords=[]) if name in OPERATORS:
             return [name, *(_tree(operand, text) for operand in operands)]
-    raise ValueError(f"{text!r} is not an expression that is known here")
+    raise ValueError(f"{text!r}: write it with numbers, names and {', '.join(OPERATORS)} alone")
 
 
 def evaluate(tree: Tree, numbers: Numbers) -> Any:

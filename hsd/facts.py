@@ -16,7 +16,7 @@ from hsd.draft import COPIERS, LAYOUTS
 from hsd.options.schema import schema
 from hsd.paths import GLOSSARY, read_yaml
 from hsd.rules import RULES, TREE_RULES, USUAL, VANILLA, TreeRule
-from hsd.rules.forms import LETTERS, Form
+from hsd.rules.forms import LETTERS, Form, Letter
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 from hsd.rules.relaxed import AFTER
 from hsd.rules.rule import OTHER_LOOK, Look, Rule
@@ -148,6 +148,8 @@ def facts() -> Facts:
     glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
     options: of a run, as `hsd.options.schema` has them.
     """
+    knobs = [rule.knob for rule in RULES.values() if rule.knob]
+    letters = {knob.option: Letter(knob.sign, knob.title.lower()) for knob in knobs} | LETTERS
     names = [*rule_names(), *(name for name in TREE_RULES if chain_name(name) != name)]
     return {
         "rules": [_rule(order, name) for order, name in enumerate(names)],
@@ -162,7 +164,7 @@ def facts() -> Facts:
             for n, title in PROPOSER_NAMES.items()
         ],
         "forms": {name: form.as_data() for name, form in forms().items()},
-        "letters": {name: asdict(letter) for name, letter in LETTERS.items()},
+        "letters": {name: asdict(letter) for name, letter in letters.items()},
         "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
         "sentences": SENTENCES,
         "options": schema(RunOptions, menus()),

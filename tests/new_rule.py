@@ -1,8 +1,8 @@
-"""A rule that is a record and nothing else, with a form of test that no other rule has."""
+"""Two rules that are records and nothing else, with a form of test that no other rule has; one has a number."""
 
 from __future__ import annotations
 
-from hsd.rules import Form, Recipe, Rule
+from hsd.rules import Form, Knob, Recipe, Rule
 
 HALF = Form(
     "half",
@@ -12,3 +12,22 @@ HALF = Form(
     " = min(1, p/(2q)) with p = {p}, q = {q}",
 )
 NEWCOMER = Rule("newcomer", "Newcomer, a test", "the newcomer", "nobody 2026", False, Recipe((HALF,)))
+TEMPERED = Rule(
+    "tempered",
+    "Tempered, a test",
+    "the tempered",
+    "nobody 2026",
+    False,
+    Recipe(
+        (
+            Form(
+                "tempered",
+                "a",
+                "min(1, (p / q) ** weight)",
+                {"p": "p", "q": "q", "weight": "power"},
+                " = min(1, (p/q)^a) with a = {weight}, p = {p}, q = {q}",
+            ),
+        )
+    ),
+    knob=Knob("power", "a", "Power", "Below 1 more pass.", 0.5),
+)

@@ -77,11 +77,11 @@ def distance_and_kept(models: TableModels, laws: dict[Outcome, RecoveredLaw]) ->
 def equal_rules(judged: list[Judgement], tolerance: float) -> list[str]:
     """Return the names of the rules with the same law, to `tolerance`, on every draft of all these models.
 
-    Each draft is weighted by its probability. Settings, in brackets, are fitted on the first models alone.
+    Drafts are weighted by probability. Settings, in brackets, are fitted on the first models, or else the defaults.
     """
-    names = [name for name, rule in RULES.items() if not rule.knob and _equal(judged, rule.law, tolerance)]
-    settled = (_fuzzy, _typical, _ensemble, _clipped)
-    return names or next(filter(None, (name(judged[:1], tolerance) for name in settled)), [])
+    names = [name for name, rule in RULES.items() if _equal(judged, rule.law, tolerance)]
+    fitted = (fit(judged[:1], tolerance) for fit in (_fuzzy, _typical, _ensemble, _clipped))
+    return [name for name in names if not RULES[name].knob] or next(filter(None, fitted), names)
 
 
 def _equal(judged: list[Judgement], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]

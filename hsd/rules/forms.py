@@ -96,7 +96,7 @@ class Grounds:
     p: the probability of the token by the target, as changed by earlier rejections. q: by the draft. before: the joint
     ratio of the prefix before it. mass: Σ max(before · p - q, 0) over the vocabulary, divided by `before` where that
     exceeds 1, or the lead L. divergence: of the two rows; entropy: of the target's row, in nats. weight: the draft's in
-    a mixture of both rows; mixed, rival: the mixture's probability of the token, and the largest one of another token.
+    a mixture of both rows, or a rule's own number. mixed, rival: what the mixture gives the token, and at most another.
     """
 
     form: Form

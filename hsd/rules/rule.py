@@ -119,7 +119,8 @@ class Rule(RuleInfo):
 
     @property
     def _law(self) -> Callable[..., Law]:
-        return self.build or self.recipe.law
+        usual: dict[str, Any] = {self.knob.option: self.knob.default} if self.knob else {}
+        return self.build or partial(self.recipe.law, **usual)
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
         """Return the law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 import torch
+from new_rule import TEMPERED
 from test_wrong_variants import WRONG_LAWS, AcceptsTies, as_class, draw_from_the_left
 from torch import Tensor
 from verifiers import Kept, LawFunction, adapter, race
@@ -51,6 +52,11 @@ def test_a_known_rule_is_found_as_it_is_known_from_inside(name: str):
     if name != "naive-hsd":  # its further calls are not seen
         first = found["pairs"]["random pair, seed 0"]
         assert first["total_variation"] == pytest.approx(known["total_variation"], abs=1e-11)
+
+
+def test_a_rule_whose_number_cannot_be_fitted_is_found_at_its_default(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(RULES, TEMPERED.name, TEMPERED)
+    assert conform(adapter(TEMPERED.law))["equals"] == [TEMPERED.name]
 
 
 @pytest.mark.parametrize("name", ["clipped", "clipped-hsd"])

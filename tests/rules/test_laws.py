@@ -18,7 +18,7 @@ from reference import Problem
 from torch import Tensor
 
 from hsd import RULES, HsdError
-from hsd.audit import random_models
+from hsd.audit import audit, random_models
 from hsd.rules import Fuzzy, Grounds, Law, PrefixRatios, branch_masses, fuzzy_rule
 from hsd.rules.chain import hsd_law
 from hsd.rules.law import both_masses, leftover, run_with_cache, shortened
@@ -52,6 +52,8 @@ def name_of(case: dict[str, Any]) -> str:
 
 
 def test_the_case_file_is_what_the_reference_gives():
+    assert {*RULES} == {*reference.RULES}, "give each rule its literal form in RULES of tests/rules/reference.py"
+    assert {*RULES} == {*OWN_CASES[0]["rules"]}, "run tests/rules/make_cases.py"
     for stored, fresh in zip(OWN_CASES, json.loads(json.dumps(cases())), strict=True):
         assert stored["tokens"] == fresh["tokens"]
         assert close(torch.tensor(stored["p"], dtype=torch.float64), fresh["p"], 1e-12)
@@ -501,18 +503,20 @@ def test_the_rules_own_order_leads_to_what_it_keeps(rule: str):
 
 @pytest.mark.parametrize("rule", [name for name in RULES if name != "typical"])  # it has no coin
 def test_a_coin_equal_to_its_threshold_fails(rule: str):
-    law = RULES[rule].law(*tensors([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [0]))
-    wanted = {"agreement": 0.25, "ensemble": 0.75, "coupled": 4 / 9, "clipped": 1, "clipped-hsd": 1}.get(rule, 0.5)
-    assert law.threshold.tolist() == pytest.approx([wanted], abs=1e-15)
+    problem = Problem([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [0])
+    law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
+    assert law.threshold.tolist() == pytest.approx([reference.RULES[rule](problem).stop[1]], abs=1e-15)
     threshold = law.threshold
     assert int(law.kept(threshold)) == 0
     assert int(law.kept(threshold - 1e-12)) == 1
 
 
 def test_only_the_rules_that_are_lossless_say_so():
-    relaxed = {"fuzzy", "ensemble", "typical", "clipped", "clipped-hsd"}
-    assert {name for name, rule in RULES.items() if not rule.lossless} == {"hsd-released", *relaxed}
-    assert {name for name, rule in RULES.items() if rule.knob} == relaxed
+    found = audit(vocab=3, gamma=3, seed=0)["rules"]
+    for name, rule in RULES.items():
+        exact = found[name]["total_variation"] < TOLERANCE
+        assert rule.lossless == exact, f"{name}: by the audit its record must say lossless={exact}"
+        assert not (rule.lossless and rule.knob), f"{name}: a number that changes a lossless rule's law"
     assert all(rule.citation and rule.title and rule.name == name for name, rule in RULES.items())
 
 

@@ -8,14 +8,15 @@ import operator
 from collections.abc import Iterator
 
 import pytest
+import torch
 from engine import Engine
-from new_rule import NEWCOMER
+from new_rule import NEWCOMER, TEMPERED
 from table_models import table_pair
 
 from hsd import run
 from hsd.audit import context_free_models, output_law
 from hsd.facts import facts
-from hsd.rules import RULES
+from hsd.rules import RULES, Rule
 from hsd.trace import step_in_words
 
 NODES = """
@@ -32,8 +33,9 @@ FILES = ("step/model.js", "step/again.js", "step/formula.js", "step/sentences.js
 
 @pytest.fixture
 def page(monkeypatch) -> Iterator[Engine]:
-    """The page's modules with facts in which the rule stands."""
-    monkeypatch.setitem(RULES, NEWCOMER.name, NEWCOMER)
+    """The page's modules with facts in which the rules stand."""
+    for rule in (NEWCOMER, TEMPERED):
+        monkeypatch.setitem(RULES, rule.name, rule)
     engine = Engine({file.split("/")[1].removesuffix(".js"): file for file in FILES})
     yield engine
     engine.stop()
@@ -86,10 +88,19 @@ def test_its_tests_have_formulas_and_sentences(page: Engine):
         assert words == step_in_words(trace, step.index, facts())
 
 
-def test_the_lab_works_out_its_law(page: Engine):
+@pytest.mark.parametrize("rule", [NEWCOMER, TEMPERED], ids=lambda rule: rule.name)
+def test_the_lab_works_out_its_law(page: Engine, rule: Rule):
     p, q, gamma = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 3
     told = page.call("(m) => audit.enumerate(m).rules", {"vocab": 3, "gamma": gamma, "p": [p] * 4, "q": [q] * 3})
-    output, kept = output_law(context_free_models(p, q, gamma), NEWCOMER.law)
-    assert told[NEWCOMER.name]["kept"] == pytest.approx(float(kept))
-    assert told[NEWCOMER.name]["output"] == pytest.approx(output.flatten().tolist())
-    assert not told[NEWCOMER.name]["exact"]
+    output, kept = output_law(context_free_models(p, q, gamma), rule.law)
+    assert told[rule.name]["kept"] == pytest.approx(float(kept))
+    assert told[rule.name]["output"] == pytest.approx(output.flatten().tolist())
+    assert not told[rule.name]["exact"]
+
+
+def test_a_power_is_written_with_a_raised_exponent(page: Engine):
+    law = TEMPERED.law(*map(torch.tensor, ([[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2]], [0])))
+    grounds = law.grounds(torch.tensor([0]))[0].as_data()
+    made = {"form": "tempered", "numbers": grounds, "changed": None, "value": 0.5}
+    heard = page.call(f"(made) => {{ {NODES} return formula.formula(1, made, 0.5).ariaLabel; }}", made)
+    assert heard == "a₁ = min(1, ((p)/(q)) to the power of a) = min(1, ((0.2)/(0.8)) to the power of 0.5) = 0.5"

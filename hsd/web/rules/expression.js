@@ -9,6 +9,7 @@ const OPERATORS = /** @type {Record<string, (a: number, b: number, c: number) =>
   "-": (a, b) => a - b,
   "*": (a, b) => (a && b ? a * b : 0),
   "/": quotient,
+  "**": (a, b) => (a || b > 0 ? a ** b : 1),
   "<": (a, b) => a < b,
   "<=": (a, b) => a <= b,
   ">": (a, b) => a > b,

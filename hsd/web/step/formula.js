@@ -1,5 +1,4 @@
-// The formula of a test, with letters and with its numbers, as HTML: drawn from the form's own expression, so that what is
-// seen is what was computed.
+// The formula of a test, in letters and in numbers, as HTML: drawn from the expression that its threshold comes from.
 import { h } from "../kit/dom.js";
 import { exact, pair, shortest, subscript } from "../kit/format.js";
 import { evaluate } from "../rules/expression.js";
@@ -35,6 +34,7 @@ function draw(tree, leaf) {
     Array.isArray(part) && (part[0] === "+" || part[0] === "-") ? ["(", ...one(part), ")"] : one(part);
   if (sign === "/" || sign === "per") return fraction(one(first), one(second));
   if (sign === "exp") return ["e", unseen(" to the power of "), h("sup", one(first))];
+  if (sign === "**") return ["(", ...one(first), ")", unseen(" to the power of "), h("sup", one(second))];
   if (sign === "sqrt") return ["√", ...factor(first)];
   if (sign === "*") return [...factor(first), SIGNS[sign], ...factor(second)];
   if (sign === "-" && first === 0) return ["−", ...factor(second)];
