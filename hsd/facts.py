@@ -114,7 +114,7 @@ def _rule(order: int, name: str) -> Facts:
         "law": (law.equals or law.name) if law else name,
         "loses": own.loses if own else "",
         "term": next((key for key, entry in glossary().items() if entry.get("rule") == name), None),
-        "knob": asdict(own.knob) if own and own.knob else None,
+        "knob": {k: v for k, v in asdict(own.knob).items() if k != "open"} if own and own.knob else None,
         "recipe": own.recipe.as_data() if own else None,
         "modes": {mode: recipe.as_data() for mode, recipe in own.modes.items()} if own else {},
         "cold": {"recipe": own.cold.recipe.as_data(), "loses": own.cold.loses} if own and own.cold else None,

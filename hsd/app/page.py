@@ -40,11 +40,13 @@ FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card
 """The first preset as HTML, and as a picture for shared links: examples/reproduce/first_picture.py makes both."""
 
 
-def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str) -> str:
+def index(
+    answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str, speed: str
+) -> str:
     """Return the page as HTML.
 
     answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it; first: whether it
-    opens on the first preset; address: where it will be, "" if nobody knows.
+    opens on the first preset; address: where it will be, "" if nobody knows; speed: the words of the link to Speed.
     """
     loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
@@ -61,6 +63,7 @@ def index(answers: str, space: Space, presets: Sequence[Preset], folder: str, fi
         description=escape(space.short_description),
         head="\n".join([*_card(space, address), *links]),
         first=_first(presets[0]) if first else "",
+        speed=speed,
         presets=_menu(space, presets),
         data=_block("hsd-modules", json.dumps(_needed(loaded))),
         foot=FOOT.get(answers, FOOT["files"]),
@@ -140,10 +143,9 @@ def template() -> str:
     """Return the single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
     code = script("early.js", "answers/file.js", *ON_DEMAND, *ENTRIES)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
-    nothing: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
     data = [
         _block("hsd-facts", facts_json()),
-        _block("hsd-modules", json.dumps(nothing)),
+        _block("hsd-modules", json.dumps({name: {"modules": [], "styles": []} for name in SCREENS})),
         '<script type="application/json" id="hsd-one-run">RUN</script>',
         f'<script type="module">{code}</script>',
     ]
@@ -151,17 +153,14 @@ def template() -> str:
         answers="file",
         policy=POLICY.format(script=f"'sha256-{digest}'").replace("'self' ", "").replace("connect-src 'self'; ", ""),
         title="A run, step by step",
-        description="",
         head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
-        presets="",
-        first="",
         data="\n".join(data),
-        foot=FOOT["files"],
     )
 
 
 def _filled(**words: str) -> str:
-    known = {"version": __version__, "about": ABOUT.read_text(encoding="utf-8"), **words}
+    none = dict.fromkeys(("description", "presets", "first", "speed"), "")  # in the file of a single run
+    known = {**none, "foot": FOOT["files"], "version": __version__, "about": ABOUT.read_text("utf-8"), **words}
     return re.sub(r"\{\{(\w+)\}\}", lambda match: known[match[1]], read("index.html"))
 
 

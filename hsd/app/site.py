@@ -70,11 +70,11 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
     weights: add the model's weights too; opened: a trace to show first, instead of a preset; address: the page's future
     URL, "" if unknown.
     """
-    questions, folder, presets = recorded_questions(space), folder_of_modules(), presets_of(space)
+    questions, folder, presets = recorded_questions(space), folder_of_modules(), [*presets_of(space).values()]
     alone = answers == "browser"
     more = {"own": False, "browser": browser.about(space, folder, weights), "offline": weights} if alone else {}
     files: Site = {
-        "index.html": lambda: page.index(answers, space, list(presets.values()), folder, not opened, address).encode(),
+        "index.html": lambda: page.index(answers, space, presets, folder, not opened, address, speed()).encode(),
         page.CARD.name: page.CARD.read_bytes,
         "data/page.json": _json(lambda: contents(space, questions, opened is not None) | more),
         f"{folder}facts.json": lambda: facts_json().encode(),
@@ -178,15 +178,22 @@ def benchmark(name: str) -> Values:
     return view(read(RESULTS / BENCHMARKS[name]))
 
 
+def speed() -> str:
+    """Return the words of the link to Speed, with the speed-up of the quickest case in the first benchmark."""
+    times = max(float(row[2].split()[0]) for row in benchmark(next(iter(BENCHMARKS)))["rows"])
+    return f"Measured on a CPU: up to {times:.2f} × as fast"
+
+
 def about_systems(presets: Mapping[str, Preset]) -> Values:
     """Return {"systems", "planner"} for the Systems page: each system with its recorded runs; the planner's inputs.
 
-    tokens_per_call: new tokens of a recorded run per call of its target.
+    per_call: of a recorded run, per call of its target: new tokens, then calls of each level below, the lowest last.
     """
 
     def run(preset: Preset) -> Values:
-        per_call = trace_of(preset).stats()["block_efficiency"]
-        return {"name": preset.name, "title": preset.title, "why": preset.why, "tokens_per_call": per_call}
+        stats = trace_of(preset).stats()
+        per_call = [n / stats["target_calls"] for n in (stats["new_tokens"], *reversed(stats["calls_below"]))]
+        return {"name": preset.name, "title": preset.title, "why": preset.why, "per_call": per_call}
 
     shown = [
         {"name": name, **about, "shown": [run(presets[one]) for one in about["shown"] if one in presets]}

@@ -80,8 +80,8 @@ class Form:
     former: str = ""
 
     def as_data(self) -> dict[str, Any]:
-        """Return the fields as JSON data, with expressions parsed to nested lists."""
-        return vars(self) | {
+        """Return the fields but `former` as JSON data, with expressions parsed to nested lists."""
+        return {name: value for name, value in vars(self).items() if name != "former"} | {
             "threshold": parse(self.threshold),
             "along": {name: parse(text) for name, text in self.along.items()},
             "when": parse(self.when) if self.when else None,

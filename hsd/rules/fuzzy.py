@@ -168,8 +168,8 @@ def fuzzy_rule(config: Fuzzy) -> Rule:
         partial(fuzzy_law, config, tolerance=config.tolerance),
         knob=TOLERANCE,
         raw=config.on == "raw",
-        loses="a token passes wherever the rows are near, {divergence} ≤ T = {value}, whatever it is. "
-        "This step spent {drift} of drift, at most T × kept = {bound}.",
+        loses="where draft and target are near each other, at a divergence ({divergence}) of at most T = {value}, a "
+        "token passes whatever it is. This step spent {drift} of drift, of at most T × kept = {bound}.",
         exactly=config.exactly,
         modes=MODES,
     )

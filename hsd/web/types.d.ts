@@ -342,7 +342,6 @@ interface Knob {
   low: number;
   high: number;
   exact: null | number;
-  open: boolean;
 }
 interface Recipe {
   each: string[];
@@ -390,7 +389,6 @@ interface Form {
   certain: boolean;
   whose: string;
   coupled: boolean;
-  former: string;
 }
 interface Letter {
   sign: string;

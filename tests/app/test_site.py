@@ -15,7 +15,8 @@ from hsd import HsdError, Trace, space
 from hsd.app.export import write
 from hsd.app.server import FOREVER
 from hsd.app.site import folder_of_modules, key_of, site
-from hsd.paths import TRACES
+from hsd.bench.report import read
+from hsd.paths import RESULTS, TRACES
 
 SPACE = space.load()
 HOST = "http://127.0.0.1"
@@ -51,6 +52,14 @@ def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
     server, files = site(SPACE, "server"), site(SPACE, "files")
     assert server.keys() == files.keys()
     assert [path for path in server if server[path]() != files[path]()] == ["index.html"]
+
+
+def test_the_first_screen_says_how_fast_the_quickest_case_of_the_benchmark_was():
+    plain, *cases = read(RESULTS / "bench-smollm2.jsonl").rows()
+    assert plain["case"] == "plain"
+    quickest = max(case["speedup"] for case in cases)
+    words = f'<a href="?tab=speed">Measured on a CPU: up to {quickest:.2f} × as fast</a>'
+    assert words in site(space.load(), "files")["index.html"]().decode()
 
 
 def test_the_name_of_an_answers_file_is_made_of_what_is_asked():

@@ -28,6 +28,14 @@ def test_a_point_of_the_trade_off_stands_where_it_was_measured():
     assert all(f"T = {one['tolerance']:.3g}" in said for one, said in zip(points, line["text"], strict=True))
 
 
+def test_names_of_bars_fit_a_phone_and_are_those_of_the_page():
+    for charts in from_json(CHARTS).values():
+        for chart in charts:
+            bars = [name for part in chart["data"] if part["type"] == "bar" for name in part["y"]]
+            assert max(map(len, bars), default=0) < 26, chart["name"]
+            assert not [name for name in bars if "tokenwise" in name or name.startswith("hsd")]
+
+
 def test_the_cost_of_a_run_is_the_work_that_its_trace_records():
     (chart,) = [one for one in from_json(CHARTS)["hispec"] if one["name"] == "hispec-trained"]
     plain, computed, passes = (sum(bar["x"][row] for bar in chart["data"]) for row in range(3))

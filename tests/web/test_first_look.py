@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from hsd.app.presets import of_systems, trace_of
 from hsd.facts import glossary
 
 NUMBER = re.compile(r"[≈<>]?\d*\.?\d+(?:·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
@@ -64,13 +65,25 @@ def test_what_decides_a_cell_stands_in_it(visitors):
     prefixes = [text for swatches, text in cells if swatches]
     assert prefixes
     assert all(swatches in (0, 4) for swatches, _ in cells), "a bar and a word for each mass"
-    assert all("below ÷" in text and "coin" in text for text in prefixes)
+    assert all("lack ÷" in text and "coin" in text for text in prefixes)
     for text in prefixes:
         little, much, _, threshold = map(float, re.findall(r"(?<!\d)(?:0?\.\d+|\d+)", text)[-4:])
         assert f"{little / much:.2f}" == f"{threshold:.2f}", "the quotient of what is printed is what is printed"
     assert "p/q of the whole draft" in cells[-1][1]
     assert visitor.page.locator(".is-shadow .is-excess, .is-shadow .is-deficient").count() == 0
     assert visitor.page.locator(".is-none .hp-gauge").count() == 0, "no line where no test was made"
+
+
+@pytest.mark.recorded
+def test_a_cell_of_a_token_that_passes_by_divergence_says_so(visitors):
+    """A threshold of 1 is nothing that its coin explains."""
+    visitor = visitors(brief=True, **STILL).open("?preset=fsd-sum", options=False)
+    last = visitor.page.locator(".is-own.is-lane .hp-trial").last.inner_text()
+    divergence, tolerance = map(float, re.search(r"D (\S+) ≤ T (\S+)", last).groups())
+    trace = trace_of(of_systems()["fsd-sum"])
+    exact = trace.steps[visitor.state["step"]].divergences[-1]
+    assert (divergence, tolerance) == pytest.approx((exact, trace.setup.options.fuzzy.tolerance), rel=0.05)
+    assert "coin" in last
 
 
 @pytest.mark.recorded

@@ -503,6 +503,16 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
         card.get_by_role("radio", name=words).check()
         assert card.locator(".hf-verdict").inner_text() == costs.call(say, told, name)
         assert card.locator("tbody tr").count() == len({one["gamma"] for one in told["samples"]})
+    fits = (
+        "(chart) => chart.getBBox().x >= 0 && chart.getBBox().x + chart.getBBox().width <= chart.viewBox.baseVal.width"
+    )
+    for width in (390, 1280):
+        visitor.page.set_viewport_size({"width": width, "height": 800})
+        chart, box = card.locator(".hf-curves"), card.bounding_box()
+        assert chart.bounding_box()["width"] < box["width"] <= width, "no part of it is cut"
+        assert chart.evaluate(fits), "no letter is cut"
+        size = chart.evaluate("(chart) => parseFloat(getComputedStyle(chart).fontSize) * chart.getScreenCTM().a")
+        assert 11 < size < 15, "letters are as large on a phone"
     card.get_by_label("cost of a drafted token").fill("0.5")
     assert card.get_by_role("radio", name="your own").is_checked()
     wrong = tmp_path / "wrong.json"

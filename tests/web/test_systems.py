@@ -11,6 +11,7 @@ from hsd.app.site import CHARTS
 from hsd.app.systems import planner
 from hsd.app.systems.planner import WORKED, alternatives, in_words, presets, way_data
 from hsd.planner import Models, latency, plan
+from hsd.trace import Trace
 
 PRESETS = {preset["name"]: preset for preset in presets()}
 
@@ -216,6 +217,14 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 # ---- the page
 
 
+def told(trace: Trace) -> str:
+    """The line of a recorded run: its tokens per target call, and of several levels the calls below the target too."""
+    stats = trace.stats()
+    tokens, *below = (f"{n / stats['target_calls']:.3g}" for n in (stats["new_tokens"], *stats["calls_below"][::-1]))
+    levels = f", {below[0]} checks and {below[1]} draft calls" if below[1:] else ""
+    return f"{tokens} tokens{levels} per target call"
+
+
 @pytest.mark.core
 @pytest.mark.recorded
 def test_every_system_has_words_runs_and_a_figure(visitors):
@@ -228,8 +237,8 @@ def test_every_system_has_words_runs_and_a_figure(visitors):
         assert system["words"].split(".")[0] in card.inner_text()
         runs = card.locator(".hf-run").evaluate_all("all => all.map((run) => run.dataset.run)")
         assert runs == system["shown"]
-        per_call = recorded_run(runs[0]).stats()["block_efficiency"]
-        assert f"{per_call:.3g} tokens per target call" in card.locator("li").first.inner_text()
+        said = [told(recorded_run(run)) for run in runs]
+        assert card.locator(".hf-runs .hp-note").all_inner_texts() == said
         if name == "stack":
             card.locator("summary", has_text="What the planner promised").click()
         card.locator(".hf-chart").scroll_into_view_if_needed()

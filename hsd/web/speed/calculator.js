@@ -19,7 +19,7 @@ const COLUMNS = /** @type {Columns} */ ([
   ...NAMES.map((name) => [`${name}, × plain decoding`, "speed against plain decoding at these costs"]),
   [`${NAMES[1]} / ${NAMES[0]}`, RATIO],
 ]);
-const BOX = { left: 50, top: 10, width: 500, height: 170 }; // of the curves
+const BOX = { left: 82, top: 10, width: 500, height: 190 }; // of the curves; left has room for a phone's letters
 const LOOKS = ["is-vanilla", "is-own"];
 
 class Calculator {
@@ -28,7 +28,7 @@ class Calculator {
   file = /** @type {LengthRow[] | null} */ (null);
   shown = /** @type {CalculatorPoint[]} */ ([]);
   words = h("p.hf-verdict", { role: "status" });
-  chart = scroller("Curves of speed-up by draft length");
+  chart = h("div");
   table = scroller("Speed-up by draft length");
   kinds = segments("Drafts of", (/** @type {string} */ kind) => this.draw({ kind }));
   presets = segments("Costs", (/** @type {string} */ preset) => this.draw({ preset }));
@@ -46,13 +46,8 @@ class Calculator {
     const file = fileButton("Open a file", `open ${OPENS}`, "file for the calculator", (...read) => this.read(...read));
     const first = h("div.hp-row", this.kinds.element, h("span.hp-grow"), file);
     const rows = [first, h("div.hp-row", this.presets.element, costs), this.words];
-    this.element = card(
-      "hf-calculator",
-      "Should I switch it on?",
-      HINT,
-      rows,
-      h("div.hf-columns", this.chart, this.table),
-    );
+    const both = h("div.hf-columns", this.chart, this.table);
+    this.element = card("hf-calculator", "Should I switch it on?", HINT, rows, both);
     this.draw({});
   }
 
@@ -115,13 +110,13 @@ function drawn(points) {
     const [cx, cy] = line.slice(1).reduce((best, one) => (one[1] < best[1] ? one : best));
     return s(`g.hf-curve.${look}`, s("polyline", { points: line.join(" ") }), s("circle", { cx, cy, r: 5 }));
   };
-  const foot = BOX.top + BOX.height + 18;
+  const foot = BOX.top + BOX.height + 24;
   const middle = { "text-anchor": "middle" };
   const lengths = [0, ...points.map(({ gamma }) => gamma)].map((gamma) => label(x(gamma), foot, gamma, "", middle));
   const speeds = [...new Set([low, 1, high])].map((speed) => label(0, y(speed) + 4, `${speed.toFixed(2)} ×`, ""));
-  const title = label(BOX.left + BOX.width / 2, foot + 18, "draft length γ; 0 is plain decoding", "", middle);
+  const title = label(BOX.left + BOX.width / 2, foot + 24, "draft length γ; 0 is plain decoding", "", middle);
   const level = s("line.hf-level", { x1: BOX.left, x2: BOX.left + BOX.width, y1: y(1), y2: y(1) });
-  const viewBox = `0 0 ${BOX.left + BOX.width + 10} ${foot + 24}`;
+  const viewBox = `0 0 ${BOX.left + BOX.width + 16} ${foot + 32}`;
   const names = { viewBox, "role": "img", "aria-label": "Speed-up by draft length; the table has its numbers" };
   const key = NAMES.map((name, i) => h("span", h(`i.hf-key.${LOOKS[i]}`), ` ${name}`));
   const svg = s("svg.hf-curves", names, level, LOOKS.map(curve), lengths, speeds, title);

@@ -5,6 +5,8 @@ import { facts } from "../kit/facts.js";
 import { apart, shortest } from "../kit/format.js";
 import { origin } from "./again.js";
 import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
+import { pair } from "./fill.js";
+import { fuzzy } from "./model.js";
 import { named } from "./phases.js";
 
 /** A lane's name, how its rule decides, and what it keeps. @type {(judged: Judged, keeps: HTMLElement) => Child} */
@@ -34,6 +36,8 @@ function cell(view, judged, id) {
 
 /** What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it; nothing for anything else. fits: whether a number is printed as the threshold is. @type {(view: View, judged: Judged, id: number, fits: (share: number) => boolean) => Child} */
 function decided(view, judged, id, fits) {
+  const settings = judged.info.by_divergence ? fuzzy(view) : null;
+  if (settings?.near(id)) return h("span.hp-origin", `D ${pair(settings.D(id), settings.T).join(" ≤ T ")}`);
   const { tree = "", value = 0 } = origin(view, judged, id) ?? {};
   const names = leaves(tree);
   const branch = names.includes("excess") && view.branches.get(id);
@@ -46,7 +50,7 @@ function decided(view, judged, id, fits) {
   const { texts } = shortest({ ...branch }, ({ deficient, excess }) => fits(deficient / excess), 2);
   const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });
   const [lack, surplus] = ["deficient", "excess"].map((name) => h(`span.hp-swatch.is-${name}`));
-  const [little, much] = [" below", " above"].map((words) => h("span.hp-wide", words));
+  const [little, much] = [" lack", " excess"].map((words) => h("span.hp-wide", words));
   return [
     h("span.hp-origin", lack, little, " ÷ ", surplus, much),
     level("is-deficient", branch.deficient, words("deficient")),

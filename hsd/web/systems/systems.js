@@ -9,11 +9,10 @@ import { card, elsewhere, menu, said } from "../kit/parts.js";
 import { Planner } from "./planner/planner.js";
 
 const INTRODUCTION =
-  "Systems with several levels, several drafts, or another rule. A click on a recorded run shows it on Watch, at the step " +
-  "that tells most; Watch's menu has more of them, and its options run them anew.";
+  "Several levels, several drafts, or another rule. A recorded run opens on Watch, whose menu has more of them.";
 
 /** A recorded run, as a link to Watch. @param {ListedRun} run */
-function run({ name, title, why: reason, tokens_per_call: rate }) {
+function run({ name, title, why: reason, per_call: each }) {
   const href = address({ preset: name });
   const onclick = (/** @type {MouseEvent} */ event) => {
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return; // another tab or window is wanted
@@ -21,7 +20,9 @@ function run({ name, title, why: reason, tokens_per_call: rate }) {
     page.follow(href);
   };
   const link = h("a.hf-run", { href, onclick, "data-run": name }, title);
-  return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${number(rate)} tokens per target call`));
+  const [rate, checks, drafts] = each.map((x) => number(x));
+  const work = drafts ? `${rate} tokens, ${checks} checks and ${drafts} draft calls` : `${rate} tokens`;
+  return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${work} per target call`));
 }
 
 /** The charts of a system, one at a time; they are asked for when their place is seen. @param {ListedSystem} system */

@@ -5,7 +5,7 @@ interface ListedRun {
   name: string;
   title: string;
   why: string;
-  tokens_per_call: number;
+  per_call: number[];
 }
 
 /** figure: the title of its charts. */

@@ -115,7 +115,7 @@ class Watch {
     else if (opened === null && (await this.openPreset(preset ?? this.contents.first, where)) === null && !this.source)
       await this.openPreset(this.contents.first);
     if (options) page.alert(why("run"));
-    if (file) page.alert(`${file} was opened from a file, which a page cannot open by itself: open it again`);
+    if (file) page.alert(`a page cannot open the file ${file} of this link by itself: open it again`);
   }
 
   /** An answer; null if it is refused (the page says so), undefined if something else was asked for meanwhile. @type {(name: string, argument?: Values) => Promise<any>} */
