@@ -109,7 +109,7 @@ def test_an_opened_file_is_shown_with_what_made_it_and_the_address_names_it(visi
     visitor.page.get_by_role("button", name="Copy link", exact=True).click()
     assert "came from a file" in visitor.alert()
     visitor.page.reload()
-    assert "A page cannot open the file lighthouse.json" in visitor.alert()
+    assert "a page cannot open the file lighthouse.json" in visitor.alert()
     first = seen(visitor)["preset"]
     check(visitor, recorded(first), first)
 
