@@ -37,6 +37,8 @@ def test_every_module_and_every_sheet_belongs_to_the_page() -> None:
     used = {name for name in reached("page.js") if not name.startswith("vendor/")}
     assert sorted({*used, "early.js", "offline.js"}) == SCRIPTS
     sheets = {f"{screen}/{screen}.css" for screen in SCREENS}
+    missing = sheets - {*STYLES}
+    assert not missing, f"write hsd/web/{', '.join(missing)}: a screen has a sheet of its name"
     assert sorted({*SHARED_STYLES, *sheets}) == STYLES
 
 

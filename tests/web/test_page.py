@@ -268,7 +268,7 @@ CUT = """() => [...document.querySelectorAll("#hsd-app *")].filter((one) => {
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_longer_words_of_another_language_are_not_cut_off(visitors, width, height):
     visitor = visitors(width=width, height=height, reduced_motion="reduce").open("?preset=lighthouse", options=False)
-    for tab in ("watch", "learn", "speed", "systems", "lab"):
+    for tab in TABS:
         visitor.page.click(f"#hsd-tab-{tab}-button")
         visitor.page.locator(f"#hsd-tab-{tab} .hp-card").first.wait_for()
         visitor.page.evaluate(LONGER)
