@@ -3,13 +3,15 @@
 import argparse
 import os
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
+from hsd.bench.server import base_url, counter_growth, read_counters
 from hsd.cli.arguments import output
 from hsd.errors import HsdError
-from hsd.vllm.reader import BEAT, Reader, Request, counts, summary
+from hsd.vllm.reader import BEAT, Reader, Request, summary
 
 SERVER = "server"  # the pair of a page that stands for the server
 
@@ -73,3 +75,15 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
     offer(SERVER, f"vLLM at {reader.url}")
     app.launch(None, host, port, download=False, manifest=manifest, decode=decode, offers=offers)
     return 0
+
+
+def counts(url: str) -> str:
+    """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
+    found = counter_growth(Counter(), read_counters(base_url(url), ""))
+    if not (drafts := found["drafts"]):
+        return "its counters tell of no drafts"
+    curve = [kept / drafts for kept, _ in found["positions"]]
+    words = f"{1 + found['kept'] / drafts:.2f} tokens per pass"
+    words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
+    synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
+    return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)

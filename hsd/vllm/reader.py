@@ -3,14 +3,13 @@
 import math
 import threading
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import mean
 from typing import Any
 from uuid import uuid4
 
-from hsd.bench.server import base_url, counter_growth, json_of, read_counters
+from hsd.bench.server import base_url, json_of
 from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError, first_line
 from hsd.rules import USUAL, VANILLA
@@ -148,15 +147,3 @@ def summary(steps: Sequence[Step]) -> list[str]:
         advice = f"ask for {setting}" if low > 0 else unclear
         lines.append(f"{words.format(f'{gain:+.3f} [{low:+.3f}, {high:+.3f}]')}: {advice}.")
     return lines
-
-
-def counts(url: str) -> str:
-    """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
-    found = counter_growth(Counter(), read_counters(base_url(url), ""))
-    if not (drafts := found["drafts"]):
-        return "its counters tell of no drafts"
-    curve = [kept / drafts for kept, _ in found["positions"]]
-    words = f"{1 + found['kept'] / drafts:.2f} tokens per pass"
-    words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
-    synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
-    return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)

@@ -158,17 +158,15 @@ class Watcher:
     def _take(self, at: int, name: str, record: Recording, last: Tensor, sampled: Tensor) -> None:
         """Record a step of the request at place `at`. last: (1, V), row after the draft; sampled: tokens or -1."""
         committed = [token for token in sampled.tolist() if token >= 0]
-        draft, p = self._draft(at) if self._given else (Draft.empty(last.shape[1], last.device), last[:0])
+        draft, p = Draft.empty(last.shape[1], last.device), last
+        if self._given:
+            sizes = self._given["num_draft_tokens"]
+            own = slice(sum(sizes[:at]), sum(sizes[: at + 1]))
+            tokens, p, q = self._rows(own, at)
+            size = int((tokens >= 0).long().cumprod(0).sum())  # without what follows a -1
+            coins, p = self._coins[own][:size].double().cpu(), torch.cat([p, last])[: size + 1]
+            draft = Draft.chain(tokens[:size], q[:size], torch.empty(0), coins)
         number = float(self._numbers[at]) if self._numbers is not None and len(committed) <= draft.depth else None
-        step = record.step(draft, torch.cat([p, last])[: draft.depth + 1], committed, number)
-        self.buffer.add(name, "step", step.model_dump_json())
+        self.buffer.add(name, "step", record.step(draft, p, committed, number).model_dump_json())
         if record.finish != "cancelled":
             self._end(name)
-
-    def _draft(self, at: int) -> tuple[Draft, Tensor]:
-        """Return what the request at a place of the batch drafted, and the target's rows there (n, V)."""
-        sizes = self._given["num_draft_tokens"]
-        own = slice(sum(sizes[:at]), sum(sizes[: at + 1]))
-        tokens, p, q = self._rows(own, at)
-        size = int((tokens >= 0).long().cumprod(0).sum())  # without what follows a -1
-        return Draft.chain(tokens[:size], q[:size], torch.empty(0), self._coins[own][:size].double().cpu()), p

@@ -14,11 +14,12 @@ from fastapi.testclient import TestClient
 from hsd.app.runs import Kept, read, run_to_end
 from hsd.bench import server
 from hsd.cli import main
+from hsd.cli.watch import counts
 from hsd.errors import HsdError
 from hsd.paths import TRACES
 from hsd.trace import Trace
 from hsd.vllm import reader as module
-from hsd.vllm.reader import Reader, counts, summary
+from hsd.vllm.reader import Reader, summary
 from hsd.vllm.serving import TOKEN, Endpoint
 
 
