@@ -133,14 +133,14 @@ LARGE = (
 """Pairs in which both V and γ are large: V, γ, and how many tokens the target may say at first, and after a text."""
 
 
-def _large(vocab: int, gamma: int, first: int, later: int) -> Shape:
+def _large(vocab: int, gamma: int, at_first: int, after_text: int) -> Shape:
     """Return a shape whose draft chooses between two tokens at its first and last place only.
 
-    first, later: how many tokens the target may write, at first and then. If vocab ≤ 5 the draft's row 0 is random.
+    at_first, after_text: how many tokens the target may write there. If vocab ≤ 5 the draft's row 0 is random.
     """
 
     def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-        places = a.topk(later if text else first).indices
+        places = a.topk(after_text if text else at_first).indices
         target, draft = torch.zeros_like(a).scatter(0, places, a[places]), _one_hot(a)
         if len(text) in (0, gamma - 1):
             draft[places[0]] = a[places[0]] / 2
