@@ -127,7 +127,7 @@ class Draft:
     @property
     def raw(self) -> Tensor:
         """(m, V): q at temperature 1, without top-k and top-p."""
-        return UNCHANGED.probabilities(torch.cat(self.logits)) if self.logits else self.q
+        return UNCHANGED.probabilities(torch.cat(self.logits), exact=True) if self.logits else self.q
 
     @cached_property
     def ids(self) -> list[int]:

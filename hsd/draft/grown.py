@@ -62,9 +62,9 @@ class GrownProposer(Proposer):
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         logits = self._reader.grow(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))
-        rows = UNCHANGED.probabilities(logits)
+        rows = UNCHANGED.probabilities(logits, exact=True)
         likeliest = rows.topk(min(self._breadth, self._reader.vocab_size)).indices
-        sampled = self._reader.sampling.probabilities(logits) if self._mixed else rows
+        sampled = self._reader.distributions(logits).p if self._mixed else rows
         for node, row, q, chosen in zip(front, rows, sampled, likeliest, strict=True):
             rest = q.index_fill(0, chosen[: self._breadth - 1], 0.0)
             if self._mixed and rest.sum() > 0:
@@ -88,7 +88,7 @@ class GrownProposer(Proposer):
             for path in fork_paths(sorted(line(parents, leaf) for leaf in leaves))
         ]
         logits = torch.stack([tree.logits[self._read[node]] for node in inner])
-        q, numbers = self._reader.sampling.probabilities(logits), draws[: len(parents)].double()
+        q, numbers = self._reader.distributions(logits).p, draws[: len(parents)].double()
         drawn = [node for node in self._read if node in tree.drawn]
         for node in drawn:
             numbers[number[node] - 1], q[inner.index(number[tree.parents[node]])] = tree.drawn[node]

@@ -32,7 +32,7 @@ class ModelProposer(Proposer):
             if chain and not chain.may_pay:
                 break
             row = reader.read(unread, keep=1)
-            shares = row.logits[0].softmax(-1) if chain else row.p[0]
+            shares = row.raw[0] if chain else row.p[0]
             if chain and not chain.pays(float(shares.max())):
                 break
             unread = pick(row.p[0], number).unsqueeze(0)

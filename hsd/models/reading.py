@@ -32,7 +32,7 @@ class Rows:
     @property
     def raw(self) -> Tensor:
         """(n, V): the distributions at temperature 1 with nothing cut off."""
-        return UNCHANGED.probabilities(self.logits)
+        return UNCHANGED.probabilities(self.logits, exact=True)
 
 
 def fitted(logits: Tensor, width: int) -> Tensor:

@@ -274,3 +274,35 @@ def test_mixed_siblings_are_one_draw_without_the_chosen_ones_and_the_likeliest(e
 def mixed_run(temperature: float, tree: str) -> hsd.Trace:
     options = {"rule": "one-hot", "tree": tree, "drafts": 3, "gamma": 2, "nodes": 6, "temperature": temperature}
     return hsd.run(PAIR, "abc", max_new_tokens=16, **options)
+
+
+TREES = {"drafts": 3, "gamma": 3}
+RUNS = {
+    "a chain": {},
+    "a chain that ends itself": {"gamma": "auto"},
+    "raw divergences": {"rule": "fuzzy", "divergence_on": "raw", "temperature": 0.7},
+    "the likeliest": {**TREES, "tree": "top", "rule": "one-hot"},
+    "distinct": {**TREES, "tree": "distinct", "rule": "traversal"},
+    "grown": {**TREES, "tree": "grown", "rule": "one-hot"},
+    "mixed": {**TREES, "tree": "mixed", "rule": "hsd", "temperature": 0.7, "top_p": 0.9},
+    "levels": {"system": "stack", "temperature": 0.7},
+    "exits": {"system": "hispec", "top_k": 9},
+}
+
+
+@pytest.mark.parametrize("trace", [True, False], ids=["recorded", "quick"])
+@pytest.mark.parametrize("name", RUNS)
+def test_the_embedded_pair_s_rows_are_made_in_double_precision_alone(
+    name: str, trace: bool, monkeypatch: pytest.MonkeyPatch
+):
+    """A softmax in single precision is another one on another processor, and so would drafts and texts be."""
+    used, softmax = [], torch.Tensor.softmax
+
+    def recorded(rows: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
+        used.append(dtype or rows.dtype)
+        return softmax(rows, dim, dtype=dtype)
+
+    pair = hsd.load_pair("tiny")
+    monkeypatch.setattr(torch.Tensor, "softmax", recorded)
+    hsd.run(pair, "Once upon", max_new_tokens=6, trace=trace, **RUNS[name])
+    assert set(used) <= {torch.float64}
