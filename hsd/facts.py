@@ -144,9 +144,8 @@ def facts() -> Facts:
     target), resamples, law (the same for two rules that are one law), loses (see `Rule`), term (its entry in the
     glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold (recipe and loses at temperature 0, where these are
     others), by_divergence. usual: the rule where nobody says which, vanilla: the one that others are compared with.
-    forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`.
-    glossary: see `glossary`. sentences: see `hsd/trace/sentences.yaml`.
-    options: of a run, as `hsd.options.schema` has them.
+    forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`. glossary: see `glossary`.
+    sentences: see `hsd/trace/sentences.yaml`. options: of a run, as `hsd.options.schema` has them.
     """
     knobs = [rule.knob for rule in RULES.values() if rule.knob]
     letters = {knob.option: Letter(knob.sign, knob.title.lower()) for knob in knobs} | LETTERS

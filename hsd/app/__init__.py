@@ -49,11 +49,11 @@ def launch(
     trust.current = trust.started(host, allowed_hosts, servers)
     if not trust.current.local:
         outside.OPENER = outside.GUARDED
-    server = build(manifest, Trace.from_file(trace_file) if trace_file else None, decode, offers)
+    server = build(manifest, None if trace_file is None else Trace.from_file(trace_file), decode, offers)
     try:
         app, url, _ = server.launch(
             server_name=host,
-            server_port=port,
+            server_port=port or None,
             inbrowser=open_browser,
             prevent_thread_lock=True,
             quiet=True,

@@ -24,15 +24,16 @@ def prepare_environment(space: Space) -> None:
     """Turn off usage reports, and requests to the Hub unless an offered pair needs them.
 
     To load models of your own from the Hub, start the app with HF_HUB_OFFLINE=0. Raises HsdError if Gradio has no
-    folder that it can write to.
+    folder that it can write to, or its port is not a number.
     """
     folder = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        words = f"cannot write in {folder} ({error.strerror})"
-        raise HsdError(f"{words}: set GRADIO_TEMP_DIR to a folder that can be written") from None
+        raise HsdError(f"cannot write in {folder} ({error.strerror}): set GRADIO_TEMP_DIR to another folder") from None
+    if not os.environ.get("GRADIO_SERVER_PORT", "0").isdecimal():
+        raise HsdError("GRADIO_SERVER_PORT is not a number: set it to a port, such as 7860, or unset it")
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     if not any(pair.from_hub for pair in offered(space)):

@@ -117,8 +117,7 @@ def _compare(finish: Finish) -> Callable[..., Any]:
 
         Answers {"kept", "differences", "runs"}: how many drafted tokens each rule kept; the steps, counted from 1, of
         a paired run in which they kept different numbers of tokens, which explain_step can explain; one run if paired,
-        else two, as the tool run answers.
-        One run says little: coins decide much of what is kept in it.
+        else two, as the tool run answers. One run says little: coins decide much of what is kept in it.
 
         Args:
             prompt: What the model answers or continues

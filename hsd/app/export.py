@@ -39,7 +39,7 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
     except OSError as error:
-        raise HsdError(f"cannot write {folder}: {error.strerror}") from None
+        raise HsdError(f"cannot write {folder}: {error.strerror}: name another folder") from None
     return sorted(folder / name for name in contents)
 
 

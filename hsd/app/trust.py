@@ -40,9 +40,8 @@ class Trust:
         for name, _ in hosts:
             if not (_loopback(name) or any(fnmatchcase(name, known) for known in self.names)):
                 return f"this app is not known as {_advice(name)}"
-        for origin in map(_parts, headers.getlist("Origin") if changes else ()):
-            name = origin[0]
-            if not name or not (origin in hosts or name in self.names or (self.loopback and _loopback(name))):
+        for name, port in map(_parts, headers.getlist("Origin") if changes else ()):
+            if not name or not ((name, port) in hosts or name in self.names or (self.loopback and _loopback(name))):
                 return f"a page of another site may not ask this app, and this one is of {_advice(name)}"
         if changes and "cross-site" in headers.getlist("Sec-Fetch-Site"):
             return "a page of another site may not ask this app: open the app itself"
@@ -64,10 +63,11 @@ def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = Fal
 
 
 def _parts(address: str) -> tuple[str, int | None]:
-    """Return the host name in an address, in small letters, "" if it has none, and the port, None if it has none."""
+    """Return the host name in an address, in small letters, "" if it has none or an odd one, and the port or None."""
     try:
         parts = urlsplit(address)
-        return ("" if "@" in parts.netloc else (parts.hostname or "").rstrip(".")), parts.port
+        plain = re.fullmatch(r"[\w.*:\[\]-]+", parts.netloc, re.ASCII)
+        return ((parts.hostname or "").rstrip(".") if plain else ""), parts.port
     except ValueError:
         return "", None
 

@@ -53,7 +53,7 @@ def prefixes(vocab: int, longest: int, least: int = 0) -> list[Prefix]:
 
 def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
     """Return a random pair whose rows depend on the whole prefix, with a draft that resembles the target."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed % 2**64)
     target: dict[Prefix, Tensor] = {}
     draft: dict[Prefix, Tensor] = {}
     for path in prefixes(vocab, gamma):

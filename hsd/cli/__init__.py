@@ -31,8 +31,11 @@ class Parser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status; 141, without a message, if its output is a closed pipe."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by who started this
+            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, it is open to the end
+        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the console lacks must not cost a text
     words = sys.argv[1:] if argv is None else list(argv)
     try:
@@ -56,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OSError:  # what could not be written must not fail once more at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         named = f"{error.filename!r}" if error.filename else "its output"
-        why = f"cannot read or write {named}: {error.strerror or error}"
+        why = f"cannot read or write {named} ({error.strerror or error}): choose a place where that can be done"
         return 141 if isinstance(error, BrokenPipeError) else _fail(why)
 
 

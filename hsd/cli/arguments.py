@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import os
 import sys
 from collections.abc import Callable, Mapping
+from functools import partial
 from json import detect_encoding
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,12 +24,15 @@ SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
 SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"  # the others of torchrun are silent
 
 
-def whole(text: str) -> int:
-    """Parse a whole number. Raises argparse.ArgumentTypeError."""
+def whole(text: str, least: float = -math.inf) -> int:
+    """Parse a whole number from `least` on. Raises argparse.ArgumentTypeError."""
     try:
-        return int(text)
+        value = int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number") from None
+        raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
+    if value < least:
+        raise argparse.ArgumentTypeError(f"{value}: choose at least {least}")
+    return value
 
 
 def number(text: str) -> float:
@@ -49,6 +54,7 @@ def names(text: str) -> tuple[str, ...]:
 
 
 KINDS: dict[str, Callable[[str], Any]] = {kind.__name__: kind for kind in (whole, number, numbers, names, Path)}
+KINDS |= {f"whole from {least}": partial(whole, least=least) for least in (0, 1)}
 
 
 def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Mapping[str, str]) -> None:

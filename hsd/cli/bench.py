@@ -38,6 +38,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run a benchmark and print its tables. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
     if arguments.report:
+        others = {word.partition("=")[0] for word in arguments.words if word.startswith("--")} - {"--report", "--json"}
+        refuse(arguments, " ".join(others), "a new benchmark")
         try:
             _print(read(arguments.report), arguments.json)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -45,7 +47,7 @@ def main(arguments: argparse.Namespace) -> int:
                 raise
             raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
         return 0
-    if not (arguments.pair or arguments.target or arguments.draft):  # the toy pair has levels
+    if {arguments.pair, arguments.target, arguments.draft} == {None}:  # the toy pair has levels
         arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual()
     workers = _Workers()
     check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])  # before a server is contacted
@@ -84,7 +86,7 @@ def _command(words: Sequence[str]) -> str:
 
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
     """Connect to the server given by `--server`; None without it. Raises HsdError."""
-    if not arguments.server:
+    if arguments.server is None:
         refuse(arguments, "--server-model --server-key --server-timeout", "--server URL")
         return None
     if processes > 1:
@@ -94,10 +96,7 @@ def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
 
 
 def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
-    """Return the sweep that the options describe. Raises HsdError for a number that is too small."""
-    for name, least in (("repetitions", 1), ("limit", 0)):
-        if getattr(arguments, name) < least:
-            raise HsdError(f"{name} {getattr(arguments, name)}: choose at least {least}")
+    """Return the sweep that the options describe. Raises HsdError for options that do not go together."""
     values = {"rule": (VANILLA["single"], RunOptions.default("rule")), "gamma": (draft_length(arguments.pair),)}
     return Sweep(values | given(arguments), partial(_peers, arguments.peer, server))
 

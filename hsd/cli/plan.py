@@ -25,9 +25,6 @@ def main(arguments: argparse.Namespace) -> int:
     measured = any(getattr(arguments, n) is not None for n in MEASURED)
     if measured and given:
         raise HsdError(f"give either a pair to measure or {' and '.join(given)}, not both")
-    for name in ("limit", "new_tokens"):
-        if getattr(arguments, name) < 1:
-            raise HsdError(f"{name.replace('_', '-')} {getattr(arguments, name)}: choose at least 1")
     if arguments.tree:
         refuse(arguments, "--longest", "a stack")
         return _plan_tree(arguments, measured)

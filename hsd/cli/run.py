@@ -9,7 +9,7 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import SPEAKS, load, output, progress, text_of
+from hsd.cli.arguments import SPEAKS, load, output, progress, refuse, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
@@ -41,12 +41,12 @@ def main(arguments: argparse.Namespace) -> int:
     prompt = text_of(arguments.prompt)
     values = given(arguments)
     _check_belonging(arguments, values)
-    named = arguments.pair or arguments.target or arguments.draft  # the toy pair has levels
+    named = {arguments.pair, arguments.target, arguments.draft} != {None}  # else: the toy pair has levels
     name = arguments.pair if named or values.get("system") in LEVELLED else usual()
     recorded = {"trace": arguments.trace is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
-    target = output(arguments.trace) if arguments.trace else None
+    target = None if arguments.trace is None else output(arguments.trace)
     pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller)
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
@@ -63,13 +63,12 @@ def main(arguments: argparse.Namespace) -> int:
 def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:
     """Raise HsdError for options that would be ignored."""
     check_flags(values)
-    if arguments.smaller and values.get("system") != "stack":
-        raise HsdError("--smaller is for --system stack: choose it, or leave the option out")
-    if arguments.quantile is not None:
-        if not hsd.RunOptions.applies("divergence", values):
-            raise HsdError("--quantile is for --rule fuzzy: choose it, or leave the option out")
-        if "tolerance" in values or not 0 <= arguments.quantile <= 1:
-            raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
+    if values.get("system") != "stack":
+        refuse(arguments, "--smaller", "--system stack")
+    if not hsd.RunOptions.applies("divergence", values):
+        refuse(arguments, "--quantile", "--rule fuzzy")
+    elif arguments.quantile is not None and ("tolerance" in values or not 0 <= arguments.quantile <= 1):
+        raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
 
 
 def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:

@@ -1,6 +1,7 @@
 """`python -m hsd space`: check, export or publish the page and the Hugging Face Space."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,8 +47,8 @@ def _export(arguments: argparse.Namespace) -> int:
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    if not (arguments.repository or arguments.dry_run):
-        raise HsdError("name the Space as owner/name, or list its files by --dry-run")
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", arguments.repository or "owner/name" * arguments.dry_run):
+        raise HsdError(f"{arguments.repository!r}: name the Space as owner/name, or list its files by --dry-run")
     if not arguments.static:
         refuse(arguments, "--weights", "--static")
     with TemporaryDirectory() as folder:

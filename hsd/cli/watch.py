@@ -9,7 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from hsd.bench.server import base_url, counter_growth, read_counters
-from hsd.cli.arguments import output
+from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
 from hsd.vllm.reader import BEAT, Reader, Request, summary
 
@@ -18,6 +18,9 @@ SERVER = "server"  # the pair of a page that stands for the server
 
 def main(arguments: argparse.Namespace) -> int:
     """Show the page, or with --text what is new, until it is stopped. Returns the exit status."""
+    refuse(arguments, *(("--host --port", "the page") if arguments.text else ("--requests --save", "--text")))
+    if arguments.save is not None:
+        output(f"{arguments.save}/request.json")  # is refused now, and not once a request has ended
     reader = Reader(arguments.url, arguments.token or os.environ.get("HSD_VLLM_TOKEN", ""))
     try:
         reader.look()

@@ -306,7 +306,7 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
 
 def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
     """Return a pair with rows of tenths (hundredths for many tokens) above 0; changing: other ones at each position."""
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed % 2**64)
     pairs = [_telling(vocab, generator) for _ in range(gamma + 1 if changing else 1)] * (1 if changing else gamma + 1)
     return rows_models([p.tolist() for p, _ in pairs], [q.tolist() for _, q in pairs[:-1]])
 

@@ -51,11 +51,11 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
     """
     models = limit_candidates(adapter, models)
     truth = target_law(models)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(seed % 2**64)
     counts, kept, done, evidence = torch.zeros_like(truth), 0, 0, 0.0
     ask = _texts if adapter.text else _verified
     with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed + 1)
+        torch.manual_seed((seed + 1) % 2**64)
         while done < calls and (to_the_end or evidence < 1 / ERROR):
             count = min(BATCH, calls - done)
             for outcome in ask(adapter, models, count, generator):

@@ -132,7 +132,8 @@ class Trace(Record):
     def from_file(file: str | Path) -> "Trace":
         """Read a saved trace. Raises HsdError, one line, when it cannot be read or is no valid one."""
         try:
-            return Trace.from_json(Path(file).expanduser().read_bytes())
+            with Path(file).expanduser().open("rb") as stream:
+                return Trace.from_json(stream.read(MAX_BYTES + 1))
         except OSError as error:
             raise HsdError(f"cannot read {str(file)!r}: {error.strerror}: choose a trace saved by hsd") from None
 
@@ -140,7 +141,7 @@ class Trace(Record):
     def from_json(text: str | bytes) -> "Trace":
         """Read an untrusted trace. Raises HsdError, one line, for what is not a valid one."""
         if len(text) > MAX_BYTES:
-            raise HsdError(f"trace of {len(text) / 1e6:.0f} MB: at most {MAX_BYTES / 1e6:.0f} MB can be opened")
+            raise HsdError(f"a trace of over {MAX_BYTES / 1e6:.0f} MB cannot be opened: record fewer tokens")
         try:
             known = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
             data = from_json(known, allow_inf_nan=False)
@@ -149,7 +150,7 @@ class Trace(Record):
         if not isinstance(data, dict) or "trace_version" not in data:
             raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
         if (version := data["trace_version"]) != TRACE_VERSION:
-            raise HsdError(f"trace version {version!s:.20} cannot be read, only {TRACE_VERSION}: record the run again")
+            raise HsdError(f"trace version {version!r:.20} cannot be read, only {TRACE_VERSION}: record the run again")
         try:
             return Trace.model_validate(data)
         except ValidationError as error:

@@ -68,16 +68,14 @@ class Event(Record):
 class Step(Record):
     """One round: draft, score, verify, commit.
 
-    The first block of fields is always there. The second is filled when tracing is on and describes the draft
-    tree, its drafts in order, every branch that could be extended, what the run's rule decided, and what the rule to
-    compare with decides. `drafted` counts all drafted tokens; no more than `depth` of them can be kept.
-    `target_calls` is above 1 where a rule resampled the rest of the block.
-    `expected_kept` is how many tokens of this very draft rules keep on average over all coins, and `kept_law`, of the
-    run's rule and the one to compare with, the probability of keeping 0, 1, … of them; both only where that can be
-    worked out.
-    `work` is what the target's own pass computed; `below` what each level under it did in this step, smallest first,
-    and `events` how. `divergences` has one number per drafted token, for a rule that judges by them. `growth` is all
-    that a grown tree was cut from.
+    The first block of fields is always there. The second is filled when tracing is on and describes the draft tree, its
+    drafts in order, every branch that could be extended, what the run's rule decided, and what the rule to compare with
+    decides. `drafted` counts all drafted tokens; no more than `depth` of them can be kept. `target_calls` is above 1
+    where a rule resampled the rest of the block. `expected_kept` is how many tokens of this very draft rules keep on
+    average over all coins, and `kept_law`, of the run's rule and the one to compare with, the probability of keeping 0,
+    1, … of them; both only where that can be worked out. `work` is what the target's own pass computed; `below` what
+    each level under it did in this step, smallest first, and `events` how. `divergences` has one number per drafted
+    token, for a rule that judges by them. `growth` is all that a grown tree was cut from.
     """
 
     index: Count

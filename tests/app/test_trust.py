@@ -187,8 +187,9 @@ def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_
         False,
         True,
     ]
-    with pytest.raises(HsdError, match="--allowed-host 'a@b': give a host's name"):
-        started(None, ("a@b",))
+    for odd in ("a@b", "b ad", "<b>", "höst.example", ""):
+        with pytest.raises(HsdError, match=f"--allowed-host '{odd}': give a host's name"):
+            started(None, ("demo.example.org", odd))
     monkeypatch.setenv("SPACE_HOST", "someone-hsd.hf.space")
     monkeypatch.setenv("GRADIO_SERVER_NAME", "0.0.0.0")
     hub = {"Origin": "https://someone-hsd.hf.space", "Sec_Fetch_Site": "same-origin"}

@@ -498,7 +498,7 @@ def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: py
         (["--rules", "best"], "unknown rule 'best'"),
         (["--prompts", "nothing-like-it"], "unknown prompt set"),
         (["--prompts", "/nowhere/prompts.txt"], "unknown prompt set"),
-        (["--repetitions", "0"], "repetitions 0: choose at least 1"),
+        (["--repetitions", "0"], "--repetitions: 0: choose at least 1"),
         (["--device", "cuda"], "there is no device 'cuda'"),
         (["--out", "/nowhere/at/all.jsonl"], "cannot write"),
         (["--report", "/nowhere.jsonl"], "cannot read 'nowhere.jsonl'"),

@@ -21,6 +21,7 @@ from hsd.cli.run import _report
 from hsd.models.loading import fetch
 
 ROOT = Path(__file__).parents[2]
+SEEDS = (str(2**64 - 1), "-1", str(10**30))
 FIELDS = {
     "text",
     "tokens",
@@ -328,6 +329,13 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
         ["audit", "--vocab", "2", "--gamma", "1000000000"],
         ["audit", "--gamma", "abc"],
         ["audit", "3"],
+        ["watch", "http://127.0.0.1:9", "--text", "--requests", "-1"],
+        ["watch", "http://127.0.0.1:9", "--text", "--save", "/nowhere"],
+        ["app", "--allowed-host", "b ad"],
+        ["app", "--allowed-host", "<b>"],
+        ["space", "publish", "nothing"],
+        ["space", "publish", "two words/x", "--dry-run"],
+        ["space", "export", "--static", "/proc/x"],
         ["space"],
         ["train"],
     ],
@@ -335,6 +343,37 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
 )
 def test_a_bad_command_is_one_line(console: Console, words: list[str]):
     console.refused(*words)
+
+
+def test_a_seed_of_any_size_names_a_random_pair(console: Console):
+    """torch takes 64 bits."""
+    found = [printed(["audit", "--vocab", "2", "--gamma", "1", "--json", "--seed", seed]) for seed in SEEDS]
+    assert found[0]["ideal"] == found[1]["ideal"] != found[2]["ideal"]
+    for seed in SEEDS:
+        words = [str(ROOT / "examples/conform/tokenwise.py"), "--vocab", "2", "--gamma", "1", "--quick"]
+        assert console("conform", *words, "--seed", seed)[0] == 0
+
+
+def test_a_port_that_is_no_number_is_refused_and_0_is_any(console: Console, monkeypatch: pytest.MonkeyPatch):
+    pytest.importorskip("gradio")
+    asked: dict[str, Any] = {}
+
+    def launched(_: Any, **how: Any) -> None:
+        asked.update(how)
+        raise OSError
+
+    monkeypatch.setattr("gradio.Blocks.launch", launched)
+    from hsd.app import trust
+
+    monkeypatch.setattr(trust, "current", trust.current)  # so that it is put back
+    assert "no free port was found" in console.refused("app", "--port", "0", "--no-download")
+    assert asked["server_port"] is None
+    monkeypatch.setenv("GRADIO_SERVER_PORT", "x")
+    assert "GRADIO_SERVER_PORT is not a number: set it to a port" in console.refused("app", "--no-download")
+
+
+def test_a_file_that_never_ends_is_no_trace(console: Console):
+    assert "a trace of over 32 MB cannot be opened" in console.refused("explain", "/dev/zero")
 
 
 @pytest.mark.parametrize("values", ["", ","])

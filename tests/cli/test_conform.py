@@ -216,7 +216,7 @@ def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str
         (["--pairs", "0"], "pairs 0"),
         (["--vocab", "9", "--gamma", "9"], "9^10 outcomes are over the limit"),
         (["--gamma", "1000000000"], "over the limit"),
-        (["--sampled", "-1"], "--sampled -1"),
+        (["--sampled", "-1"], "--sampled: -1: choose at least 0"),
         (["--junit", "/no/such/folder/x.xml"], "cannot write"),
         (["--rows", "/no/such/file"], "--rows /no/such/file"),
         (["--seed", "x"], "'x'"),

@@ -141,6 +141,7 @@ def test_a_prompt_that_is_no_unicode_is_refused_in_one_line(monkeypatch: pytest.
         assert err == "hsd: the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does\n"
 
 
+PLACE = "choose a place where that can be done"
 OUTPUTS = """
 import json, os, runpy, sys, tempfile
 import hsd.cli.schema  # once for all
@@ -170,7 +171,7 @@ def test_a_pipe_that_nobody_reads_and_a_full_disk_are_no_traceback():
     unread, unread_help, full = json.loads(done.stdout)
     assert unread == [141, ""]
     assert unread_help == [0, ""]  # argparse does not mind
-    assert full == [2, "hsd: cannot read or write its output: No space left on device\n"]
+    assert full == [2, f"hsd: cannot read or write its output (No space left on device): {PLACE}\n"]
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
@@ -196,6 +197,27 @@ def test_the_app_file_takes_the_options_of_the_command(monkeypatch: pytest.Monke
     wrong = ran({}, str(ROOT / "app.py"), "--nonsense")
     assert (wrong.returncode, wrong.stdout) == (2, b"")
     assert wrong.stderr == b"hsd: unrecognized arguments: --nonsense: see --help\n"
+
+
+CLOSED = ("run x --pair tiny --max-new-tokens 2", "explain missing", "run - --pair tiny")
+
+
+@pytest.mark.parametrize("stream", ["stdin", "stdout", "stderr"])
+def test_a_closed_stream_is_no_traceback_and_no_message_goes_elsewhere(
+    stream: str, toy: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    """Which `>&-` in a shell, a service or a window without a console does."""
+    for words, status, error in zip(
+        CLOSED, (0, 2, 2), ("", "cannot read 'missing'", "the prompt is empty"), strict=True
+    ):
+        monkeypatch.setattr(sys, "stdin", io.StringIO())
+        monkeypatch.setattr(sys, stream, None)
+        assert main(words.split()) == status
+        monkeypatch.undo()
+        monkeypatch.setattr("hsd.cli.run.load", lambda *_, **__: toy)
+        shown = capsys.readouterr()
+        assert error in (shown.err if stream != "stderr" else error)
+        assert "hsd: " not in shown.out
 
 
 # Options that would be ignored
@@ -228,6 +250,10 @@ def test_the_app_file_takes_the_options_of_the_command(monkeypatch: pytest.Monke
         (["plan", "--costs", "1,4", "--acceptance", ".8", "--temperature=.5"], "--temperature is for a pair"),
         (["plan", "--pair", "tiny", "--tree", "--longest", "5"], "--longest is for a stack"),
         (["conform", "--keying", "--vocab", "4"], "--vocab is for FILE"),
+        (["watch", "http://127.0.0.1:9", "--requests", "3"], "--requests is for --text"),
+        (["watch", "http://127.0.0.1:9", "--save", "x"], "--save is for --text"),
+        (["watch", "http://127.0.0.1:9", "--text", "--port", "7861"], "--port is for the page"),
+        (["bench", "--report", "x", "--limit", "4"], "--limit is for a new benchmark"),
         (["conform", "x.py", "--rule", "hsd"], "--rule is for --keying"),
         (["conform", "x.py", "--rows", "x.json", "--vocab", "4"], "--vocab is for random pairs"),
         (["conform", "x.py", "--sampled", "--quick"], "--quick is for an exact verdict"),
@@ -265,6 +291,10 @@ def test_every_command_ends_with_a_status_and_no_traceback_where_its_file_is_mis
 ):
     for words in (
         ["explain", "/x"],
+        ["run", "x", "--trace", ""],
+        ["run", "x", "--pair", ""],
+        ["app", "--trace", ""],
+        ["bench", "--server", ""],
         ["conform", "/x"],
         ["bench", "--report", "/x"],
         ["space", "export", "--html", "/x"],

@@ -80,8 +80,8 @@ function reads(trace) {
 /** A trace and the first step at which the rules differ. @type {(text: string, schema: JsonSchema, most: number) => OpenedTrace} */
 function check(text, schema, most) {
   const { size } = new Blob([text]);
-  const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
-  if (size > most) return { error: `trace of ${megabytes(size)}: at most ${megabytes(most)} can be opened` };
+  const limit = `a trace of over ${Math.round(most / 1e6)} MB`;
+  if (size > most) return { error: `${limit} cannot be opened: record fewer tokens` };
   let trace;
   try {
     trace = JSON.parse(text);
@@ -92,7 +92,7 @@ function check(text, schema, most) {
   if (version === undefined)
     return { error: "this JSON is not a trace (no trace_version): choose a file saved by hsd" };
   if (version !== 2) {
-    return { error: `trace version ${String(version).slice(0, 20)} cannot be read, only 2: record the run again` };
+    return { error: `trace version ${JSON.stringify(version).slice(0, 20)} cannot be read, only 2: record the run again` };
   }
   try {
     fits(trace, schema, schema.$defs, "");
