@@ -88,11 +88,11 @@ function check(text, schema, most) {
   } catch {
     return { error: "this file is not JSON: choose a trace saved by hsd" };
   }
-  const version = KINDS.object(trace) ? trace.trace_version : undefined;
+  const version = KINDS.object(trace) ? JSON.stringify(trace.trace_version) : undefined;
   if (version === undefined)
     return { error: "this JSON is not a trace (no trace_version): choose a file saved by hsd" };
-  if (version !== 2) {
-    return { error: `trace version ${JSON.stringify(version).slice(0, 20)} cannot be read, only 2: record the run again` };
+  if (version !== "2") {
+    return { error: `trace version ${version.slice(0, 20)} cannot be read, only 2: record the run again` };
   }
   try {
     fits(trace, schema, schema.$defs, "");
