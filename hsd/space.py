@@ -228,6 +228,5 @@ def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str 
         message = "Show its card where a link to it is shared"
         api.upload_file(path_or_fileobj=linked, path_in_repo="README.md", commit_message=message, **where)
     except (HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled, OSError) as error:
-        words = f"cannot publish to {repo_id!r}: {first_line(error)}"
-        raise HsdError(f"{words}: check the connection, and that your token may write there") from None
+        raise HsdError(f"cannot publish to {repo_id!r} ({first_line(error)}): check name, token, connection") from None
     return str(address)

@@ -32,16 +32,15 @@ class Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command. Returns the exit status; 141, without a message, if its output is a closed pipe."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        stream = getattr(sys, name)
-        if stream is None:  # closed by who started this
+        if getattr(sys, name) is None:  # closed by who started this
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, it is open to the end
-        elif mode == "w" and isinstance(stream, io.TextIOWrapper):
+        elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # a character that the console lacks must not cost a text
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         try:
             arguments = build_parser(words[:1]).parse_args(words)
-            arguments.words = words
+            arguments.words, arguments.flags = words, [word.partition("=")[0] for word in words if word[:2] == "--"]
             return int(arguments.command(arguments))
         finally:
             print(end="", flush=True)

@@ -27,12 +27,11 @@ SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0
 def whole(text: str, least: float = -math.inf) -> int:
     """Parse a whole number from `least` on. Raises argparse.ArgumentTypeError."""
     try:
-        value = int(text)
+        if (value := int(text)) >= least:
+            return value
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number") from None
-    if value < least:
-        raise argparse.ArgumentTypeError(f"{value}: choose at least {least}")
-    return value
+    raise argparse.ArgumentTypeError(f"{value}: choose at least {least}")
 
 
 def number(text: str) -> float:
@@ -105,8 +104,7 @@ def progress(text: str) -> None:
 
 def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
     """Raise HsdError if one of `flags` ("--a --b") was given, which have no effect without `home` ("--keying")."""
-    given = {word.partition("=")[0] for word in arguments.words}
-    if ignored := next((flag for flag in flags.split() if flag in given), ""):
+    if ignored := next((flag for flag in flags.split() if flag in arguments.flags), ""):
         raise HsdError(f"{ignored} is for {home}: choose it, or leave the option out")
 
 

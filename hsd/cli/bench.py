@@ -38,8 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(arguments: argparse.Namespace) -> int:
     """Run a benchmark and print its tables. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
     if arguments.report:
-        others = {word.partition("=")[0] for word in arguments.words if word.startswith("--")} - {"--report", "--json"}
-        refuse(arguments, " ".join(others), "a new benchmark")
+        refuse(arguments, " ".join({*arguments.flags} - {"--report", "--json"}), "a new benchmark")
         try:
             _print(read(arguments.report), arguments.json)
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

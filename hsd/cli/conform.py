@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from hsd.audit import TableModels
-from hsd.cli.arguments import output, progress, refuse
+from hsd.cli.arguments import output, refuse
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import row, rows_models
 from hsd.conform.keying import EVERY, audit_keyings
@@ -38,7 +38,6 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.sampled:
         refuse(arguments, "--quick", "an exact verdict")
     file = output(arguments.junit) if arguments.junit else None
-    progress("judging; without --quick it takes half a minute or more\n")
     models = _read_rows(arguments.rows) if arguments.rows else None
     options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
     with contextlib.redirect_stdout(sys.stderr):  # what the adapter prints is not the result
