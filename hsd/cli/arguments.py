@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
 import sys
 from collections.abc import Callable, Mapping
@@ -24,7 +23,7 @@ SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
 SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"  # the others of torchrun are silent
 
 
-def whole(text: str, least: float = -math.inf) -> int:
+def whole(text: str, least: float = float("-inf")) -> int:
     """Parse a whole number from `least` on. Raises argparse.ArgumentTypeError."""
     try:
         if (value := int(text)) >= least:

@@ -145,10 +145,14 @@ def traces(home: str) -> Values:
     def with_piece(piece: str) -> str:
         return json.dumps({**recorded, "steps": [{**step, "nodes": [{**nodes[0], "piece": piece}, *nodes[1:]]}]})
 
+    def follows(place: int) -> Values:
+        context = step["context_length"] + place * len(step["committed"])
+        return {**step, "index": place, "context_length": context}
+
     hostile = {
         "a million nodes": with_nodes(1_000_000),
         "a hundred thousand nodes": with_nodes(100_000),
-        "a thousand steps": json.dumps({**recorded, "steps": [step] * 1_000}),
+        "a thousand steps": json.dumps({**recorded, "steps": [follows(place) for place in range(1_000)]}),
         "NaN": json.dumps({**recorded, "result": {**recorded["result"], "seconds": float("nan")}}),
         "200,000 brackets": "[" * 200_000,
         "half a file": json.dumps(recorded)[:10_000],
