@@ -95,8 +95,8 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
     """Reach a server, with its API key if it wants one, and find its model. Raises HsdError, one line."""
     if not re.fullmatch("[!-~]*", key):
         raise HsdError("server-key: it has a space, or a character that no key has: copy it anew")
-    if timeout <= 0:
-        raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds")
+    if not 0 < timeout <= 1e6:
+        raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds, and at most a million")
     base = base_url(url)
     rows = json_of(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
     served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
