@@ -215,7 +215,7 @@ def test_the_model_is_the_only_one_or_the_one_that_is_named(fake: Fake):
     with pytest.raises(HsdError, match="names no model"):
         connect(fake.url)
     for seconds in (0, -1, float("nan"), float("inf"), 1e300):  # a socket takes none of the last three
-        with pytest.raises(HsdError, match="server-timeout .*: choose more than 0 seconds"):
+        with pytest.raises(HsdError, match=r"server-timeout .*: choose more than 0 seconds"):
             connect(fake.url, timeout=seconds)
 
 
