@@ -67,6 +67,6 @@ def test_a_link_that_unpacks_to_something_huge_is_refused_in_one_line(visitors):
 def test_a_link_whose_trace_is_broken_is_told_and_a_preset_is_shown(visitors):
     visitor = visitors()
     visitor.page.goto(visitor.app.url + "#trace=abc*")
-    assert "not JSON" in visitor.alert()
+    assert "copy the whole link again" in visitor.alert()
     visitor.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-guess, .hp-node')")
     visitor.until_source("recorded")

@@ -31,7 +31,7 @@ async function json(path) {
   } catch {
     // told below
   }
-  throw new Refusal(`${path} cannot be read: check the connection, or reload the page`);
+  throw new Refusal(`no answer (${path}): check the connection, or reload the page`);
 }
 
 /** @type {Promise<any> | null} of data/page.json, which everything else begins with */

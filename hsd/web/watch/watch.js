@@ -17,6 +17,7 @@ import * as links from "./links.js";
 import { Setup } from "./setup.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
+const DAMAGED = "the trace in this link is damaged or cut off: copy the whole link again";
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 
 class Watch {
@@ -105,7 +106,8 @@ class Watch {
     window.history.replaceState(null, "");
     const { turn } = this;
     const carried = await unpacked();
-    if (turn !== this.turn || (carried !== null && (await this.openTrace(carried, where)) !== null)) return;
+    if (turn !== this.turn || (carried && (await this.openTrace(carried, where)) !== null)) return;
+    if (carried === "") page.alert(DAMAGED);
     if (options && !why("run")) {
       this.setup.set(options);
       return this.begin(options, where);
