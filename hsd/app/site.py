@@ -162,7 +162,7 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         return {**shortened(player_data(trace_of(one))), "title": one.title, "why": one.why, "timed": timings.get(name)}
 
     return {
-        "preset": Question(preset, presets, "unknown preset '?': choose one from the menu, or of the endpoint /presets"),
+        "preset": Question(preset, presets, "unknown preset '?': choose one of the menu, or of /presets"),
         "lessons": Question(partial(from_json, LESSONS)),
         "races": Question(race.recordings),
         "lengths": Question(partial(from_json, LENGTHS)),

@@ -350,7 +350,7 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
 @pytest.mark.recorded
 def test_an_unknown_preset_in_a_link_says_so(visitors):
     visitor = visitors().open("?preset=nonsense")
-    assert visitor.alert() == "unknown preset 'nonsense': choose one from the menu, or of the endpoint /presets"
+    assert visitor.alert() == "unknown preset 'nonsense': choose one of the menu, or of /presets"
 
 
 def test_two_visitors_at_once_both_get_their_run_and_the_second_is_told_why_it_waits(visitors):
