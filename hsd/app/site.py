@@ -181,7 +181,7 @@ def benchmark(name: str) -> Values:
 def speed() -> str:
     """Return the words of the link to Speed, with the speed-up of the quickest case in the first benchmark."""
     times = max(float(row[2].split()[0]) for row in benchmark(next(iter(BENCHMARKS)))["rows"])
-    return f"Measured on a CPU: up to {times:.2f} × as fast"
+    return f"On a CPU: up to {times:.2f} × as fast"
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:

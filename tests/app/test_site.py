@@ -58,7 +58,7 @@ def test_the_first_screen_says_how_fast_the_quickest_case_of_the_benchmark_was()
     plain, *cases = read(RESULTS / "bench-smollm2.jsonl").rows()
     assert plain["case"] == "plain"
     quickest = max(case["speedup"] for case in cases)
-    words = f'<a href="?tab=speed">Measured on a CPU: up to {quickest:.2f} × as fast</a>'
+    words = f'<a href="?tab=speed">On a CPU: up to {quickest:.2f} × as fast</a>'
     assert words in site(space.load(), "files")["index.html"]().decode()
 
 
