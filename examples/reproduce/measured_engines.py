@@ -1,7 +1,7 @@
 """Several engines on one model, as blocks of the page "Measured"; which sentences are said follows from the numbers.
 
-Reads assets/results/engines.json (engines/measure.py), and for a sentence of README engines-epyc.json, which the same
-script wrote on another machine.
+Reads assets/results/engines.json (engines/measure.py), and for a sentence engines-epyc.json, which the same script
+wrote on another machine, with an engine whose threads slept sooner.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ NO_REASON = "not measured in this run"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PEER = "llama.cpp"
-WAYS = {"plain": "plain", "HSD, γ = 1": "hsd 1", "HSD, γ = 2": "hsd 2", "HSD, γ = auto": "hsd auto"}
+WAYS = {"plain": "plain", "HSD, γ = 2": "hsd 2", "HSD, γ = 3": "hsd 3", "HSD, γ = auto": "hsd auto"}
 Case = dict[str, Any]
 
 
@@ -25,8 +25,8 @@ def results(name: str = "engines.json") -> dict[str, Any]:
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
-def made(found: dict[str, Any]) -> dict[str, str]:
-    """Return the blocks of the page."""
+def made(found: dict[str, Any], elsewhere: dict[str, Any]) -> dict[str, str]:
+    """Return the blocks of the page. elsewhere: what another machine gave."""
     same = [case for case in found["engines"] if "likeliest" not in case or share(case) >= SAME]
     one, two = ([case for case in same if case["threads"] == count] for count in (1, 2))
     return {
@@ -34,14 +34,13 @@ def made(found: dict[str, Any]) -> dict[str, str]:
         "passes": passes(two),
         "sizes": sizes(one),
         "engines_words": " ".join(filter(None, (paying(two), another(found["engines"]), missing(found["missing"])))),
+        "engines_limit": f"{reading(found)} On two threads HSD is at best {gain(found)}; on "
+        f"{named(elsewhere['machine'])}, by an engine whose threads slept sooner, {gain(elsewhere)}.",
     }
 
 
-def readme(found: dict[str, Any], elsewhere: dict[str, Any]) -> str:
-    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project.
-
-    elsewhere: what another machine gave, for a sentence.
-    """
+def readme(found: dict[str, Any]) -> str:
+    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project."""
     ours, peers = (by_threads(found, name) for name in ("native", PEER))
     best = {count: case["speed"]["plain"][0] for count, case in ours.items()}
     rows = [
@@ -58,7 +57,7 @@ def readme(found: dict[str, Any], elsewhere: dict[str, Any]) -> str:
         f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in turn. Tokens a second, "
         f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that this project has.\n\n"
         + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
-        + f"\n\nOn two threads HSD is at best {gain(found)}; on {named(elsewhere['machine'])} {gain(elsewhere)}."
+        + f"\n\nOn two threads HSD is at best {gain(found)}."
     )
 
 
@@ -125,6 +124,17 @@ def passes(cases: list[Case]) -> str:
         for case in cases
     ]
     return table(["engine", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
+
+
+def reading(found: dict[str, Any]) -> str:
+    """Say what a pass over one token takes beside reading the model's file from memory once."""
+    ours, read = by_threads(found, "native"), found["reading"]
+    told = [
+        f"{threads(case)} {interval(case['passes']['1'], '.1f')} and {interval(read[str(count)], '.1f')} ms "
+        f"(×{case['passes']['1'][0] / read[str(count)][0]:.2f})"
+        for count, case in ours.items()
+    ]
+    return f"A pass over one token by native, and reading as many bytes as the file has: on {'; on '.join(told)}."
 
 
 def sizes(cases: list[Case]) -> str:

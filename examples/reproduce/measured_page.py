@@ -62,7 +62,7 @@ def made() -> dict[str, str]:
     parts = {
         "bench": benchmark("bench-smollm2"),
         "bench_greedy": greedy(),
-        **measured_engines.made(measured_engines.results()),
+        **measured_engines.made(*(measured_engines.results(name) for name in ("engines.json", "engines-epyc.json"))),
         **measured_trees.made(),
         "tiny": tiny(),
         "peer": peer(),
@@ -74,8 +74,7 @@ def made() -> dict[str, str]:
 
 def readme() -> dict[str, str]:
     """Return the blocks of README."""
-    here, elsewhere = (measured_engines.results(name) for name in ("engines.json", "engines-epyc.json"))
-    return {"speed": prose(f"{measured_engines.readme(here, elsewhere)} {by_kind()}")}
+    return {"speed": prose(f"{measured_engines.readme(measured_engines.results())} {by_kind()}")}
 
 
 def by_kind() -> str:

@@ -14,6 +14,7 @@ passes  the time of a pass over 1 to 8 tokens after 100 others
 speed   tokens per second after the first: ours plain and HSD at temperature 0.7, seeded; peers plain, the likeliest
 memory  the most that the process had, before rows are asked; model and library: megabytes on the disk
 rows    in the first round: the likeliest token after each token of the README, and how far from torch's rows
+reading the time in which so many threads read as many bytes as the file has from memory: less no pass can take
 
 What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Every turn is also written
 as it ends, to turns.jsonl beside the files that peers need; these are made in runs/engines, and kept. Writes
@@ -33,6 +34,7 @@ import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -62,7 +64,12 @@ WAYS: dict[str, dict[str, Any]] = {
     "plain": {"system": "plain"},
     **{f"hsd {gamma}": {"gamma": gamma} for gamma in (1, 2, 3, 4, "auto")},
 }
-PROMPTS = ("Tell me a story about the sea.", "Write a Python function that adds two numbers.")
+PROMPTS = (
+    "Tell me a story about the sea.",
+    "Write a Python function that adds two numbers.",
+    "Why is the sky blue?",
+    "A train goes 60 miles in 90 minutes. How fast is it?",
+)
 WIDTHS, BEFORE, ROWS = (1, 2, 3, 4, 6, 8), 100, 512
 LONGEST = 300  # seconds of a turn
 Found = dict[str, Any]
@@ -88,11 +95,13 @@ def main() -> None:
     given.work.mkdir(parents=True, exist_ok=True)
     begin, missing = time.time(), prepare(given, gguf, folder)
     rounds: dict[tuple[str, int], list[Found]] = defaultdict(list)
-    loads = []
+    loads, reading = [], {threads: list[float]() for threads in (1, 2)}
     with tempfile.TemporaryDirectory() as rows:
         for turn in range(given.rounds):
             loads.append(os.getloadavg()[0])
             print(f"round {turn + 1} of {given.rounds}, load {loads[-1]:.2f}", flush=True)
+            for threads, times in reading.items():
+                times.append(streaming(threads, gguf.stat().st_size, given.repetitions))
             for case in [case for case in CASES if case[0] in given.engines and case[0] not in missing]:
                 found = one(case, job(given, gguf, folder, case, Path(rows) if turn == 0 else None))
                 if "missing" in found:
@@ -122,6 +131,7 @@ def main() -> None:
                 "rows": ROWS,
             },
             "missing": missing,
+            "reading": {threads: over(times) for threads, times in reading.items()},
             "engines": [summary(case, turns) | rows_of(case, whole, Path(rows)) for case, turns in whole.items()],
         }
     save(result, given.out)
@@ -231,13 +241,28 @@ def told(found: Found) -> str:
     return f"{speeds} tokens/s; passes {times} ms; ready {found['ready']:.1f} s; {found['memory_mb']} MB"
 
 
+def streaming(threads: int, size: int, repetitions: int) -> float:
+    """Return the median milliseconds in which so many threads together read `size` bytes of memory once."""
+    parts, taken = np.array_split(np.ones(size // 8, np.uint64), threads), list[float]()
+    with ThreadPoolExecutor(threads) as pool:
+        for _ in range(repetitions):
+            begin = time.perf_counter()
+            list(pool.map(np.bitwise_or.reduce, parts))
+            taken.append(time.perf_counter() - begin)
+    return 1e3 * statistics.median(taken)
+
+
+def over(values: list[float], digits: int = 2) -> list[float]:
+    """Return the median, the least and the most of some values."""
+    return [round(x, digits) for x in (statistics.median(values), min(values), max(values))]
+
+
 def summary(case: tuple[str, int], turns: list[Found]) -> Found:
     """Summarise a case over rounds: [median, least, most] of each time, and the facts of the first round."""
     first = turns[0]
 
-    def over(value: Callable[[Found], float], digits: int = 2) -> list[float]:
-        each = [value(turn) for turn in turns]
-        return [round(x, digits) for x in (statistics.median(each), min(each), max(each))]
+    def of_turns(value: Callable[[Found], float], digits: int = 2) -> list[float]:
+        return over([value(turn) for turn in turns], digits)
 
     def speed(turn: Found, way: str) -> float:
         count, seconds = turn["speed"][way]
@@ -249,16 +274,16 @@ def summary(case: tuple[str, int], turns: list[Found]) -> Found:
         "threads": case[1],
         "precision": first["precision"],
         "versions": first["versions"],
-        "speed": {way: over(lambda turn: speed(turn, way), 1) for way in first["speed"]},  # noqa: B023
+        "speed": {way: of_turns(lambda turn: speed(turn, way), 1) for way in first["speed"]},  # noqa: B023
         "times_plain": {
-            way: over(lambda turn: speed(turn, way) / speed(turn, "plain"))  # noqa: B023
+            way: of_turns(lambda turn: speed(turn, way) / speed(turn, "plain"))  # noqa: B023
             for way in first["speed"]
             if way != "plain"
         },
-        "passes": {n: over(lambda turn: turn["passes"][n]) for n in widths},  # noqa: B023
-        "ratios": {n: over(lambda turn: turn["passes"][n] / turn["passes"]["1"]) for n in widths[1:]},  # noqa: B023
-        "ready": over(lambda turn: turn["ready"]),
-        "memory_mb": over(lambda turn: turn["memory_mb"], 0) if first["memory_mb"] else None,
+        "passes": {n: of_turns(lambda turn: turn["passes"][n]) for n in widths},  # noqa: B023
+        "ratios": {n: of_turns(lambda turn: turn["passes"][n] / turn["passes"]["1"]) for n in widths[1:]},  # noqa: B023
+        "ready": of_turns(lambda turn: turn["ready"]),
+        "memory_mb": of_turns(lambda turn: turn["memory_mb"], 0) if first["memory_mb"] else None,
         "model_mb": first["model_mb"],
         "library_mb": round(first["library_mb"], 1),
     }
