@@ -41,6 +41,9 @@ from hsd.bench import Measurement, machine, measure
 from hsd.bench import race as timing
 from hsd.errors import HsdError
 from hsd.models import Pair
+from hsd.models.loading import fetch
+from hsd.models.loading.portable import named_pair
+from hsd.models.machine import threads_of
 from hsd.models.small import machine as engines
 from hsd.models.small import sums
 from hsd.paths import RESULTS
@@ -269,16 +272,22 @@ def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
     gpu: of a target of 7 billion weights and a head of its size, as `gpu_bench.py` measured them.
     """
     found = {"here": times(pair)}
-    if hasattr(engines, "usable") and name != "tiny":
-        engines.usable = sums.usable = list  # no library
-        found["browser"] = times(hsd.load_pair(name))
+    if name in fetch.MODELS:
+        found["browser"] = times(by_webassembly(name))
     calls = json.loads(GPU.read_text(encoding="utf-8"))["calls_ms"]
     widths = {str(width): calls[f"target, width {width}, captured"] for width in WIDTHS}
     return {**found, "gpu": {**widths, "draft": calls["draft, width 1, captured"]}}
 
 
+def by_webassembly(name: str) -> Pair:
+    """Return a fetched pair that is loaded anew, so that its engine is the WebAssembly module in place of a library."""
+    engines.usable = sums.usable = list  # no library
+    return named_pair(name, fetch.find(name), None)
+
+
 def times(pair: Pair) -> dict[str, float]:
     """Return the medians for one pair, in turn, after `BEFORE` other tokens."""
+    pair.target.use_threads(threads_of(pair.target))
     ids = torch.arange(BEFORE + max(WIDTHS)) % 200 + 20
     target, draft = pair.target.start(), pair.draft.start()
     if hasattr(draft, "follow"):
