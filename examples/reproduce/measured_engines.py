@@ -1,7 +1,7 @@
 """Several engines on one model, as blocks of the page "Measured"; which sentences are said follows from the numbers.
 
-Reads assets/results/engines.json (engines/measure.py), and for a sentence engines-epyc.json, which the same script
-wrote on another machine, with an engine whose threads slept sooner.
+Reads assets/results/engines.json (engines/measure.py). engines-epyc.json, by the same script on another machine, is of
+an engine whose threads slept sooner.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def results(name: str = "engines.json") -> dict[str, Any]:
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
-def made(found: dict[str, Any], elsewhere: dict[str, Any]) -> dict[str, str]:
-    """Return the blocks of the page. elsewhere: what another machine gave."""
+def made(found: dict[str, Any]) -> dict[str, str]:
+    """Return the blocks of the page."""
     same = [case for case in found["engines"] if "likeliest" not in case or share(case) >= SAME]
     one, two = ([case for case in same if case["threads"] == count] for count in (1, 2))
     return {
@@ -34,8 +34,7 @@ def made(found: dict[str, Any], elsewhere: dict[str, Any]) -> dict[str, str]:
         "passes": passes(two),
         "sizes": sizes(one),
         "engines_words": " ".join(filter(None, (paying(two), another(found["engines"]), missing(found["missing"])))),
-        "engines_limit": f"{reading(found)} On two threads HSD is at best {gain(found)}; on "
-        f"{named(elsewhere['machine'])}, by an engine whose threads slept sooner, {gain(elsewhere)}.",
+        "engines_limit": limit(found),
     }
 
 
@@ -126,15 +125,15 @@ def passes(cases: list[Case]) -> str:
     return table(["engine", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
 
 
-def reading(found: dict[str, Any]) -> str:
-    """Say what a pass over one token takes beside reading the model's file from memory once."""
-    ours, read = by_threads(found, "native"), found["reading"]
-    told = [
-        f"{threads(case)} {interval(case['passes']['1'], '.1f')} and {interval(read[str(count)], '.1f')} ms "
-        f"(×{case['passes']['1'][0] / read[str(count)][0]:.2f})"
-        for count, case in ours.items()
-    ]
-    return f"A pass over one token by native, and reading as many bytes as the file has: on {'; on '.join(told)}."
+def limit(found: dict[str, Any]) -> str:
+    """Say how far a pass over one token is from the time in which memory gives as many bytes as the file has."""
+    read = {count: found["reading"][str(count)][0] for count in by_threads(found, "native")}
+    times = [case["passes"]["1"][0] / read[count] for count, case in by_threads(found, "native").items()]
+    told = " and ".join(f"{ms:.1f} ms on {count}" for count, ms in read.items())
+    return (
+        f"Memory gives as many bytes as the file has in {told} threads: "
+        f"native's T(1) is {' and '.join(f'{x:.2f}' for x in times)} times that."
+    )
 
 
 def sizes(cases: list[Case]) -> str:

@@ -25,7 +25,7 @@ WAYS = {
     "n-grams, γ=2": "n-grams, γ = 2",
     "tokenwise, γ=2": "vanilla, γ = 2",
     "hsd, γ=2": "HSD, γ = 2",
-    "hsd, γ=4": "HSD, γ = 4",
+    "hsd, γ=5": "HSD, γ = 5",
     "hsd, γ=auto": "HSD, γ = auto",
 }
 Row = dict[str, Any]
@@ -62,7 +62,7 @@ def made() -> dict[str, str]:
     parts = {
         "bench": benchmark("bench-smollm2"),
         "bench_greedy": greedy(),
-        **measured_engines.made(*(measured_engines.results(name) for name in ("engines.json", "engines-epyc.json"))),
+        **measured_engines.made(measured_engines.results()),
         **measured_trees.made(),
         "tiny": tiny(),
         "peer": peer(),
