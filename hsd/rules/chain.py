@@ -121,7 +121,7 @@ RULES: dict[str, Rule] = {
             Recipe((SHARE,), RATIO, a="min(1, starred)", inner="per(deficient, excess, 1)"),
             partial(hsd_law, released=True),
             greedy=True,
-            loses="the whole draft is tested without the cap, so it accepts more than it may.",
+            loses="it tests the whole draft without the cap and accepts too much.",
             look=Look("#d55e00", "x", "."),
         ),
         Rule(
