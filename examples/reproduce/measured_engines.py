@@ -129,9 +129,9 @@ def limit(found: dict[str, Any]) -> str:
     """Say how far a pass over one token is from the time in which memory gives as many bytes as the file has."""
     read = {count: found["reading"][str(count)][0] for count in by_threads(found, "native")}
     times = [case["passes"]["1"][0] / read[count] for count, case in by_threads(found, "native").items()]
-    told = " and ".join(f"{ms:.1f} ms on {count}" for count, ms in read.items())
+    words = " and ".join(f"{ms:.1f} ms on {count}" for count, ms in read.items())
     return (
-        f"Memory gives as many bytes as the file has in {told} threads: "
+        f"Memory gives as many bytes as the file has in {words} threads: "
         f"native's T(1) is {' and '.join(f'{x:.2f}' for x in times)} times that."
     )
 

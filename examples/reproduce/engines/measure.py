@@ -243,13 +243,13 @@ def told(found: Found) -> str:
 
 def streaming(threads: int, size: int, repetitions: int) -> float:
     """Return the median milliseconds in which so many threads together read `size` bytes of memory once."""
-    parts, taken = np.array_split(np.ones(size // 8, np.uint64), threads), list[float]()
+    parts, seconds = np.array_split(np.ones(size // 8, np.uint64), threads), list[float]()
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(repetitions):
             begin = time.perf_counter()
             list(pool.map(np.bitwise_or.reduce, parts))
-            taken.append(time.perf_counter() - begin)
-    return 1e3 * statistics.median(taken)
+            seconds.append(time.perf_counter() - begin)
+    return 1e3 * statistics.median(seconds)
 
 
 def over(values: list[float], digits: int = 2) -> list[float]:
