@@ -40,7 +40,7 @@ browser: $(VENV)/.dev node_modules/.done chromium
 	$(BIN)/python -m pytest -m "browser and not slow" tests/web
 
 quick: lint
-	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) $(EXACT) tests/decoding tests/draft tests/trace tests/test_imports.py tests/test_budget.py
+	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) $(EXACT) tests/decoding tests/draft tests/trace tests/test_imports.py
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow

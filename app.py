@@ -1,11 +1,12 @@
-"""What a Space starts, and `python app.py` as well: it is `python -m hsd app`, with the same options."""
+"""What a Space starts, and `python app.py` too: `python -m hsd app`, with the same options."""
 
 import runpy
 import sys
 from contextlib import suppress
 
 with suppress(ImportError):
-    import spaces  # noqa: F401  # on ZeroGPU it must come before torch; elsewhere it need not be there
+    # on ZeroGPU it must come before torch; elsewhere it need not be there
+    import spaces  # noqa: F401
 
 if __name__ == "__main__":
     sys.argv[1:1] = ["app"]

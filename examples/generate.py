@@ -2,8 +2,8 @@
 
     python examples/generate.py
 
-With SmolLM2 and its head where `python -m hsd fetch smollm2` has fetched it, else with the embedded pair. For a pair of
-your own, load any target and draft with the same tokenizer.
+With SmolLM2 and its head where `python -m hsd fetch smollm2` has fetched it, else with the embedded
+pair. For a pair of your own, load any target and draft with the same tokenizer.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import hsd
 from hsd.paths import ASSETS
@@ -25,13 +26,20 @@ SAMPLING = {"temperature": 0.7, "top_k": 0, "top_p": 1.0}
 
 
 def main() -> None:
-    folder, draft_folder = ASSETS / "tiny" / "target", ASSETS / "tiny" / "middle"
+    folder = ASSETS / "tiny" / "target"
+    draft_folder = ASSETS / "tiny" / "middle"
     prompt = "Once upon a time, there was a little girl named Lily. She had a red ball. One day,"
     draft = {"assistant_model": read(draft_folder), "gamma": 5}
     tokenizer = AutoTokenizer.from_pretrained(folder)
     inputs = tokenizer(prompt, return_tensors="pt")
     output = read(folder).generate(
-        **inputs, custom_generate=hsd.custom_generate, max_new_tokens=48, do_sample=True, **draft, **SAMPLING, **OPTIONS
+        **inputs,
+        custom_generate=hsd.custom_generate,
+        max_new_tokens=48,
+        do_sample=True,
+        **draft,
+        **SAMPLING,
+        **OPTIONS,
     )
     print(tokenizer.decode(output[0], skip_special_tokens=True))
 

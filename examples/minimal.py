@@ -1,10 +1,14 @@
-"""Speculative decoding in one file: a draft, one pass of the target, vanilla and HSD side by side, a commit.
+"""Speculative decoding in one file: a draft, one pass of the target, vanilla and HSD side by side,
+a commit.
 
-    python examples/minimal.py                                                          # the toy pair, offline
-    python examples/minimal.py Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct      # any pair with one vocabulary
+    python examples/minimal.py    # the toy pair, offline
+    python examples/minimal.py Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct    # another pair
 
-Read it from top to bottom; it needs torch and transformers only. Shapes: n positions, γ drafted tokens, V tokens of the
-vocabulary. Sources: vanilla, arXiv 2211.17192; HSD (hierarchical speculative decoding), arXiv 2601.05724, algorithm 2.
+The models of a pair share a vocabulary.
+
+Read it from top to bottom; it needs torch and transformers only. Shapes: n positions, γ drafted
+tokens, V tokens of the vocabulary. Sources: vanilla, arXiv 2211.17192; HSD (hierarchical
+speculative decoding), arXiv 2601.05724, algorithm 2.
 """
 
 import sys
@@ -20,11 +24,16 @@ class Reader:
     """A model and the cache of the text it has read."""
 
     def __init__(self, model, temperature):
-        self.model, self.temperature, self.cache = model, temperature, DynamicCache(config=model.config)
+        self.model = model
+        self.temperature = temperature
+        self.cache = DynamicCache(config=model.config)
 
     def read(self, text):
-        """The rows after all tokens of `text` that are new to it: (n, V) probabilities, in one pass."""
-        new = torch.tensor([text[self.cache.get_seq_length() :]], device=self.model.device)  # (1, n)
+        """The rows after all tokens of `text` that are new to it: (n, V) probabilities, in one
+        pass.
+        """
+        # (1, n)
+        new = torch.tensor([text[self.cache.get_seq_length() :]], device=self.model.device)
         logits = self.model(new, past_key_values=self.cache).logits[0]  # (n, V)
         return (logits.float() / self.temperature).softmax(-1)
 
@@ -35,32 +44,45 @@ class Reader:
 
 
 class Numbers:
-    """A seed's random numbers in [0, 1), a stream for each purpose: two rules get the same drafts and coins."""
+    """A seed's random numbers in [0, 1), a stream for each purpose: two rules get the same drafts
+    and coins.
+    """
 
     def __init__(self, seed):
         streams = [torch.Generator().manual_seed(3 * seed + i) for i in range(3)]
         self.draft, self.coins, self.after = (
-            lambda n, stream=stream: torch.rand(n, generator=stream, dtype=torch.float64) for stream in streams
+            lambda n, stream=stream: torch.rand(n, generator=stream, dtype=torch.float64)
+            for stream in streams
         )
 
 
 def draw(row, number):
     """The token that a number in [0, 1) picks from a row (V,), by its cumulative sum."""
     cumulative = row.double().cumsum(-1)
-    return int(torch.searchsorted(cumulative, number * cumulative[-1:], right=True).clamp_max(len(row) - 1))
+    return int(
+        torch.searchsorted(cumulative, number * cumulative[-1:], right=True).clamp_max(len(row) - 1)
+    )
 
 
 def vanilla(p, q, tokens, coins):
-    """How many of the γ tokens are kept, and the row (V,) for the next one. p: (γ+1, V), q: (γ, V), coins: (γ,)."""
+    """How many of the γ tokens are kept, and the row (V,) for the next one. p: (γ+1, V), q: (γ, V),
+    coins: (γ,).
+    """
     for t, x in enumerate(tokens):
         if coins[t] >= p[t, x] / q[t, x]:  # the first failure ends the draft
-            return t, (p[t] - q[t]).clamp_min(0)  # the correction makes up for what the draft gives too rarely
+            # the correction makes up for what the draft gives too rarely
+            return t, (p[t] - q[t]).clamp_min(0)
     return len(tokens), p[-1]  # a bonus: the target has read one row further
 
 
 def hsd(p, q, tokens, coins):
-    """The same by whole prefixes, the longest first: a token that is too likely makes up for one that is not."""
-    r, peak, share, thresholds = 1.0, 1.0, [1.0], []
+    """The same by whole prefixes, the longest first: a token that is too likely makes up for one
+    that is not.
+    """
+    r = 1.0
+    peak = 1.0
+    share = [1.0]
+    thresholds = []
     for t, x in enumerate(tokens):
         r = r * float(p[t, x] / q[t, x])  # how many times as likely the prefix is for the target
         whole = min(1.0, r / peak)  # counted from its best point so far
@@ -68,7 +90,8 @@ def hsd(p, q, tokens, coins):
         share.append(r / peak)  # of the drafts that begin so, how many are due
         if t + 1 < len(tokens):
             gap = share[-1] * p[t + 1] - q[t + 1]  # over all tokens that may follow
-            deficient, excess = float(gap.clamp_min(0).sum()), float(-gap.clamp_max(0).sum())
+            deficient = float(gap.clamp_min(0).sum())
+            excess = float(-gap.clamp_max(0).sum())
             thresholds.append(min(1.0, deficient / excess) if excess else 1.0)
         else:
             thresholds.append(whole)
@@ -81,18 +104,27 @@ def hsd(p, q, tokens, coins):
 
 
 @torch.inference_mode()
-def decode(target, draft, text, rule, numbers, gamma=4, temperature=0.7, new_tokens=48, ends=(), show=print):
-    """The tokens that follow `text` (ids). rule: `vanilla` or `hsd`. show: called with every step."""
+def decode(
+    target, draft, text, rule, numbers, gamma=4, temperature=0.7, new_tokens=48, ends=(), show=print
+):
+    """Return the tokens after `text` (ids). rule: vanilla or hsd. show: called on every step."""
     text, start = list(text), len(text)
-    target, draft = Reader(target, temperature), Reader(draft, temperature)
+    target = Reader(target, temperature)
+    draft = Reader(draft, temperature)
     while len(text) - start < new_tokens and not (len(text) > start and text[-1] in ends):
-        draws, coins, after = numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)
-        tokens, q = [], []
+        draws = numbers.draft(gamma)
+        coins = numbers.coins(gamma)
+        after = numbers.after(1)
+        tokens = []
+        q = []
         while len(tokens) < gamma and not (tokens and tokens[-1] in ends):  # γ small passes
             q.append(draft.read(text + tokens)[-1])
             tokens.append(draw(q[-1], draws[len(tokens)]))
-        p = target.read(text + tokens)[-len(tokens) - 1 :]  # one large pass over all of them: (γ+1, V)
-        verdicts = {judge.__name__: judge(p, torch.stack(q), tokens, coins) for judge in (vanilla, hsd)}
+        # one large pass over all of them: (γ+1, V)
+        p = target.read(text + tokens)[-len(tokens) - 1 :]
+        verdicts = {
+            judge.__name__: judge(p, torch.stack(q), tokens, coins) for judge in (vanilla, hsd)
+        }
         kept, row = verdicts[rule.__name__]
         follows = [] if kept and tokens[kept - 1] in ends else [draw(row, after)]
         show(tokens, {name: count for name, (count, _) in verdicts.items()}, follows)
@@ -104,11 +136,16 @@ def decode(target, draft, text, rule, numbers, gamma=4, temperature=0.7, new_tok
 
 def main(target=TOYS / "target", draft=TOYS / "middle"):
     tokenizer = AutoTokenizer.from_pretrained(target)
-    models = [AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval() for name in (target, draft)]
+    models = [
+        AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval() for name in (target, draft)
+    ]
 
     def show(tokens, kept, follows):
         words = " ".join(repr(tokenizer.decode(token)) for token in tokens)
-        print(f"{words:60} vanilla keeps {kept['vanilla']}, HSD {kept['hsd']}, then {tokenizer.decode(follows)!r}")
+        print(
+            f"{words:60} vanilla keeps {kept['vanilla']}, HSD {kept['hsd']}, then "
+            f"{tokenizer.decode(follows)!r}"
+        )
 
     text = tokenizer("Once upon a time").input_ids
     written = decode(*models, text, hsd, Numbers(0), ends={tokenizer.eos_token_id}, show=show)

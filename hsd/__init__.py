@@ -1,11 +1,13 @@
-"""Speculative decoding that people can see: real decoders, exact rules, and a trace of every decision.
+"""Speculative decoding that people can see.
+
+It has real decoders, exact rules, and a trace of every decision.
 
 import hsd
 pair = hsd.load_pair("tiny")
 trace = hsd.run(pair, "Once upon a time", rule="hsd", gamma=5, seed=0)
 print(trace.text, trace.stats()["block_efficiency"])
 
-Rules, audit and conformance need torch alone; all that decodes is imported when it is first asked for.
+Rules, audit and conformance need torch alone; all that decodes is imported on its first use.
 """
 
 import os
@@ -13,7 +15,8 @@ import sys
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-WAITING = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}  # torch's threads look for work so long, and then sleep
+# torch's threads look for work so long, and then sleep
+WAITING = {"GOMP_SPINCOUNT": "10000", "KMP_BLOCKTIME": "1"}
 if "torch" not in sys.modules and not {"OMP_WAIT_POLICY", *WAITING} & {*os.environ}:
     os.environ.update(WAITING)  # both are read while torch is loaded, and by nobody else
     import torch
@@ -36,9 +39,21 @@ if TYPE_CHECKING:
     from hsd.trace import Step, Trace
 
 __all__ = [
-    "RULES", "Decoding", "HsdError", "Pair", "RunOptions", "Step", "Trace", "__version__", "audit", "custom_generate",
-    "decode", "load_pair", "rerun", "run",
-]  # fmt: skip
+    "RULES",
+    "Decoding",
+    "HsdError",
+    "Pair",
+    "RunOptions",
+    "Step",
+    "Trace",
+    "__version__",
+    "audit",
+    "custom_generate",
+    "decode",
+    "load_pair",
+    "rerun",
+    "run",
+]
 LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
     **dict.fromkeys(("Step", "Trace"), "hsd.trace"),

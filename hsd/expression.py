@@ -1,10 +1,14 @@
-"""A small language of expressions over named numbers: "min(1, before * p / q)", and as data ["min", 1, ["/", …]].
+"""A small language of expressions over named numbers, as text and as data.
 
-A rule's record says in it how a threshold comes about. `web/rules/expression.js` reads the same data. Numbers, names,
-+ - * / ** < <= > >=, and the functions min, max, exp, sqrt and per(a, b, c), which is a / b, and c where both are 0.
+"min(1, before * p / q)" is as data ["min", 1, ["/", ["*", "before", "p"], "q"]].
 
-For drafts made by hand: a factor of 0 makes 0, whatever the other is, a divisor of 0 counts as very small, so that
-a / 0 is large, and 0 where a is 0; 0 to a power of 0 or less is 1. No value is ever NaN because of it.
+A rule's record says in it how a threshold comes about. `web/rules/expression.js` reads the same
+data. Numbers, names, + - * / ** < <= > >=, and the functions min, max, exp, sqrt and per(a, b, c),
+which is a / b, and c where both are 0.
+
+For drafts made by hand: a factor of 0 makes 0, whatever the other is, a divisor of 0 counts as very
+small, so that a / 0 is large, and 0 where a is 0; 0 to a power of 0 or less is 1. No value is ever
+NaN because of it.
 """
 
 import ast
@@ -44,12 +48,16 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "per": lambda a, b, c: _quotient(a, b) if a > 0 or b > 0 else c,
 }
-_SIGNS = dict(zip(("Add", "Sub", "Mult", "Div", "Pow", "Lt", "LtE", "Gt", "GtE"), OPERATORS, strict=False))
+_NODES = ("Add", "Sub", "Mult", "Div", "Pow", "Lt", "LtE", "Gt", "GtE")
+_SIGNS = dict(zip(_NODES, OPERATORS, strict=False))
 
 
 @cache
 def parse(text: str) -> Tree:
-    """Return an expression as nested lists. Raises ValueError for what the language does not have."""
+    """Return an expression as nested lists.
+
+    Raises ValueError for what the language does not have.
+    """
     return _tree(ast.parse(text, mode="eval").body, text)
 
 
@@ -59,9 +67,9 @@ def _tree(node: ast.AST, text: str) -> Tree:
             return value
         case ast.Name(id=name):
             return name
-        case ast.BinOp(left=a, op=sign, right=b) | ast.Compare(left=a, ops=[sign], comparators=[b]) if (
-            type(sign).__name__ in _SIGNS
-        ):
+        case (
+            ast.BinOp(left=a, op=sign, right=b) | ast.Compare(left=a, ops=[sign], comparators=[b])
+        ) if type(sign).__name__ in _SIGNS:
             return [_SIGNS[type(sign).__name__], _tree(a, text), _tree(b, text)]
         case ast.UnaryOp(op=ast.USub(), operand=a):
             return ["-", 0, _tree(a, text)]
@@ -71,7 +79,10 @@ def _tree(node: ast.AST, text: str) -> Tree:
 
 
 def evaluate(tree: Tree, numbers: Numbers) -> Any:
-    """Return the value of an expression: a number, or bool for a comparison. Raises KeyError for an unknown name."""
+    """Return the value of an expression: a number, or bool for a comparison.
+
+    Raises KeyError for an unknown name.
+    """
     if isinstance(tree, list):
         sign, *operands = tree
         return OPERATORS[sign](*[evaluate(operand, numbers) for operand in operands])

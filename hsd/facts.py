@@ -1,7 +1,8 @@
 """Every name, title and look that several parts of the project use, gathered from the registries.
 
-Menus, tables, figures, the command line's help and the page take them from here; the page as `facts.json`. Nothing in
-here decides anything: an entry in `hsd.rules.RULES`, `hsd.rules.TREE_RULES` or `hsd.draft.LAYOUTS` appears by itself.
+Menus, tables, figures, the command line's help and the page take them from here; the page as
+`facts.json`. Nothing in here decides anything: an entry in `hsd.rules.RULES`,
+`hsd.rules.TREE_RULES` or `hsd.draft.LAYOUTS` appears by itself.
 """
 
 import json
@@ -25,11 +26,18 @@ from hsd.trace.fill import SENTENCES
 Facts = dict[str, Any]
 
 NAMES: dict[str, dict[str, Facts]] = read_yaml(Path(__file__).with_name("names.yaml"))
-PROPOSER_NAMES = {"model": "Draft model", **{name: one.title for name, one in COPIERS.items()}, "none": "None"}
+PROPOSER_NAMES = {
+    "model": "Draft model",
+    **{name: one.title for name, one in COPIERS.items()},
+    "none": "None",
+}
 
 
 def named(kind: str, name: str, **unknown: Any) -> Facts:
-    """Return the names of a choice in `names.yaml`; for one not listed those in `unknown`, and `name` for others."""
+    """Return the names of a choice in `names.yaml`.
+
+    For a choice not listed, return those in `unknown`, and `name` for all others.
+    """
     known = NAMES[kind]
     own = {what: name for entry in known.values() for what in entry}
     return {"name": name, **known.get(name, own | unknown)}
@@ -39,7 +47,10 @@ def named(kind: str, name: str, **unknown: Any) -> Facts:
 
 
 def chain_name(name: str) -> str:
-    """Return the name by which a rule is requested: `hsd` also for `recursive-hsd`, its form for several drafts."""
+    """Return the name by which a rule is requested.
+
+    It is `hsd` for `recursive-hsd` too, the rule's form for several drafts.
+    """
     bare = name.removeprefix("recursive-")
     return bare if bare in RULES else name
 
@@ -58,12 +69,21 @@ def head(name: str) -> str:
 
 def rule_names() -> list[str]:
     """Return every rule that can be requested, in the order of all menus and tables."""
-    return [*RULES, *(name for name in TREE_RULES if chain_name(name) == name and name not in RULES)]
+    return [
+        *RULES,
+        *(name for name in TREE_RULES if chain_name(name) == name and name not in RULES),
+    ]
 
 
 def rule_menu() -> Iterator[tuple[str, str]]:
-    """Yield label and name of every rule; labels mark rules that are not lossless or need several drafts."""
-    return ((rule_title(name) + " (several drafts)" * (name not in RULES), name) for name in rule_names())
+    """Yield label and name of every rule.
+
+    Labels mark rules that are not lossless or need several drafts.
+    """
+    return (
+        (rule_title(name) + " (several drafts)" * (name not in RULES), name)
+        for name in rule_names()
+    )
 
 
 def rule_title(name: str) -> str:
@@ -80,20 +100,31 @@ def find(name: str) -> Rule | TreeRule:
 def trees_of(name: str) -> list[str]:
     """Return the layouts of several drafts that a rule fits."""
     rule = TREE_RULES.get(f"recursive-{name}") or TREE_RULES.get(name)
-    fitting = [tree for tree, layout in LAYOUTS.items() if rule and layout.siblings in rule.siblings]
+    fitting = [
+        tree for tree, layout in LAYOUTS.items() if rule and layout.siblings in rule.siblings
+    ]
     return [*fitting, AUTO] if rule else []
 
 
 def rule_look(name: str) -> Look:
-    """Return the look of a rule; an unknown name, perhaps from a later version, gets the default look."""
+    """Return the look of a rule.
+
+    An unknown name, perhaps from a later version, gets the default look.
+    """
     return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 
 def _rule(order: int, name: str) -> Facts:
-    rule, law = find(name), RULES.get(chain_name(name))
+    rule = find(name)
+    law = RULES.get(chain_name(name))
     own = rule if isinstance(rule, Rule) else None
     resamples = own is not None and own.resamples
     levels = own is not None and not resamples and not own.recipe.coupled
+    knob = cold = None
+    if own and own.knob:
+        knob = {name: value for name, value in asdict(own.knob).items() if name != "open"}
+    if own and own.cold:
+        cold = {"recipe": own.cold.recipe.as_data(), "loses": own.cold.loses}
     return {
         "order": order,
         "name": name,
@@ -114,19 +145,20 @@ def _rule(order: int, name: str) -> Facts:
         "law": (law.equals or law.name) if law else name,
         "loses": own.loses if own else "",
         "term": next((key for key, entry in glossary().items() if entry.get("rule") == name), None),
-        "knob": {k: v for k, v in asdict(own.knob).items() if k != "open"} if own and own.knob else None,
+        "knob": knob,
         "recipe": own.recipe.as_data() if own else None,
         "modes": {mode: recipe.as_data() for mode, recipe in own.modes.items()} if own else {},
-        "cold": {"recipe": own.cold.recipe.as_data(), "loses": own.cold.loses} if own and own.cold else None,
+        "cold": cold,
         "by_divergence": own is not None and own.recipe.by_divergence,
     }
 
 
 def forms() -> dict[str, Form]:
-    """Return all forms of tests of all rules, by name and by the names in traces of earlier versions."""
+    """Return all forms of tests of all rules, by name and by the former names in old traces."""
     rules = [one for rule in RULES.values() for one in (rule, rule.cold) if one]
     recipes = [recipe for rule in rules for recipe in (rule.recipe, *rule.modes.values())]
-    every = [form for recipe in recipes for form in recipe.forms] + [f for r in TREE_RULES.values() for f in r.forms]
+    every = [form for recipe in recipes for form in recipe.forms]
+    every += [form for rule in TREE_RULES.values() for form in rule.forms]
     return {name: form for form in every for name in (form.name, form.former) if name}
 
 
@@ -134,18 +166,22 @@ def forms() -> dict[str, Form]:
 
 
 def facts() -> Facts:
-    """Return all names, rules and options as plain data. Lists are in the order of menus and tables.
+    """Return all names, rules and options as plain data.
 
-    rules: all that can be asked for, then the tree rules that several drafts of a chain rule are judged by. Of each:
-    title (heads of tables, with what these must warn of), mark (that warning alone, for a menu of short names), short
-    and head (in a sentence, and at its start), lossless, greedy (exact at temperature 0), forward (tests the first
-    token first), asked (the name in a request), recursive (the tree rule it stands for with several drafts), single
-    (judges one draft), trees (layouts it fits), levels (fits the target of a stack), below (fits levels below the
-    target), resamples, law (the same for two rules that are one law), loses (see `Rule`), term (its entry in the
-    glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold (recipe and loses at temperature 0, where these are
-    others), by_divergence. usual: the rule where nobody says which, vanilla: the one that others are compared with.
-    forms: of tests, and letters: of the numbers in them, both by name, see `hsd.rules.forms`. glossary: see `glossary`.
-    sentences: see `hsd/trace/sentences.yaml`. options: of a run, as `hsd.options.schema` has them.
+    Lists are in the order of menus and tables.
+
+    rules: all that can be asked for, then the tree rules that several drafts of a chain rule are
+    judged by. Of each: title (heads of tables, with what these must warn of), mark (that warning
+    alone, for a menu of short names), short and head (in a sentence, and at its start), lossless,
+    greedy (exact at temperature 0), forward (tests the first token first), asked (the name in a
+    request), recursive (the tree rule it stands for with several drafts), single (judges one
+    draft), trees (layouts it fits), levels (fits the target of a stack), below (fits levels below
+    the target), resamples, law (the same for two rules that are one law), loses (see `Rule`), term
+    (its entry in the glossary), knob, recipe and modes (see `hsd.rules.recipe`), cold (recipe and
+    loses at temperature 0, where these are others), by_divergence. usual: the rule where nobody
+    says which, vanilla: the one that others are compared with. forms: of tests, and letters: of the
+    numbers in them, both by name, see `hsd.rules.forms`. glossary: see `glossary`. sentences: see
+    `hsd/trace/sentences.yaml`. options: of a run, as `hsd.options.schema` has them.
     """
     knobs = [rule.knob for rule in RULES.values() if rule.knob]
     letters = {knob.option: Letter(knob.sign, knob.title.lower()) for knob in knobs} | LETTERS
@@ -154,17 +190,27 @@ def facts() -> Facts:
         "rules": [_rule(order, name) for order, name in enumerate(names)],
         "usual": USUAL,
         "vanilla": VANILLA["single"],
-        "layouts": [layout_names(name) | {"siblings": layout.siblings} for name, layout in LAYOUTS.items()],
+        "layouts": [
+            layout_names(name) | {"siblings": layout.siblings} for name, layout in LAYOUTS.items()
+        ],
         "divergences": [named("divergences", name, unit="", most=None) for name in DIVERGENCES],
         "modes": [named("modes", name) for name in MODES],
         "systems": [named("systems", name) | {"levels": name in LEVELLED} for name in SYSTEMS],
         "proposers": [
-            {"name": n, "title": title, "copies": n in COPIERS, "longest": getattr(COPIERS.get(n), "longest", 0)}
+            {
+                "name": n,
+                "title": title,
+                "copies": n in COPIERS,
+                "longest": getattr(COPIERS.get(n), "longest", 0),
+            }
             for n, title in PROPOSER_NAMES.items()
         ],
         "forms": {name: form.as_data() for name, form in forms().items()},
         "letters": {name: asdict(letter) for name, letter in letters.items()},
-        "glossary": {key: {k: v for k, v in entry.items() if k != "rule"} for key, entry in glossary().items()},
+        "glossary": {
+            key: {k: v for k, v in entry.items() if k != "rule"}
+            for key, entry in glossary().items()
+        },
         "sentences": SENTENCES,
         "options": schema(RunOptions, menus()),
     }
@@ -177,7 +223,10 @@ def facts_json() -> str:
 
 @cache
 def glossary() -> dict[str, dict[str, str]]:
-    """Every word and sign that is explained to a reader: key → label, words and, where it has one, sign or rule."""
+    """Every word and sign that is explained to a reader.
+
+    key → label, words and, where it has one, sign or rule.
+    """
     entries: dict[str, dict[str, str]] = read_yaml(GLOSSARY)
     return entries
 
@@ -201,5 +250,8 @@ def menus() -> dict[str, list[tuple[str, str]]]:
         "rules": list(rule_menu()),
         "trees": [(layout_names(name)["title"], name) for name in (*LAYOUTS, AUTO)],
         "proposers": [(PROPOSER_NAMES[name], name) for name in PROPOSERS],
-        **{kind: [(named(kind, name)["title"], name) for name in names] for kind, names in kinds.items()},
+        **{
+            kind: [(named(kind, name)["title"], name) for name in names]
+            for kind, names in kinds.items()
+        },
     }

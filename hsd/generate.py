@@ -1,4 +1,7 @@
-"""`model.generate(…, custom_generate=hsd.custom_generate, assistant_model=draft, rule="hsd")` in `transformers`."""
+"""Decoding by `generate` of `transformers`.
+
+model.generate(…, custom_generate=hsd.custom_generate, assistant_model=draft, rule="hsd")
+"""
 
 import sys
 import warnings
@@ -16,33 +19,52 @@ from hsd.models.base import IdCodec, LanguageModel, Pair
 from hsd.sampling import Sampling
 
 WARPERS = {f"{name.title().replace('_', '')}LogitsWarper": name for name in vars(Sampling())}
-CRITERIA, LOWEST = {"MaxLengthCriteria", "EosTokenCriteria"}, -torch.inf
-PASSED = {"use_cache", "logits_to_keep", "cache_position", "attention_mask"}  # arguments that are met, or met elsewhere
+CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
+LOWEST = -torch.inf
+# arguments that are met, or met elsewhere
+PASSED = {"use_cache", "logits_to_keep", "cache_position", "attention_mask"}
 PASSED |= {"output_attentions", "output_hidden_states"}
 WHY = {
-    "num_beams": "beam search cannot be combined with drafts", "num_return_sequences": "one text is decoded at a time",
-    "num_assistant_tokens": "gamma says so here", "prompt_lookup_num_tokens": "proposer='ngram' does so here",
-    **dict.fromkeys(("output_scores", "output_logits"), "rows of one step are those of a whole draft"),
-    **dict.fromkeys(("output_attentions", "output_hidden_states"), "states are those of a whole draft"),
-}  # fmt: skip
+    "num_beams": "beam search cannot be combined with drafts",
+    "num_return_sequences": "one text is decoded at a time",
+    "num_assistant_tokens": "gamma says so here",
+    "prompt_lookup_num_tokens": "proposer='ngram' does so here",
+    "output_scores": "rows of one step are those of a whole draft",
+    "output_logits": "rows of one step are those of a whole draft",
+    "output_attentions": "states are those of a whole draft",
+    "output_hidden_states": "states are those of a whole draft",
+}
 
 
 def custom_generate(
-    model: Any, input_ids: Tensor, logits_processor: Any = (), stopping_criteria: Any = (),
-    generation_config: Any = None, assistant_model: Any = None, draft_model: Any = None, streamer: Any = None,
-    rule: str = RunOptions.default("rule"), gamma: int = 5, drafts: int = 1, tree: str = "paths", seed: int = 0,
-    proposer: str = "model", **further: Any,
-) -> Any:  # fmt: skip
+    model: Any,
+    input_ids: Tensor,
+    logits_processor: Any = (),
+    stopping_criteria: Any = (),
+    generation_config: Any = None,
+    assistant_model: Any = None,
+    draft_model: Any = None,
+    streamer: Any = None,
+    rule: str = RunOptions.default("rule"),
+    gamma: int = 5,
+    drafts: int = 1,
+    tree: str = "paths",
+    seed: int = 0,
+    proposer: str = "model",
+    **further: Any,
+) -> Any:
     """Decode with a draft model and a verification rule inside `transformers`' own `generate`.
 
-    Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule, gamma, drafts, tree,
-    proposer and seed as for `hsd.run`. `draft_model` may also be the folder of a head for this model; proposer "ngram"
-    needs no draft. Temperature, top-p, top-k, the length budget and the ends of a text come from the generation
-    configuration: note that its top-k is 50 unless it is set. The new tokens are those of `hsd.run` for the same
-    options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
+    Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule,
+    gamma, drafts, tree, proposer and seed as for `hsd.run`. `draft_model` may also be the folder of
+    a head for this model; proposer "ngram" needs no draft. Temperature, top-p, top-k, the length
+    budget and the ends of a text come from the generation configuration: note that its top-k is 50
+    unless it is set. The new tokens are those of `hsd.run` for the same options and seed. input_ids
+    (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
-    Warns of what `hsd.run` notes. Raises HsdError for whatever else would change a token or is to be returned: several
-    texts at once, beams, penalties, scores, a setting that is not known here (see `hsd.models.loading.settings`).
+    Warns of what `hsd.run` notes. Raises HsdError for whatever else would change a token or is to
+    be returned: several texts at once, beams, penalties, scores, a setting that is not known here
+    (see `hsd.models.loading.settings`).
     """
     from hsd.models.loading.settings import sampling_of
 
@@ -52,9 +74,18 @@ def custom_generate(
     _check(model, generation_config)
     _check_call(input_ids, logits_processor, stopping_criteria, generation_config, further)
     if draft is None and proposer == "model":
-        raise HsdError("no draft model: pass assistant_model=…, a smaller model with the same vocabulary")
-    most = min([getattr(each, "max_length", torch.inf) for each in (generation_config, *stopping_criteria)])
-    options: dict[str, Any] = {"rule": rule, "gamma": gamma, "drafts": drafts, "tree": tree, "seed": seed}
+        raise HsdError(
+            "no draft model: pass assistant_model=…, a smaller model with the same vocabulary"
+        )
+    limits = (generation_config, *stopping_criteria)
+    most = min(getattr(limit, "max_length", torch.inf) for limit in limits)
+    options: dict[str, Any] = {
+        "rule": rule,
+        "gamma": gamma,
+        "drafts": drafts,
+        "tree": tree,
+        "seed": seed,
+    }
     options |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
     options["max_new_tokens"] = most - input_ids.shape[1]
     pair = _pair(model, draft, [generation_config, *stopping_criteria])
@@ -75,64 +106,109 @@ def custom_generate(
 
 
 def _kept_back(frame: FrameType, name: str) -> Any:
-    """Return what `generate` of transformers 5.17 to 5.23 does not pass on: `name` in its frame, else None."""
+    """Return what `generate` of transformers 5.17 to 5.23 does not pass on.
+
+    That is `name` in its frame, else None.
+    """
     return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
 
 
 def _check(model: Any, config: Any) -> None:
-    """Raise HsdError for a model with an encoder, and for generation settings that are not applied here."""
+    """Raise HsdError for a model with an encoder, and for settings that are not applied here."""
     from hsd.models.loading.settings import OFF, unmet
 
     if model.config.is_encoder_decoder:
-        raise HsdError(f"{type(model).__name__} has an encoder: choose a model that only decodes, like Llama")
-    own, known = vars(model.generation_config), vars(type(config)())
-    settings = {name: value for name, value in vars(config).items() if name in known or own.get(name) != value}
+        raise HsdError(
+            f"{type(model).__name__} has an encoder: choose a model that only decodes, like Llama"
+        )
+    own = vars(model.generation_config)
+    known = vars(type(config)())
+    settings = {
+        name: value
+        for name, value in vars(config).items()
+        if name in known or own.get(name) != value
+    }
     for name, value in unmet(settings, config.do_sample).items():
         whose = " of the model's own generation settings" if own.get(name) == value else ""
         why = WHY.get(name, "it would change what is decoded, and is not applied here")
-        raise HsdError(f"{name} {str(value)[:60]}{whose} is not supported ({why}): pass {name}={OFF.get(name)}")
+        raise HsdError(
+            f"{name} {str(value)[:60]}{whose} is not supported ({why}): pass {name}={OFF.get(name)}"
+        )
 
 
-def _check_call(input_ids: Tensor, processors: Any, criteria: Any, config: Any, further: dict[str, Any]) -> None:
-    """Raise HsdError for tokens, processors, stopping criteria and further arguments that decoding cannot follow."""
+def _check_call(
+    input_ids: Tensor, processors: Any, criteria: Any, config: Any, further: dict[str, Any]
+) -> None:
+    """Raise HsdError for arguments of `generate` that decoding cannot follow.
+
+    They may be tokens, processors, stopping criteria, or among the further ones.
+    """
     if further.get("inputs_embeds") is not None:
-        raise HsdError("inputs_embeds are not supported (a draft reads tokens, not states): pass input_ids")
+        raise HsdError(
+            "inputs_embeds are not supported (a draft reads tokens, not states): pass input_ids"
+        )
     if input_ids.shape[0] != 1:
-        raise HsdError(f"{input_ids.shape[0]} texts at once: call generate for one text after another")
+        raise HsdError(
+            f"{input_ids.shape[0]} texts at once: call generate for one text after another"
+        )
     for item in processors:
-        kind, field = type(item).__name__, WARPERS.get(type(item).__name__, "")
-        own = getattr(item, field, None), getattr(item, "min_tokens_to_keep", 1), getattr(item, "filter_value", LOWEST)
-        as_configured = field and (not config.do_sample or own == (getattr(config, field), 1, LOWEST))
+        kind = type(item).__name__
+        field = WARPERS.get(type(item).__name__, "")
+        own = (
+            getattr(item, field, None),
+            getattr(item, "min_tokens_to_keep", 1),
+            getattr(item, "filter_value", LOWEST),
+        )
+        as_configured = field and (
+            not config.do_sample or own == (getattr(config, field), 1, LOWEST)
+        )
         if kind != "LogitNormalization" and not as_configured:
             what = f"with {field} {own[0]} " if field else ""
-            raise HsdError(f"the processor {kind} {what}is not supported: leave out the option that asks for it")
+            remedy = "leave out the option that asks for it"
+            raise HsdError(f"the processor {kind} {what}is not supported: {remedy}")
     for kind in {type(item).__name__ for item in criteria} - CRITERIA:
-        raise HsdError(f"the stopping criterion {kind} is not supported: leave out the option that asks for it")
+        raise HsdError(
+            f"the stopping criterion {kind} is not supported: leave out the option that asks for it"
+        )
     for name, value in further.items():
         if name not in PASSED and not _says_nothing(name, value, further.get("attention_mask")):
             raise HsdError(f"the argument {name} is not supported: leave it out")
 
 
 def _says_nothing(name: str, value: Any, mask: Tensor | None) -> bool:
-    """Return whether an argument of the model's forward pass has the value that decoding uses anyway."""
+    """Return whether an argument of the forward pass has the value that decoding uses anyway."""
     if name == "past_key_values":
         return value is None or value.get_seq_length() == 0
     if name == "position_ids" and isinstance(value, Tensor):
-        read = value[mask.bool()] if mask is not None and mask.shape == value.shape else value.flatten()
+        read = (
+            value[mask.bool()]
+            if mask is not None and mask.shape == value.shape
+            else value.flatten()
+        )
         return torch.equal(read, torch.arange(len(read), device=read.device))
     return value is None or (name == "token_type_ids" and not value.any())
 
 
 def _read(input_ids: Tensor, further: dict[str, Any]) -> list[int]:
-    """Return the tokens of the prompt without padding. Raises HsdError for a mask of another shape."""
-    mask = torch.ones_like(input_ids) if further.get("attention_mask") is None else further["attention_mask"]
+    """Return the tokens of the prompt without padding.
+
+    Raises HsdError for a mask of another shape.
+    """
+    mask = further.get("attention_mask")
+    if mask is None:
+        mask = torch.ones_like(input_ids)
     if mask.shape != input_ids.shape or not bool(mask.any()):
-        raise HsdError(f"attention_mask {tuple(mask.shape)}: give one number per token, 1 for those to read")
+        raise HsdError(
+            f"attention_mask {tuple(mask.shape)}: give one number per token, 1 for those to read"
+        )
     return cast("list[int]", input_ids[mask.bool()].tolist())
 
 
 def _pair(model: Any, draft: Any, ending: list[Any]) -> Pair:
-    """Return the pair. draft: a model, a head's folder, or None to copy. ending: objects with eos_token_id, if any."""
+    """Return the pair.
+
+    draft: a model, a head's folder, or None to copy. ending: objects with eos_token_id, if any.
+    """
     from hsd.models.causal import CausalModel, as_set
 
     target = CausalModel(model, type(model).__name__)
@@ -151,7 +227,9 @@ def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:
         return draft and CausalModel(draft, type(draft).__name__)
     folder = find(str(draft))
     if not is_head(folder):
-        raise HsdError(f"{str(draft)!r} is no head: load a draft model with from_pretrained, and pass that")
+        raise HsdError(
+            f"{str(draft)!r} is no head: load a draft model with from_pretrained, and pass that"
+        )
     return load_head(folder, target, folder.name)
 
 

@@ -1,7 +1,7 @@
-"""The Space's manifest: read `Spacefile`, derive README's front matter from it, list and upload the files.
+"""The Space's manifest: read `Spacefile`, derive README's front matter, list and upload files.
 
-`Spacefile` is the only place where the Space is described. The Hub reads nothing but the front matter of
-README.md, so that is generated here and compared by `check`.
+`Spacefile` is the only place where the Space is described. The Hub reads nothing but the front
+matter of README.md, so that is generated here and compared by `check`.
 """
 
 import re
@@ -34,9 +34,10 @@ class Strict(BaseModel):
 
 
 class PairSpec(Strict):
-    """A pair to offer: a target and a draft on the Hub, or only a name: embedded, or from the package index.
+    """A pair to offer: a target and a draft on the Hub, or only a name.
 
-    title: its name for visitors, and after a " · " what it is. gpu_memory_gb: GB of memory that a GPU must have for it
+    A pair with only a name is embedded, or comes from the package index. title: its name for
+    visitors, and after a " · " what it is. gpu_memory_gb: GB of memory that a GPU must have for it
     to be offered; 0 for everywhere.
     """
 
@@ -58,7 +59,9 @@ class PairSpec(Strict):
     @model_validator(mode="after")
     def _complete(self) -> "PairSpec":
         if (self.target is None) != (self.draft is None):
-            raise ValueError("give both target and draft, or neither for a pair that is known by its name")
+            raise ValueError(
+                "give both target and draft, or neither for a pair that is known by its name"
+            )
         return self
 
 
@@ -110,41 +113,58 @@ class _UniqueKeys(yaml.SafeLoader):
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         double = next((key for key in keys if keys.count(key) > 1), None)
         if double is not None:
-            raise yaml.constructor.ConstructorError(None, None, f"the key {double!r} is given twice", node.start_mark)
+            raise yaml.constructor.ConstructorError(
+                None, None, f"the key {double!r} is given twice", node.start_mark
+            )
         return super().construct_mapping(node, deep)
 
 
 def load(path: Path = SPACEFILE) -> Space:
-    """Read the manifest. Raises HsdError, one line, when it is missing or anything in it is wrong."""
+    """Read the manifest.
+
+    Raises HsdError, one line, when it is missing or anything in it is wrong.
+    """
     try:
         data = yaml.load(path.read_text(encoding="utf-8"), _UniqueKeys)
         return Space.model_validate(data)
     except OSError as error:
         raise HsdError(f"cannot read {path}: {error.strerror}") from None
     except yaml.YAMLError as error:
-        raise HsdError(f"{path.name} is not valid YAML: {' '.join(str(error).split())[:200]}") from None
+        raise HsdError(
+            f"{path.name} is not valid YAML: {' '.join(str(error).split())[:200]}"
+        ) from None
     except ValidationError as error:
         errors = error.errors(include_url=False, include_input=False)
-        first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])  # a misspelt key, if any
+        # a misspelt key, if any
+        first = next((e for e in errors if e["type"] == "extra_forbidden"), errors[0])
         where = ".".join(str(part) for part in first["loc"]) or "the whole file"
         raise HsdError(f"{path.name}: {where}: {first['msg']}") from None
 
 
 def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
-    """Return the block that README.md must begin with, both lines of dashes included, ending with a line end.
+    """Return the block that README.md must begin with, from one line of dashes to the other.
 
     sdk: "static" is for the folder that `space export` writes.
     """
-    body = yaml.safe_dump(_card(space or load(), sdk), sort_keys=False, allow_unicode=True, width=200)
+    body = yaml.safe_dump(
+        _card(space or load(), sdk), sort_keys=False, allow_unicode=True, width=200
+    )
     return f"---\n{body}---\n"
 
 
 def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
-    """The manifest under the Hub's own names; for a static Space, without the settings that only Python needs."""
+    """The manifest under the Hub's own names.
+
+    For a static Space it lacks the settings that only Python needs.
+    """
     from_hub = [pair for pair in space.pairs if pair.from_hub]
-    card: dict[str, Any] = space.model_dump(by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"})
+    card: dict[str, Any] = space.model_dump(
+        by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"}
+    )
     card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
-    card["preload_from_hub"] = [model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)]
+    card["preload_from_hub"] = [
+        model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)
+    ]
     if sdk == "static":
         card |= {"sdk": sdk, "app_file": "index.html", "custom_headers": ISOLATED}
         card = {key: value for key, value in card.items() if key not in ONLY_GRADIO}
@@ -152,10 +172,18 @@ def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
 
 
 def check(readme: Path | None = None, sdk: str = "gradio") -> list[str]:
-    """Return the differences between README.md's front matter and the manifest, a line each; empty when they agree."""
-    wanted, actual = _card(load(), sdk), _read_front_matter(readme or ROOT / "README.md")
+    """Return the differences between README.md's front matter and the manifest, a line each.
+
+    The list is empty when they agree.
+    """
+    wanted = _card(load(), sdk)
+    actual = _read_front_matter(readme or ROOT / "README.md")
     said = {name: [card.get(name) for card in (actual, wanted)] for name in wanted | actual}
-    return [f"{name}: README.md says {a!r}, the Spacefile {b!r}" for name, (a, b) in said.items() if a != b]
+    return [
+        f"{name}: README.md says {a!r}, the Spacefile {b!r}"
+        for name, (a, b) in said.items()
+        if a != b
+    ]
 
 
 def _read_front_matter(readme: Path) -> dict[str, Any]:
@@ -166,22 +194,32 @@ def _read_front_matter(readme: Path) -> dict[str, Any]:
     try:
         return metadata_load(readme) or {}
     except (ValueError, yaml.YAMLError) as error:
-        raise HsdError(f"README.md's front matter is not valid YAML: {' '.join(str(error).split())[:200]}") from None
+        raise HsdError(
+            f"README.md's front matter is not valid YAML: {' '.join(str(error).split())[:200]}"
+        ) from None
 
 
 def space_files(root: Path = ROOT, sdk: str = "gradio") -> list[str]:
-    """Return the paths, relative to `root`, of the files that a Space gets; for sdk "static", an export, all files.
+    """Return the paths, relative to `root`, of the files that a Space gets.
 
-    Raises HsdError if a part of the repository is missing.
+    For sdk "static", an export, these are all files. Raises HsdError if a part of the repository is
+    missing.
     """
     parts = PARTS if sdk == "gradio" else (".",)
     if missing := [part for part in parts if not (root / part).exists()]:
-        raise HsdError(f"a Space needs {', '.join(missing)}: run this in a complete checkout of the repository")
-    return sorted(path.relative_to(root).as_posix() for part in parts for path in _files(root / part))
+        raise HsdError(
+            f"a Space needs {', '.join(missing)}: run this in a complete checkout of the repository"
+        )
+    return sorted(
+        path.relative_to(root).as_posix() for part in parts for path in _files(root / part)
+    )
 
 
 def listing(sdk: str, root: Path = ROOT) -> list[str]:
-    """What `publish` would send, a line each: every setting, and every file with its bytes. sdk: as for `publish`."""
+    """What `publish` would send, a line each: every setting, and every file with its bytes.
+
+    sdk: as for `publish`.
+    """
     names = space_files(root, sdk)
     sizes = {name: (root / name).stat().st_size for name in names}
     settings = front_matter(load(), sdk).strip("-\n").splitlines()
@@ -197,36 +235,57 @@ def _files(path: Path) -> Iterator[Path]:
 
 def static_address(repo_id: str) -> str:
     """Return the URL at which a Space of files is served; "" without a name."""
-    return f"https://{re.sub(r'[^a-z0-9]+', '-', repo_id.lower())}.static.hf.space/" if repo_id else ""
+    name = re.sub(r"[^a-z0-9]+", "-", repo_id.lower())
+    return f"https://{name}.static.hf.space/" if repo_id else ""
 
 
 def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str = "gradio") -> str:
     """Create or update the Space `repo_id` ("owner/name"). Returns its address.
 
-    The Space gets exactly `space_files`; for sdk "static" all files of `root`, which `space export` has written.
-    Raises HsdError when the README does not match the manifest, nobody is logged in, or the Hub does not answer.
+    The Space gets exactly `space_files`; for sdk "static" all files of `root`, which `space export`
+    has written. Raises HsdError when the README does not match the manifest, nobody is logged in,
+    or the Hub does not answer.
     """
     from huggingface_hub import HfApi, get_token
-    from huggingface_hub.errors import HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import (
+        HfHubHTTPError,
+        HFValidationError,
+        HTTPError,
+        OfflineModeIsEnabled,
+    )
 
-    files, differences = space_files(root, sdk), check(root / "README.md", sdk)
+    files = space_files(root, sdk)
+    differences = check(root / "README.md", sdk)
     if differences:
-        raise HsdError(f"README.md does not match the Spacefile ({differences[0]}): run `python -m hsd space check`")
+        what = f"README.md does not match the Spacefile ({differences[0]})"
+        raise HsdError(f"{what}: run `python -m hsd space check`")
     token = token or get_token()
     if not token:
-        raise HsdError("not logged in to the Hub: run `hf auth login`, or set HF_TOKEN to a token that may write")
+        raise HsdError(
+            "not logged in to the Hub: "
+            "run `hf auth login`, or set HF_TOKEN to a token that may write"
+        )
     api = HfApi(token=token)
     try:
         address = api.create_repo(repo_id, repo_type="space", space_sdk=sdk, exist_ok=True)
-        message, readme = f"Publish {load().title}", (root / "README.md").read_text(encoding="utf-8")
+        message = f"Publish {load().title}"
+        readme = (root / "README.md").read_text(encoding="utf-8")
         card = next(name for name in files if name.endswith("card.png"))
         shown = f"thumbnail: https://huggingface.co/spaces/{repo_id}/resolve/main/{card}\n---\n"
         where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "space"}
-        stale: dict[str, Any] = {"delete_patterns": "*"}  # files of an earlier version that this one no longer has
-        api.upload_folder(folder_path=root, allow_patterns=files, commit_message=message, **where, **stale)
-        linked = readme.replace("\n---\n", f"\n{shown}", 1).encode()  # the manifest cannot know where its Space will be
+        # files of an earlier version that this one no longer has
+        stale: dict[str, Any] = {"delete_patterns": "*"}
+        api.upload_folder(
+            folder_path=root, allow_patterns=files, commit_message=message, **where, **stale
+        )
+        # the manifest cannot know where its Space will be
+        linked = readme.replace("\n---\n", f"\n{shown}", 1).encode()
         message = "Show its card where a link to it is shared"
-        api.upload_file(path_or_fileobj=linked, path_in_repo="README.md", commit_message=message, **where)
+        api.upload_file(
+            path_or_fileobj=linked, path_in_repo="README.md", commit_message=message, **where
+        )
     except (HfHubHTTPError, HFValidationError, HTTPError, OfflineModeIsEnabled, OSError) as error:
-        raise HsdError(f"cannot publish to {repo_id!r} ({first_line(error)}): check name, token, connection") from None
+        raise HsdError(
+            f"cannot publish to {repo_id!r} ({first_line(error)}): check name, token, connection"
+        ) from None
     return str(address)

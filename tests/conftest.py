@@ -10,7 +10,8 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that reads it
-os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}  # in processes that a test starts, too
+# in processes that a test starts, too
+os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
 
 import pytest
 import torch
@@ -36,9 +37,11 @@ settings.load_profile("usual")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a browser; of several processes, one runs all tests of the running app, beside the others.
+    """Mark what needs a browser; of several processes, one runs all tests of the running app,
+    beside the others.
 
-    So there is one app and one browser. These tests come first, as they take longest; files are not divided.
+    So there is one app and one browser. These tests come first, as they take longest; files are not
+    divided.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -46,17 +49,26 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker("browser")
         recorded = item.get_closest_marker("recorded")
         params = item.callspec.params if recorded else {}
-        without_server = (params.get("place"), params.get("stage_kind")) in [("files", None), (None, "file")]
+        without_server = (params.get("place"), params.get("stage_kind")) in [
+            ("files", None),
+            (None, "file"),
+        ]
         if without_server and not recorded.kwargs.get("core"):
             item.own_markers = [mark for mark in item.own_markers if mark.name != "core"]
-        item.add_marker(pytest.mark.xdist_group("app" if fixtures & {"app", "chromium", "folder"} else str(item.path)))
+        item.add_marker(
+            pytest.mark.xdist_group(
+                "app" if fixtures & {"app", "chromium", "folder"} else str(item.path)
+            )
+        )
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))
 
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_fetched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """What this machine has fetched changes no test, and no app that a test starts fetches anything."""
+    """What this machine has fetched changes no test, and no app that a test starts fetches
+    anything.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HSD_HOME", str(tmp_path_factory.mktemp("home")))
         patch.setenv("HSD_DOWNLOAD", "0")
@@ -65,7 +77,9 @@ def nothing_fetched(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def byte_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
-    """Folders of a small random target and draft that read any text byte by byte, 128 tokens at most."""
+    """Folders of a small random target and draft that read any text byte by byte, 128 tokens at
+    most.
+    """
     from small_models import bytes_tokenizer, save_pair
 
     return save_pair(tmp_path_factory.mktemp("bytes"), bytes_tokenizer())
@@ -101,7 +115,9 @@ def app(nothing_fetched: None) -> Iterator[Server]:
     if not (ASSETS / "tiny" / "target").is_dir():
         pytest.skip("the embedded pair is not there")
     port = free_port()
-    server = Server([sys.executable, str(Path(__file__).parent / "running_app.py"), str(port)], port)
+    server = Server(
+        [sys.executable, str(Path(__file__).parent / "running_app.py"), str(port)], port
+    )
     yield server
     server.stop()
     assert "Traceback" not in server.output, server.output

@@ -1,4 +1,6 @@
-"""A plain file server that says what a static Space is made to say: `isolating_server.py PORT FOLDER`."""
+"""A plain file server that says what a static Space is made to say: `isolating_server.py PORT
+FOLDER`.
+"""
 
 from __future__ import annotations
 

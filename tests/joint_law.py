@@ -1,4 +1,5 @@
-"""For statistical tests: the exact joint law of a table model's first tokens, and whether counted outputs fit it.
+"""For statistical tests: the exact joint law of a table model's first tokens, and whether counted
+outputs fit it.
 
 Written in plain Python floats, apart from what it judges.
 """
@@ -22,7 +23,9 @@ Law = dict[tuple[int, ...], float]
 
 
 def diagonal(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
-    """All pairs; quick are those in which every value comes up at least once, the others are marked slow."""
+    """All pairs; quick are those in which every value comes up at least once, the others are marked
+    slow.
+    """
     count = max(len(first), len(second))
     quick = {(i % len(first), i % len(second)) for i in range(count)}
     return [
@@ -32,10 +35,17 @@ def diagonal(first: Sequence[Any], second: Sequence[Any]) -> list[Any]:
     ]
 
 
-def toy_pair(p: tuple[float, ...], q: tuple[float, ...], end_ids: frozenset[int] = frozenset()) -> Pair:
+def toy_pair(
+    p: tuple[float, ...], q: tuple[float, ...], end_ids: frozenset[int] = frozenset()
+) -> Pair:
     """Two context-free models: every token of the target follows `p`, every drafted one `q`."""
     target, draft = (torch.tensor([row], dtype=torch.float64) for row in (p, q))
-    return Pair("toy", TableModel(target, "toy target"), TableModel(draft, "toy draft"), LetterCodec(len(p), end_ids))
+    return Pair(
+        "toy",
+        TableModel(target, "toy target"),
+        TableModel(draft, "toy draft"),
+        LetterCodec(len(p), end_ids),
+    )
 
 
 def first_tokens(
@@ -60,7 +70,12 @@ def first_tokens(
 
 
 def exact_law(
-    pair: Pair, count: int, prompt: str = "a", temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
+    pair: Pair,
+    count: int,
+    prompt: str = "a",
+    temperature: float = 1.0,
+    top_k: int = 0,
+    top_p: float = 1.0,
 ) -> Law:
     """The target's own law of its first `count` tokens; a text that ended is shorter."""
     model = pair.target
@@ -81,7 +96,9 @@ def exact_law(
 
 
 def token_law(pair: Pair, prompt: str, count: int = 2, **warping: float) -> Law:
-    """The law of the next tokens of any target, from one fresh forward pass per text that may continue."""
+    """The law of the next tokens of any target, from one fresh forward pass per text that may
+    continue.
+    """
     ids = pair.encode(prompt)
     law: Law = {(): 1.0}
     for _ in range(count):
@@ -110,14 +127,17 @@ def two_token_p_value(pair: Pair, prompt: str, rule: str, seeds: int, **warping:
     return chi_square_p(counts, token_law(pair, prompt, **warping))
 
 
-def warped(row: list[float], temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0) -> list[float]:
-    """`row` at a temperature, cut at top_k, then at top_p, each time normalised. No ties expected."""
+def warped(
+    row: list[float], temperature: float = 1.0, top_k: int = 0, top_p: float = 1.0
+) -> list[float]:
+    """`row` at a temperature, cut at top_k, then at top_p, normalised each time; without ties."""
     row = normalised([v ** (1 / temperature) for v in row])
     ranked = sorted(range(len(row)), key=lambda i: -row[i])
     if 0 < top_k < len(row):
         likeliest = set(ranked[:top_k])
         row = normalised([v if i in likeliest else 0.0 for i, v in enumerate(row)])
-    kept, mass = set(), 0.0
+    kept = set()
+    mass = 0.0
     for i in ranked:
         if mass < top_p:
             kept.add(i)
@@ -130,7 +150,9 @@ def normalised(row: list[float]) -> list[float]:
 
 
 def chi_square_p(counts: Counter[tuple[int, ...]], law: Law) -> float:
-    """The p-value of `counts` under `law`; cells expected fewer than 5 times are put together. 0 for the impossible."""
+    """The p-value of `counts` under `law`; cells expected fewer than 5 times are put together. 0
+    for the impossible.
+    """
     total = sum(counts.values())
     if any(law.get(outcome, 0.0) == 0 for outcome in counts):
         return 0.0
@@ -141,4 +163,6 @@ def chi_square_p(counts: Counter[tuple[int, ...]], law: Law) -> float:
         pairs.append((total - sum(count for count, _ in pairs), rest))
     statistic = sum((count - expected) ** 2 / expected for count, expected in pairs)
     half_degrees = torch.tensor((len(pairs) - 1) / 2, dtype=torch.float64)
-    return float(torch.special.gammaincc(half_degrees, torch.tensor(statistic / 2, dtype=torch.float64)))
+    return float(
+        torch.special.gammaincc(half_degrees, torch.tensor(statistic / 2, dtype=torch.float64))
+    )

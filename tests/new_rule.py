@@ -1,4 +1,6 @@
-"""Two rules that are records and nothing else, with a form of test that no other rule has; one has a number."""
+"""Two rules that are records and nothing else, with a form of test that no other rule has; one has
+a number.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ HALF = Form(
     {"p": "p", "q": "q"},
     " = min(1, p/(2q)) with p = {p}, q = {q}",
 )
-NEWCOMER = Rule("newcomer", "Newcomer, a test", "the newcomer", "nobody 2026", False, Recipe((HALF,)))
+NEWCOMER = Rule(
+    "newcomer", "Newcomer, a test", "the newcomer", "nobody 2026", False, Recipe((HALF,))
+)
 TEMPERED = Rule(
     "tempered",
     "Tempered, a test",

@@ -1,15 +1,19 @@
-"""Texts that are computed anew and compared with what is printed: equal words, and numbers as near as rounding allows.
+"""Texts that are computed anew and compared with what is printed: equal words, and numbers as near
+as rounding allows.
 
-Processors round sums differently. So a last digit may differ, and where a bisection ends, and what is zero but for
-rounding. Words, counts and the number of numbers may not.
+Processors round sums differently. So a last digit may differ, and where a bisection ends, and what
+is zero but for rounding. Words, counts and the number of numbers may not.
 """
 
 from __future__ import annotations
 
 import re
 
-NUMBER = re.compile(r"(?<![\d.])[-−+]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?![\d]|\.\d)")
-CLOSE = 1e-6  # relative, of numbers that are printed in full: those of a forward pass in single precision
+NUMBER = re.compile(
+    r"(?<![\d.])[-−+]?(?:\d+(?:,\d{3})*(?:\.\d+)?|\.\d+)(?:e[-+]?\d+)?(?![\d]|\.\d)"
+)
+# relative, of numbers that are printed in full: those of a forward pass in single precision
+CLOSE = 1e-6
 LARGEST = 0.02  # relative, of one unit in the last place
 ZERO = 1e-9  # what is not more than this may be zero
 
@@ -28,8 +32,10 @@ def unit(number: str) -> float:
 
 def near(made: str, printed: str) -> bool:
     """Whether two printed numbers are one number, rounded by two processors."""
-    a, b = value(made), value(printed)
-    size, gap = max(abs(a), abs(b)), abs(a - b)
+    a = value(made)
+    b = value(printed)
+    size = max(abs(a), abs(b))
+    gap = abs(a - b)
     if gap == 0:
         return True
     if not unit(made) and not unit(printed):
@@ -39,8 +45,12 @@ def near(made: str, printed: str) -> bool:
 
 
 def stands(made: str, page: str, loose: str = "") -> bool:
-    """Whether `made` stands somewhere in `page`. loose: what matches may have any number, as counts of a bisection."""
-    parts, numbers, end = [], [], 0
+    """Whether `made` stands somewhere in `page`. loose: what matches may have any number, as counts
+    of a bisection.
+    """
+    parts = []
+    numbers = []
+    end = 0
     free = {match.start(): match.end() for match in re.finditer(loose, made)} if loose else {}
     for match in NUMBER.finditer(made):
         parts.append(re.escape(made[end : match.start()]) + f"({NUMBER.pattern})")
@@ -48,17 +58,25 @@ def stands(made: str, page: str, loose: str = "") -> bool:
         end = match.end()
     pattern = "".join(parts) + re.escape(made[end:])
     return any(
-        all(number is None or near(number, found) for number, found in zip(numbers, match.groups(), strict=True))
+        all(
+            number is None or near(number, found)
+            for number, found in zip(numbers, match.groups(), strict=True)
+        )
         for match in re.finditer(f"(?={pattern})", page)
     )
 
 
 def differing(made: str, page: str, loose: str = "") -> list[tuple[str, str]]:
     """Lines of the two texts that are not the same but for rounding."""
-    ours, theirs = made.splitlines(), page.splitlines()
+    ours = made.splitlines()
+    theirs = page.splitlines()
     longest = max(len(ours), len(theirs))
     pairs = zip(*(lines + [""] * (longest - len(lines)) for lines in (ours, theirs)), strict=True)
-    return [(a, b) for a, b in pairs if a != b and not (skeleton(a) == skeleton(b) and stands(a, b, loose))]
+    return [
+        (a, b)
+        for a, b in pairs
+        if a != b and not (skeleton(a) == skeleton(b) and stands(a, b, loose))
+    ]
 
 
 def skeleton(text: str) -> str:

@@ -1,4 +1,6 @@
-"""A pair that recites a given text by a real tokenizer, so that any script can be seen token by token."""
+"""A pair that recites a given text by a real tokenizer, so that any script can be seen token by
+token.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class _Reader:
 
 @dataclass(eq=False)
 class Reciter:
-    """Gives the token that `ids` has next the chance `sure`, the others the rest; at `doubts` another one instead."""
+    """Gives the token that `ids` has next the chance `sure`, the others the rest; at `doubts`
+    another one instead.
+    """
 
     name: str
     ids: list[int]
@@ -74,19 +78,40 @@ class Reciter:
 
 
 def fallback_tokenizer() -> PreTrainedTokenizerFast:
-    """As SentencePiece with bytes for what it does not know: it knows some words, some letters, and � itself."""
-    known = ["<unk>", "<s>", "</s>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁", *"abcdehiklnorstuw,.!�नमर你م"]
-    core = Tokenizer(models.BPE({token: i for i, token in enumerate(known)}, [], unk_token="<unk>", byte_fallback=True))
-    core.normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
+    """As SentencePiece with bytes for what it does not know: it knows some words, some letters, and
+    � itself.
+    """
+    known = [
+        "<unk>",
+        "<s>",
+        "</s>",
+        *(f"<0x{byte:02X}>" for byte in range(256)),
+        "▁",
+        *"abcdehiklnorstuw,.!�नमर你م",
+    ]
+    core = Tokenizer(
+        models.BPE(
+            {token: i for i, token in enumerate(known)}, [], unk_token="<unk>", byte_fallback=True
+        )
+    )
+    core.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
     strip = decoders.Strip(" ", 1, 0)
-    core.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), strip])
-    return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="</s>", bos_token="<s>", unk_token="<unk>")
+    core.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse(), strip]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, eos_token="</s>", bos_token="<s>", unk_token="<unk>"
+    )
 
 
 def read(prompt: Prompt) -> str:
     """What the model read, by the tokens of a trace's prompt."""
     told = enumerate(zip(prompt.ids, prompt.pieces, strict=True))
-    return together(Token(token=i, piece=piece, bytes=prompt.bytes.get(at)) for at, (i, piece) in told)
+    return together(
+        Token(token=i, piece=piece, bytes=prompt.bytes.get(at)) for at, (i, piece) in told
+    )
 
 
 def reciting_pair(tokenizer: Any, prompt: str, text: str) -> hsd.Pair:
@@ -96,5 +121,8 @@ def reciting_pair(tokenizer: Any, prompt: str, text: str) -> hsd.Pair:
     whole = codec.encode(prompt + text)
     assert whole[: len(start)] == start
     ids = [*whole, tokenizer.eos_token_id]
-    models_ = (Reciter("target", ids, codec.vocab_size), Reciter("draft", ids, codec.vocab_size, 0.99, (3,)))
+    models_ = (
+        Reciter("target", ids, codec.vocab_size),
+        Reciter("draft", ids, codec.vocab_size, 0.99, (3,)),
+    )
     return hsd.Pair("reciting", *models_, codec)

@@ -1,4 +1,4 @@
-"""A server of our own making that answers as vLLM and llama.cpp do, with what was recorded of them."""
+"""A server for tests that answers as vLLM and llama.cpp do, with what was recorded of them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ VLLM = {  # of 4 drafts of 3 tokens each one kept none, one 1, and two all 3
 
 
 class Fake(ThreadingHTTPServer):
-    """A server whose answers can be set. told: what it adds to an answer; asked: the bodies that it was sent.
+    """A server whose answers can be set. told: what it adds to an answer; asked: the bodies that it
+    was sent.
 
     answers: how many it gives before `trouble` begins. key: the API key that it
     wants, if any. counters: whether it publishes vLLM's of all requests.
@@ -32,7 +33,9 @@ class Fake(ThreadingHTTPServer):
         self.models: Any = ["one"]
         self.told: Record = {}
         self.asked: list[tuple[str, Record]] = []
-        self.answers, self.trouble, self.counters = 10**6, "", False
+        self.answers = 10**6
+        self.trouble = ""
+        self.counters = False
         self.key = ""
         self.over = Event()  # the test has ended
 
@@ -48,7 +51,14 @@ class Handler(BaseHTTPRequestHandler):
         """Whether the right key was sent; else the answer repeats what was."""
         sent = self.headers["Authorization"] or ""
         if self.server.key and sent != f"Bearer {self.server.key}":
-            self.say({"error": {"message": f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."}}, 401)
+            self.say(
+                {
+                    "error": {
+                        "message": f"Incorrect API key provided: {sent.removeprefix('Bearer ')}."
+                    }
+                },
+                401,
+            )
             return False
         return True
 
@@ -70,20 +80,38 @@ class Handler(BaseHTTPRequestHandler):
         if len(self.server.asked) > self.server.answers:
             getattr(self, self.server.trouble)()
             return
-        text = {"text": " and so on"} if "prompt" in body else {"message": {"role": "assistant", "content": "Yes."}}
-        self.say({"choices": [{"index": 0, **text}], "usage": {"completion_tokens": 11}} | self.server.told)
+        text = (
+            {"text": " and so on"}
+            if "prompt" in body
+            else {"message": {"role": "assistant", "content": "Yes."}}
+        )
+        self.say(
+            {"choices": [{"index": 0, **text}], "usage": {"completion_tokens": 11}}
+            | self.server.told
+        )
 
     def metrics(self) -> str:
-        """In the format of Prometheus: 5 requests of others, then 7 of 12 drafted tokens for each that was answered."""
+        """In the format of Prometheus: 5 requests of others, then 7 of 12 drafted tokens for each
+        that was answered.
+        """
         made = 5 + len(self.server.asked)
         values = {"drafts": 4, "draft_tokens": 12, "accepted_tokens": 7}
-        lines = ["# HELP vllm:spec_decode_num_drafts_total Drafts.", 'vllm:num_requests_running{engine="0"} 0.0']
+        lines = [
+            "# HELP vllm:spec_decode_num_drafts_total Drafts.",
+            'vllm:num_requests_running{engine="0"} 0.0',
+        ]
         for name, value in values.items():
-            lines.append(f'vllm:spec_decode_num_{name}_total{{engine="0",model_name="one"}} {value * made}.0')
-            lines.append(f'vllm:spec_decode_num_{name}_created{{engine="0",model_name="one"}} 1.79e+09')
+            lines.append(
+                f'vllm:spec_decode_num_{name}_total{{engine="0",model_name="one"}} {value * made}.0'
+            )
+            lines.append(
+                f'vllm:spec_decode_num_{name}_created{{engine="0",model_name="one"}} 1.79e+09'
+            )
         for place, value in enumerate((3, 2, 2)):
             labels = f'engine="0",model_name="one",position="{place}"'
-            lines.append(f"vllm:spec_decode_num_accepted_tokens_per_pos_total{{{labels}}} {value * made}.0")
+            lines.append(
+                f"vllm:spec_decode_num_accepted_tokens_per_pos_total{{{labels}}} {value * made}.0"
+            )
         return "\n".join(lines)
 
     def say(self, answer: Any, status: int = 200, length: int | None = None) -> None:
@@ -130,7 +158,9 @@ class Handler(BaseHTTPRequestHandler):
         self.say({"choices": []})
 
     def impossible(self) -> None:
-        self.say({"usage": {"completion_tokens": 3}, "timings": {"draft_n": 2, "draft_n_accepted": 3}})
+        self.say(
+            {"usage": {"completion_tokens": 3}, "timings": {"draft_n": 2, "draft_n_accepted": 3}}
+        )
 
     def log_message(self, *_: Any) -> None:
         """Nothing on the screen."""

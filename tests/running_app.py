@@ -1,6 +1,6 @@
-"""The app in a process of its own.
+"""The app in a process of its own: as it is, but with every step of a run held up a little.
 
-python tests/running_app.py PORT      # the app as it is, but with every step of a run held up a little
+python tests/running_app.py PORT
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 STEP_SECONDS = 0.04  # a test can act while a run goes on
-PATIENT, MORE_SECONDS = 333, 0.1  # a seed whose runs are held up longer with every step: 128 take 14 minutes
+PATIENT = 333
+MORE_SECONDS = 0.1  # a seed whose runs are held up longer with every step: 128 take 14 minutes
 RUN_SECONDS = 3600  # so that no run ends by itself before a test has ended it
 STARTED = 600  # seconds until the app counts as broken
 
@@ -32,10 +33,19 @@ class Server:
     def __init__(self, command: list[str], port: int, folder: Path = ROOT, **more: str) -> None:
         self.url = f"http://127.0.0.1:{port}/"
         self.lines: list[str] = []
-        environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1", "OMP_NUM_THREADS": "1"}
+        environment = os.environ | {
+            "PYTHONPATH": str(folder),
+            "PYTHONUNBUFFERED": "1",
+            "OMP_NUM_THREADS": "1",
+        }
         environment |= {"no_proxy": "127.0.0.1", **more}
         self.process = subprocess.Popen(
-            command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
         )
         self._ready = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
@@ -59,15 +69,33 @@ class Server:
 
 
 class Files:
-    """A folder and what serves it: any file server will do. isolated: it sends the headers of a static Space."""
+    """A folder and what serves it: any file server will do. isolated: it sends the headers of a
+    static Space.
+    """
 
     def __init__(self, folder: Path, path: str, isolated: bool = False) -> None:
         port = free_port()
         self.url = f"http://127.0.0.1:{port}/{path}"
-        command = [sys.executable, "-m", "http.server", str(port), "--bind", "127.0.0.1", "--directory", str(folder)]
+        command = [
+            sys.executable,
+            "-m",
+            "http.server",
+            str(port),
+            "--bind",
+            "127.0.0.1",
+            "--directory",
+            str(folder),
+        ]
         if isolated:
-            command = [sys.executable, str(Path(__file__).with_name("isolating_server.py")), str(port), str(folder)]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            command = [
+                sys.executable,
+                str(Path(__file__).with_name("isolating_server.py")),
+                str(port),
+                str(folder),
+            ]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         for _ in range(10 * STARTED):
             with socket.socket() as s:
                 if s.connect_ex(("127.0.0.1", port)) == 0:
@@ -89,7 +117,9 @@ def main(port: int) -> None:
 
     class Slow(Decoding):
         def __next__(self):  # type: ignore[no-untyped-def]
-            time.sleep(MORE_SECONDS * len(self.steps) if self.options.seed == PATIENT else STEP_SECONDS)
+            time.sleep(
+                MORE_SECONDS * len(self.steps) if self.options.seed == PATIENT else STEP_SECONDS
+            )
             return super().__next__()
 
     runs.Decoding = Slow

@@ -1,4 +1,6 @@
-"""A GGUF file with a random Llama of SmolLM2's shape, small enough for any test, and its weights as float32."""
+"""A GGUF file with a random Llama of SmolLM2's shape, small enough for any test, and its weights as
+float32.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,23 @@ from hsd.models.small.exits import SmallLayers
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.model import SmallModel, Text
 
-HIDDEN, INNER, HEADS, GROUPS, LAYERS, VOCAB, BASE, EPS = 192, 64, 6, 2, 3, 64, 10_000.0, 1e-5
+HIDDEN = 192
+INNER = 64
+HEADS = 6
+GROUPS = 2
+LAYERS = 3
+VOCAB = 64
+BASE = 10_000.0
+EPS = 1e-5
 WIDTH = HIDDEN // HEADS
 TAPS = (1, 2)
 DRAFTED = torch.arange(0, VOCAB, 2)  # what the exit can draft
-F32, Q4_1, Q8_0, U32, FLOAT, TEXT = 0, 3, 8, 4, 6, 8
+F32 = 0
+Q4_1 = 3
+Q8_0 = 8
+U32 = 4
+FLOAT = 6
+TEXT = 8
 FIELDS = {
     "general.architecture": "llama",
     "llama.block_count": LAYERS,
@@ -65,37 +79,54 @@ def packed(weights: Tensor, kind: int) -> tuple[bytes, Tensor]:
 
 
 def file_order(rows: Tensor) -> Tensor:
-    """Rows of queries or keys with those that turn together beside each other, as the format has them."""
+    """Rows of queries or keys with those that turn together beside each other, as the format has
+    them.
+    """
     return rows.view(-1, 2, WIDTH // 2, rows.shape[-1]).transpose(1, 2).reshape(rows.shape)
 
 
 def sizes() -> dict[str, tuple[int, ...]]:
     kept = GROUPS * WIDTH
     layer = {"attn_q": (HIDDEN, HIDDEN), "attn_k": (kept, HIDDEN), "attn_v": (kept, HIDDEN)}
-    layer |= {"attn_output": (HIDDEN, HIDDEN), "ffn_gate": (INNER, HIDDEN), "ffn_up": (INNER, HIDDEN)}
+    layer |= {
+        "attn_output": (HIDDEN, HIDDEN),
+        "ffn_gate": (INNER, HIDDEN),
+        "ffn_up": (INNER, HIDDEN),
+    }
     layer |= {"ffn_down": (HIDDEN, INNER), "attn_norm": (HIDDEN,), "ffn_norm": (HIDDEN,)}
-    found = {f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()}
+    found = {
+        f"blk.{i}.{name}.weight": shape for i in range(LAYERS) for name, shape in layer.items()
+    }
     return {"token_embd.weight": (VOCAB, HIDDEN), "output_norm.weight": (HIDDEN,)} | found
 
 
 def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
-    """Write the file; its weights as float32, queries and keys in the order of `transformers`. instead: other fields,
-    with __ for a dot."""
+    """Write the file; its weights as float32, queries and keys in the order of `transformers`.
+    instead: other fields, with __ for a dot.
+    """
     noise = torch.Generator().manual_seed(seed)
     fields = FIELDS | {name.replace("__", "."): value for name, value in instead.items()}
-    places, data, weights = b"", b"", {}
+    places = b""
+    data = b""
+    weights = {}
     for name, shape in sizes().items():
         kind = F32 if len(shape) == 1 else Q8_0 if name.startswith("token") else Q4_1
         numbers = 1 + 0.1 * torch.randn(shape, generator=noise)
         if kind == F32:
-            held, weights[name] = numbers.numpy().tobytes(), numbers
+            held = numbers.numpy().tobytes()
+            weights[name] = numbers
         else:
             numbers = torch.randn(shape, generator=noise) / 6
             _, numbers = packed(numbers, kind)
             turned = "attn_q" in name or "attn_k" in name
             held, again = packed(file_order(numbers) if turned else numbers, kind)
-            weights[name] = again.view(-1, WIDTH // 2, 2, HIDDEN).transpose(1, 2).reshape(shape) if turned else again
-        places += text(name) + struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], kind, len(data))
+            weights[name] = (
+                again.view(-1, WIDTH // 2, 2, HIDDEN).transpose(1, 2).reshape(shape)
+                if turned
+                else again
+            )
+        places += text(name)
+        places += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], kind, len(data))
         data += held + bytes(-len(held) % 32)
     head = b"GGUF" + struct.pack("<IQQ", 3, len(sizes()), len(fields))
     head += b"".join(field(*item) for item in fields.items()) + places
@@ -104,28 +135,54 @@ def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
 
 
 def head_weights(seed: int = 1, drafted: int = 32) -> dict[str, Tensor]:
-    """Of a head for this model, as the project's own files have them: every second token can be drafted."""
-    noise, layer = torch.Generator().manual_seed(seed), "midlayer."
+    """Of a head for this model, as the project's own files have them: every second token can be
+    drafted.
+    """
+    noise = torch.Generator().manual_seed(seed)
+    layer = "midlayer."
     kept = GROUPS * WIDTH
-    shapes = {"fc": (HIDDEN, len(TAPS) * HIDDEN), "lm_head": (drafted, HIDDEN), layer + "token_proj": (HIDDEN, HIDDEN)}
-    shapes |= {
-        layer + f"self_attn.{x}_proj": (rows, 2 * HIDDEN) for x, rows in zip("qkv", (HIDDEN, kept, kept), strict=True)
+    shapes = {
+        "fc": (HIDDEN, len(TAPS) * HIDDEN),
+        "lm_head": (drafted, HIDDEN),
+        layer + "token_proj": (HIDDEN, HIDDEN),
     }
-    shapes |= {layer + "self_attn.o_proj": (HIDDEN, HIDDEN), layer + "mlp.down_proj": (HIDDEN, INNER)}
+    shapes |= {
+        layer + f"self_attn.{x}_proj": (rows, 2 * HIDDEN)
+        for x, rows in zip("qkv", (HIDDEN, kept, kept), strict=True)
+    }
+    shapes |= {
+        layer + "self_attn.o_proj": (HIDDEN, HIDDEN),
+        layer + "mlp.down_proj": (HIDDEN, INNER),
+    }
     shapes |= {layer + f"mlp.{x}_proj": (INNER, HIDDEN) for x in ("gate", "up")}
-    found = {f"{name}.weight": (torch.randn(shape, generator=noise) / 12).half() for name, shape in shapes.items()}
-    norms = [layer + f"{x}_norm" for x in ("hidden", "post_attention_layer")] + [layer + "input_layernorm", "norm"]
+    found = {
+        f"{name}.weight": (torch.randn(shape, generator=noise) / 12).half()
+        for name, shape in shapes.items()
+    }
+    norms = [layer + f"{x}_norm" for x in ("hidden", "post_attention_layer")] + [
+        layer + "input_layernorm",
+        "norm",
+    ]
     names = [name.replace("layer_norm", "layernorm") for name in norms]
-    found |= {f"{name}.weight": (1 + 0.1 * torch.randn(HIDDEN, generator=noise)).half() for name in names}
+    found |= {
+        f"{name}.weight": (1 + 0.1 * torch.randn(HIDDEN, generator=noise)).half() for name in names
+    }
     found["taps_norm.weight"] = (1 + 0.1 * torch.randn(len(TAPS), HIDDEN, generator=noise)).half()
     return found | {"d2t": torch.arange(drafted)}
 
 
 HEAD = {
-    "architectures": ["LlamaForCausalLMEagle3"], "draft_vocab_size": 32, "target_layers": list(TAPS),
-    "hidden_size": HIDDEN, "intermediate_size": INNER, "num_attention_heads": HEADS, "num_key_value_heads": GROUPS,
-    "vocab_size": VOCAB, "rms_norm_eps": EPS, "rope_theta": BASE,
-}  # fmt: skip
+    "architectures": ["LlamaForCausalLMEagle3"],
+    "draft_vocab_size": 32,
+    "target_layers": list(TAPS),
+    "hidden_size": HIDDEN,
+    "intermediate_size": INNER,
+    "num_attention_heads": HEADS,
+    "num_key_value_heads": GROUPS,
+    "vocab_size": VOCAB,
+    "rms_norm_eps": EPS,
+    "rope_theta": BASE,
+}
 
 
 def save_small(folder: Path) -> Path:
@@ -141,7 +198,12 @@ def exit_weights(**instead: Tensor) -> dict[str, Tensor]:
     noise = torch.Generator().manual_seed(3)
     into, out = (torch.randn(shape, generator=noise) / 6 for shape in ((20, HIDDEN), (HIDDEN, 20)))
     offsets = (DRAFTED - torch.arange(len(DRAFTED))).to(torch.uint16)
-    return {"norm": 1 + 0.1 * torch.arange(HIDDEN) / HIDDEN, "into": into, "out": out, "d2t": offsets} | instead
+    return {
+        "norm": 1 + 0.1 * torch.arange(HIDDEN) / HIDDEN,
+        "into": into,
+        "out": out,
+        "d2t": offsets,
+    } | instead
 
 
 def with_exits(folder: Path) -> SmallModel:
@@ -157,13 +219,32 @@ def torch_model(weights: dict[str, Tensor]) -> Any:
     from transformers import LlamaConfig, LlamaForCausalLM
 
     config = LlamaConfig(
-        hidden_size=HIDDEN, intermediate_size=INNER, num_attention_heads=HEADS, num_key_value_heads=GROUPS,
-        num_hidden_layers=LAYERS, vocab_size=VOCAB, rms_norm_eps=EPS, tie_word_embeddings=True,
-        max_position_embeddings=512, rope_parameters={"rope_type": "default", "rope_theta": BASE},
-    )  # fmt: skip
-    names = {"attn_q": "self_attn.q_proj", "attn_k": "self_attn.k_proj", "attn_v": "self_attn.v_proj"}
-    names |= {"attn_output": "self_attn.o_proj", "ffn_gate": "mlp.gate_proj", "ffn_up": "mlp.up_proj"}
-    names |= {"ffn_down": "mlp.down_proj", "attn_norm": "input_layernorm", "ffn_norm": "post_attention_layernorm"}
+        hidden_size=HIDDEN,
+        intermediate_size=INNER,
+        num_attention_heads=HEADS,
+        num_key_value_heads=GROUPS,
+        num_hidden_layers=LAYERS,
+        vocab_size=VOCAB,
+        rms_norm_eps=EPS,
+        tie_word_embeddings=True,
+        max_position_embeddings=512,
+        rope_parameters={"rope_type": "default", "rope_theta": BASE},
+    )
+    names = {
+        "attn_q": "self_attn.q_proj",
+        "attn_k": "self_attn.k_proj",
+        "attn_v": "self_attn.v_proj",
+    }
+    names |= {
+        "attn_output": "self_attn.o_proj",
+        "ffn_gate": "mlp.gate_proj",
+        "ffn_up": "mlp.up_proj",
+    }
+    names |= {
+        "ffn_down": "mlp.down_proj",
+        "attn_norm": "input_layernorm",
+        "ffn_norm": "post_attention_layernorm",
+    }
     names |= {"token_embd": "embed_tokens", "output_norm": "norm"}
     state = {"lm_head.weight": weights["token_embd.weight"]}
     for name, tensor in weights.items():
@@ -175,7 +256,9 @@ def torch_model(weights: dict[str, Tensor]) -> Any:
 
 
 def tree_view(length: int, parents: list[int]) -> View:
-    """Of new nodes after `length` tokens; a parent of -1 is the text's last token, any other an earlier node."""
+    """Of new nodes after `length` tokens; a parent of -1 is the text's last token, any other an
+    earlier node.
+    """
     visible = torch.zeros(len(parents), length + len(parents), dtype=torch.bool)
     positions = []
     for row, parent in enumerate(parents):
@@ -196,5 +279,10 @@ def numbers(engine: Engine, place: int, *shape: int) -> Tensor:
 
 def states_of(text: Text, *columns: int) -> Tensor:
     """The hidden states (columns, taps, hidden) that a text keeps for a head."""
-    places = [[text.engine.call("state", text.place, tap, column) for tap in range(len(TAPS))] for column in columns]
-    return torch.stack([torch.stack([numbers(text.engine, place, HIDDEN) for place in row]) for row in places])
+    places = [
+        [text.engine.call("state", text.place, tap, column) for tap in range(len(TAPS))]
+        for column in columns
+    ]
+    return torch.stack(
+        [torch.stack([numbers(text.engine, place, HIDDEN) for place in row]) for row in places]
+    )

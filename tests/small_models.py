@@ -1,4 +1,6 @@
-"""Small random models on disk, with their tokenizers: everything that a real pair has, but a sense of language."""
+"""Small random models on disk, with their tokenizers: everything that a real pair has, but a sense
+of language.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,26 @@ from transformers import (
 END = "<end>"
 LETTERS = [END, "<unknown>", *string.ascii_letters, " ", ".", ",", "!"]  # 58 tokens, END is 0
 
-START, TURN_END, BEGIN = "<|im_start|>", "<|im_end|>", "<begin>"
+START = "<|im_start|>"
+TURN_END = "<|im_end|>"
+BEGIN = "<begin>"
 TEMPLATE = (
-    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}"
+    "{{ bos_token }}{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% "
+    "endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
 
 
 def letters_tokenizer(letters: list[str] = LETTERS) -> PreTrainedTokenizerFast:
     """One token per letter."""
-    core = Tokenizer(models.WordLevel({letter: i for i, letter in enumerate(letters)}, unk_token=letters[1]))
+    core = Tokenizer(
+        models.WordLevel({letter: i for i, letter in enumerate(letters)}, unk_token=letters[1])
+    )
     core.pre_tokenizer = pre_tokenizers.Split("", behavior="isolated")
     core.decoder = decoders.Fuse()
-    return PreTrainedTokenizerFast(tokenizer_object=core, eos_token=letters[0], unk_token=letters[1])
+    return PreTrainedTokenizerFast(
+        tokenizer_object=core, eos_token=letters[0], unk_token=letters[1]
+    )
 
 
 def bytes_tokenizer() -> PreTrainedTokenizerFast:
@@ -52,9 +61,13 @@ def bytes_tokenizer() -> PreTrainedTokenizerFast:
 
 
 def chat_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
-    """Bytes, and the special tokens of a chat; it begins every text with one of its own, as Llama's and Gemma's do."""
+    """Bytes, and the special tokens of a chat; it begins every text with one of its own, as Llama's
+    and Gemma's do.
+    """
     tokenizer = bytes_tokenizer()
-    tokenizer.add_special_tokens({"bos_token": BEGIN, "additional_special_tokens": [AddedToken(START, special=True)]})
+    tokenizer.add_special_tokens(
+        {"bos_token": BEGIN, "additional_special_tokens": [AddedToken(START, special=True)]}
+    )
     tokenizer.add_special_tokens({"eos_token": TURN_END})
     begin = tokenizer.convert_tokens_to_ids(BEGIN)
     tokenizer._tokenizer.post_processor = processors.TemplateProcessing(
@@ -65,9 +78,15 @@ def chat_tokenizer(template: str | None = TEMPLATE) -> PreTrainedTokenizerFast:
 
 
 def save_model(
-    folder: Path, tokenizer: PreTrainedTokenizerFast, rows: int | None = None, seed: int = 0, context: int = 128
+    folder: Path,
+    tokenizer: PreTrainedTokenizerFast,
+    rows: int | None = None,
+    seed: int = 0,
+    context: int = 128,
 ) -> Path:
-    """A random Llama with two layers of width 32 and `rows` embeddings (default: one per token), and its tokenizer."""
+    """A random Llama with two layers of width 32 and `rows` embeddings (default: one per token),
+    and its tokenizer.
+    """
     torch.manual_seed(seed)
     config = LlamaConfig(
         vocab_size=rows or len(tokenizer),
@@ -87,7 +106,9 @@ def save_model(
     return folder
 
 
-def save_pair(folder: Path, tokenizer: PreTrainedTokenizerFast, rows: tuple[int, int] | None = None) -> tuple[str, str]:
+def save_pair(
+    folder: Path, tokenizer: PreTrainedTokenizerFast, rows: tuple[int, int] | None = None
+) -> tuple[str, str]:
     """Folders of a random target and a random draft."""
     target_rows, draft_rows = rows or (None, None)
     target = save_model(folder / "target", tokenizer, target_rows, seed=1)
@@ -110,11 +131,19 @@ SHAPE = {
     "pad_token_id": None,
 }
 WINDOW = 6  # tokens that a layer with a sliding window sees, its own included
-TURNS = {"sliding_window": WINDOW, "layer_types": ["sliding_attention", "full_attention", "sliding_attention"]}
+TURNS = {
+    "sliding_window": WINDOW,
+    "layer_types": ["sliding_attention", "full_attention", "sliding_attention"],
+}
 EYES = {
-    "hidden_size": 16, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "image_size": 28,
-    "patch_size": 14, "vision_use_head": False,
-}  # fmt: skip
+    "hidden_size": 16,
+    "intermediate_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "image_size": 28,
+    "patch_size": 14,
+    "vision_use_head": False,
+}
 
 
 def _gemma(**sizes: object) -> Gemma3TextConfig:
@@ -131,21 +160,35 @@ ARCHITECTURES: dict[str, Callable[..., PretrainedConfig]] = {
 }
 LESS_COMMON: dict[str, Callable[..., PretrainedConfig]] = {
     "gemma3-with-eyes": lambda **sizes: Gemma3Config(
-        text_config=_gemma(**sizes).to_dict(), vision_config=EYES, mm_tokens_per_image=1, image_token_index=3,
-        boi_token_index=4, eoi_token_index=5, eos_token_id=sizes["eos_token_id"], initializer_range=0.3,
+        text_config=_gemma(**sizes).to_dict(),
+        vision_config=EYES,
+        mm_tokens_per_image=1,
+        image_token_index=3,
+        boi_token_index=4,
+        eoi_token_index=5,
+        eos_token_id=sizes["eos_token_id"],
+        initializer_range=0.3,
     ),
     "mistral": lambda **sizes: MistralConfig(**SHAPE, sliding_window=WINDOW, **sizes),
-}  # fmt: skip
+}
 ALL_ARCHITECTURES = {**ARCHITECTURES, **LESS_COMMON}
 
 
 def save_architecture(
-    folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, rows: tuple[int, int], noise: float = 0.05
+    folder: Path,
+    kind: str,
+    tokenizer: PreTrainedTokenizerFast,
+    rows: tuple[int, int],
+    noise: float = 0.05,
 ) -> tuple[str, str]:
-    """Folders of a random target with rows[0] embeddings, and of a draft with rows[1]: the target, but for noise."""
+    """Folders of a random target with rows[0] embeddings, and of a draft with rows[1]: the target,
+    but for noise.
+    """
     torch.manual_seed(7)
     target, draft = (
-        AutoModelForCausalLM.from_config(ALL_ARCHITECTURES[kind](vocab_size=n, eos_token_id=tokenizer.eos_token_id))
+        AutoModelForCausalLM.from_config(
+            ALL_ARCHITECTURES[kind](vocab_size=n, eos_token_id=tokenizer.eos_token_id)
+        )
         for n in rows
     )
     with torch.no_grad():
@@ -159,7 +202,7 @@ def save_architecture(
 
 
 def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layers: int = 6) -> str:
-    """Folder of a random model with more layers than the others, whose kinds take turns as before."""
+    """Folder of a random model of more layers than the others, whose kinds alternate as there."""
     torch.manual_seed(11)
     config = ALL_ARCHITECTURES[kind](vocab_size=len(tokenizer), eos_token_id=tokenizer.eos_token_id)
     text = config.get_text_config()
@@ -173,11 +216,17 @@ def save_deep(folder: Path, kind: str, tokenizer: PreTrainedTokenizerFast, layer
 
 
 def head_weights(rows: int, vocab: list[int] | None, width: int, taps: int) -> dict[str, Tensor]:
-    """Random weights of a head for a target of `SHAPE`, by their published names; it drafts the tokens in `vocab`.
+    """Random weights of a head for a target of `SHAPE`, by their published names; it drafts the
+    tokens in `vocab`.
 
-    rows: of the target's vocabulary, all of which are drafted where `vocab` is None, and then no table says which.
+    rows: of the target's vocabulary, all of which are drafted where `vocab` is None, and then no
+    table says which.
     """
-    hidden, inner, heads, groups, noise = 32, 48, 4, 2, torch.Generator().manual_seed(5)
+    hidden = 32
+    inner = 48
+    heads = 4
+    groups = 2
+    noise = torch.Generator().manual_seed(5)
     shapes = {
         "fc.weight": (hidden, taps * hidden),
         "midlayer.self_attn.q_proj.weight": (heads * width, 2 * hidden),
@@ -190,7 +239,12 @@ def head_weights(rows: int, vocab: list[int] | None, width: int, taps: int) -> d
         "lm_head.weight": (rows if vocab is None else len(vocab), hidden),
     }
     weights = {name: 0.4 * torch.randn(shape, generator=noise) for name, shape in shapes.items()}
-    norms = ("midlayer.hidden_norm", "midlayer.input_layernorm", "midlayer.post_attention_layernorm", "norm")
+    norms = (
+        "midlayer.hidden_norm",
+        "midlayer.input_layernorm",
+        "midlayer.post_attention_layernorm",
+        "norm",
+    )
     weights |= {f"{name}.weight": 1 + 0.2 * torch.randn(hidden, generator=noise) for name in norms}
     if vocab is not None:
         weights["d2t"] = torch.tensor(vocab) - torch.arange(len(vocab))
@@ -198,7 +252,9 @@ def head_weights(rows: int, vocab: list[int] | None, width: int, taps: int) -> d
     return weights
 
 
-def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), more: bool = False) -> str:
+def save_head(
+    folder: Path, target: str, vocab: list[int], taps: tuple[int, ...] = (0, 1), more: bool = False
+) -> str:
     """Folder of a random head for a target of `SHAPE`, as this project writes it.
 
     more: with the two tensors that published heads are without.
@@ -207,47 +263,80 @@ def save_head(folder: Path, target: str, vocab: list[int], taps: tuple[int, ...]
     weights = head_weights(config["vocab_size"], vocab, 8, len(taps))
     if more:
         noise = torch.Generator().manual_seed(6)
-        for name, shape in (("midlayer.token_proj.weight", (32, 32)), ("taps_norm.weight", (len(taps), 32))):
+        for name, shape in (
+            ("midlayer.token_proj.weight", (32, 32)),
+            ("taps_norm.weight", (len(taps), 32)),
+        ):
             weights[name] = 0.4 * torch.randn(shape, generator=noise)
     folder.mkdir(parents=True, exist_ok=True)
     save_file(weights, folder / "model.safetensors")
     described = {
-        "architectures": ["LlamaForCausalLMEagle3"], "hidden_size": 32, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "head_dim": 8, "vocab_size": config["vocab_size"], "rms_norm_eps": 1e-6,
-        "draft_vocab_size": len(vocab), "target_layers": taps, "rope_theta": 10000.0,
-    }  # fmt: skip
+        "architectures": ["LlamaForCausalLMEagle3"],
+        "hidden_size": 32,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "head_dim": 8,
+        "vocab_size": config["vocab_size"],
+        "rms_norm_eps": 1e-6,
+        "draft_vocab_size": len(vocab),
+        "target_layers": taps,
+        "rope_theta": 10000.0,
+    }
     (folder / "config.json").write_text(json.dumps(described))
     return str(folder)
 
 
 def publish_head(
-    folder: Path, rows: int, vocab: list[int] | None = None, kind: str = "model.safetensors", width: int = 12,
-    more: dict[str, Tensor] | None = None, without: tuple[str, ...] = (), **config: object,
-) -> str:  # fmt: skip
-    """Folder of a random head for a target of `SHAPE` with `rows` embeddings, exactly as such heads are published.
+    folder: Path,
+    rows: int,
+    vocab: list[int] | None = None,
+    kind: str = "model.safetensors",
+    width: int = 12,
+    more: dict[str, Tensor] | None = None,
+    without: tuple[str, ...] = (),
+    **config: object,
+) -> str:
+    """Folder of a random head for a target of `SHAPE` with `rows` embeddings, exactly as such heads
+    are published.
 
-    kind: the file's name; in two parts with an index where it ends with ".index.json". more, without: tensors to add or
-    to change, and names to leave out. config: entries to add or to change.
+    kind: the file's name; in two parts with an index where it ends with ".index.json". more,
+    without: tensors to add or to change, and names to leave out. config: entries to add or to
+    change.
     """
     weights = head_weights(rows, vocab, width, 3) | (more or {})
     weights = {name: weight for name, weight in weights.items() if name not in without}
     folder.mkdir(parents=True, exist_ok=True)
-    whole, parts = kind.removesuffix(".index.json"), [weights]
+    whole = kind.removesuffix(".index.json")
+    parts = [weights]
     if kind != whole:
         names = sorted(weights)
         parts = [{name: weights[name] for name in names[start::2]} for start in range(2)]
     stem, _, ending = whole.partition(".")
     files = [whole] if kind == whole else [f"{stem}-{i + 1:05}-of-00002.{ending}" for i in range(2)]
     for file, part in zip(files, parts, strict=True):
-        save_file(part, folder / file) if ending == "safetensors" else torch.save(part, folder / file)
+        if ending == "safetensors":
+            save_file(part, folder / file)
+        else:
+            torch.save(part, folder / file)
     if kind != whole:
         places = {name: file for file, part in zip(files, parts, strict=True) for name in part}
         (folder / kind).write_text(json.dumps({"metadata": {}, "weight_map": places}))
     described = {
-        "architectures": ["LlamaForCausalLMEagle3"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 32,
-        "intermediate_size": 48, "num_attention_heads": 4, "num_key_value_heads": 2, "num_hidden_layers": 1,
-        "head_dim": width, "vocab_size": rows, "draft_vocab_size": rows if vocab is None else len(vocab),
-        "rms_norm_eps": 1e-5, "tie_word_embeddings": False, "max_position_embeddings": 2048, "torch_dtype": "float16",
-    } | config  # fmt: skip
+        "architectures": ["LlamaForCausalLMEagle3"],
+        "model_type": "llama",
+        "hidden_act": "silu",
+        "hidden_size": 32,
+        "intermediate_size": 48,
+        "num_attention_heads": 4,
+        "num_key_value_heads": 2,
+        "num_hidden_layers": 1,
+        "head_dim": width,
+        "vocab_size": rows,
+        "draft_vocab_size": rows if vocab is None else len(vocab),
+        "rms_norm_eps": 1e-5,
+        "tie_word_embeddings": False,
+        "max_position_embeddings": 2048,
+        "torch_dtype": "float16",
+    } | config
     (folder / "config.json").write_text(json.dumps(described))
     return str(folder)

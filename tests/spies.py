@@ -1,4 +1,6 @@
-"""Models that watch how they are used: calls are counted, sessions remembered, every answer checked if wished."""
+"""Models that watch how they are used: calls are counted, sessions remembered, every answer checked
+if wished.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +43,9 @@ class SpySession:
         assert logits.shape == fresh.shape
         difference = float((logits - fresh).abs().nan_to_num().max())
         self.spy.checked += 1
-        assert difference <= self.spy.tolerance, f"off by {difference} after {len(self.tokens)} tokens"
+        assert difference <= self.spy.tolerance, (
+            f"off by {difference} after {len(self.tokens)} tokens"
+        )
 
     def crop(self, length: int) -> None:
         self.inner.crop(length)
@@ -58,7 +62,8 @@ class SpySession:
 
 @dataclass
 class SpyModel:
-    """A model whose sessions are watched. calls: width of every forward pass; fails_at: which of them raises.
+    """A model whose sessions are watched. calls: width of every forward pass; fails_at: which of
+    them raises.
 
     tolerance: how far cached logits may be off from a fresh forward pass; None checks nothing.
     """
@@ -80,5 +85,6 @@ class SpyModel:
 
 def spied(pair: Pair, **options: Any) -> tuple[Pair, SpyModel, SpyModel]:
     """The pair with both models watched, and the two spies."""
-    target, draft = SpyModel(pair.target, **options), SpyModel(pair.draft, **options)
+    target = SpyModel(pair.target, **options)
+    draft = SpyModel(pair.draft, **options)
     return Pair(pair.name, target, draft, pair.codec), target, draft

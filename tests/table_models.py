@@ -1,4 +1,6 @@
-"""Models given by tables: the next token depends on the last few tokens, and every joint law can be written down."""
+"""Models given by tables: the next token depends on the last few tokens, and every joint law can be
+written down.
+"""
 
 from __future__ import annotations
 
@@ -12,9 +14,11 @@ from hsd.models.base import IdCodec, Pair, View
 
 
 class TableModel:
-    """Row `i` of `table` (V ** order, V) holds the next-token probabilities after the last `order` tokens.
+    """Row `i` of `table` (V ** order, V) holds the next-token probabilities after the last `order`
+    tokens.
 
-    The tokens are the digits of `i` in base V, the most recent last; before the text begins they are 0.
+    The tokens are the digits of `i` in base V, the most recent last; before the text begins they
+    are 0.
     """
 
     revision: str | None = None
@@ -22,8 +26,12 @@ class TableModel:
     device = torch.device("cpu")
 
     def __init__(self, table: Tensor, name: str = "table", context: int = 512) -> None:
-        self.table, self.logits, self.name, self.context = table, table.log(), name, context
-        self.vocab_size, self.parameters = table.shape[1], table.numel()
+        self.table = table
+        self.logits = table.log()
+        self.name = name
+        self.context = context
+        self.vocab_size = table.shape[1]
+        self.parameters = table.numel()
 
     def start(self) -> TableSession:
         return TableSession(self)
@@ -40,7 +48,8 @@ class TableSession:
     """Reads tokens for a table model; a plain list is its cache."""
 
     def __init__(self, model: TableModel) -> None:
-        self.model, self.tokens = model, list[int]()
+        self.model = model
+        self.tokens = list[int]()
 
     @property
     def length(self) -> int:
@@ -78,10 +87,16 @@ class LetterCodec(IdCodec):
 
 
 def table_pair(
-    vocab: int = 4, order: int = 2, seed: int = 0, closeness: float = 1.0, end_ids: frozenset[int] = frozenset(),
+    vocab: int = 4,
+    order: int = 2,
+    seed: int = 0,
+    closeness: float = 1.0,
+    end_ids: frozenset[int] = frozenset(),
     context: int = 512,
-) -> Pair:  # fmt: skip
-    """A random pair over `vocab` ≤ 26 letters, with tables (vocab ** order, vocab); drafts improve with `closeness`."""
+) -> Pair:
+    """A random pair over `vocab` ≤ 26 letters, with tables (vocab ** order, vocab); drafts improve
+    with `closeness`.
+    """
     generator = torch.Generator().manual_seed(seed)
     logits = 1.5 * torch.randn(vocab**order, vocab, generator=generator, dtype=torch.float64)
     noise = torch.randn(vocab**order, vocab, generator=generator, dtype=torch.float64) / closeness

@@ -18,7 +18,10 @@ RULES = [rule for rule in hsd.RULES if rule != "hsd-released"]
 WAYS: list[dict[str, Any]] = [
     {"system": "plain"},
     *({"rule": rule} for rule in RULES),
-    *({"rule": rule, "engine": "captured"} for rule in ("tokenwise", "blockwise", "hsd", "clipped")),
+    *(
+        {"rule": rule, "engine": "captured"}
+        for rule in ("tokenwise", "blockwise", "hsd", "clipped")
+    ),
     {"temperature": 0},
     {"temperature": 0, "engine": "captured"},
     {"temperature": 0.7, "top_p": 0.9, "top_k": 50},
@@ -46,7 +49,10 @@ def pairs() -> list[hsd.Pair]:
 def test_a_run_on_a_gpu_has_the_tokens_of_the_cpu(pairs: list[hsd.Pair], way: dict[str, Any]):
     traces = [False] if way.get("engine") == "captured" else [True, False]
     options = {"gamma": 4, "max_new_tokens": 20, "seed": 3, **way}
-    cpu, cuda = ([hsd.run(pair, "Once upon a time", trace=t, **options).tokens for t in traces] for pair in pairs)
+    cpu, cuda = (
+        [hsd.run(pair, "Once upon a time", trace=t, **options).tokens for t in traces]
+        for pair in pairs
+    )
     assert cuda == cpu
 
 
@@ -55,7 +61,9 @@ def test_a_head_on_a_gpu_drafts_what_it_drafts_on_the_cpu(tmp_path: Path, way: d
     target, _ = save_architecture(tmp_path, "smollm2", bytes_tokenizer(), (270, 270))
     head = save_head(tmp_path / "head", target, [*range(32, 127), 256])
     options = {"gamma": 4, "max_new_tokens": 20, "seed": 3, **way}
-    pairs = [hsd.load_pair(target=target, draft=head, device=d, dtype="float32") for d in ("cpu", "cuda")]
+    pairs = [
+        hsd.load_pair(target=target, draft=head, device=d, dtype="float32") for d in ("cpu", "cuda")
+    ]
     cpu, cuda = (hsd.run(pair, "Once upon a time", **options) for pair in pairs)
     assert cuda.tokens == cpu.tokens
     assert [step.kept for step in cuda.steps] == [step.kept for step in cpu.steps]

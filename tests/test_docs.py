@@ -1,4 +1,6 @@
-"""What the documents say holds: links lead somewhere, commands are understood, numbers stand where they come from."""
+"""What the documents say holds: links lead somewhere, commands are understood, numbers stand where
+they come from.
+"""
 
 from __future__ import annotations
 
@@ -27,13 +29,19 @@ def slug(heading: str) -> str:
 
 
 def commands(text: str) -> list[str]:
-    """Every `python -m hsd …` that stands as a line of its own, without its comment and what may be left out."""
-    found = re.findall(r"^ {4}.*?python -m hsd (.*?)(?: {2,}#.*)?$", text.replace("\\\n", " "), re.M)
+    """Every `python -m hsd …` that stands as a line of its own, without its comment and what may be
+    left out.
+    """
+    found = re.findall(
+        r"^ {4}.*?python -m hsd (.*?)(?: {2,}#.*)?$", text.replace("\\\n", " "), re.M
+    )
     return [re.sub(r"\[[^\]]*\]", "", line) for line in found]
 
 
 @pytest.mark.parametrize(
-    "page", [page for page in PAGES if LINKS[page]], ids=lambda page: page.relative_to(ROOT).as_posix()
+    "page",
+    [page for page in PAGES if LINKS[page]],
+    ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_links_lead_somewhere(page: Path):
     for link in LINKS[page]:
@@ -46,7 +54,13 @@ def test_links_lead_somewhere(page: Path):
 
 
 @pytest.mark.parametrize(
-    "line", [line for text in TEXTS.values() for line in commands(text) if "…" not in line and "|" not in line]
+    "line",
+    [
+        line
+        for text in TEXTS.values()
+        for line in commands(text)
+        if "…" not in line and "|" not in line
+    ],
 )
 def test_commands_are_understood(line: str):
     words = shlex.split(line.split(" && ")[0].split(" > ")[0])
@@ -79,8 +93,16 @@ def test_a_page_begins_with_whom_it_is_for_and_its_three_most_important_sentence
 
 
 def test_numbers_that_are_said_in_prose_stand_where_they_were_computed():
-    made = " ".join(text for name in ("science", "measured", "verify") for text in blocks(DOCS / f"{name}.md").values())
+    made = " ".join(
+        text
+        for name in ("science", "measured", "verify")
+        for text in blocks(DOCS / f"{name}.md").values()
+    )
     prose = BLOCK.sub("", TEXTS[DOCS / "science.md"])
-    numbers = set(re.findall(r"(?<![\d./])\d+\.\d{2,}(?![\d.]*\))", re.sub(r"(arXiv |\[)[\d.]+|python .*", "", prose)))
+    numbers = set(
+        re.findall(
+            r"(?<![\d./])\d+\.\d{2,}(?![\d.]*\))", re.sub(r"(arXiv |\[)[\d.]+|python .*", "", prose)
+        )
+    )
     assert numbers - {"3.40", "3.55"}, "the paper's own"
     assert not [number for number in numbers - {"3.40", "3.55"} if number not in made]

@@ -48,7 +48,14 @@ def test_names_differ_and_say_what_a_reader_must_be_warned_of():
 
 def test_the_order_of_tests_is_that_of_the_laws():
     forward = {name for name in {*RULES, *TREE_RULES} if facts.find(name).forward}
-    assert forward >= {"tokenwise", "fuzzy", "recursive-tokenwise", "recursive-agreement", "top-down", "one-hot"}
+    assert forward >= {
+        "tokenwise",
+        "fuzzy",
+        "recursive-tokenwise",
+        "recursive-agreement",
+        "top-down",
+        "one-hot",
+    }
     assert not forward & {"blockwise", "hsd", "recursive-hsd", "traversal"}
 
 
@@ -59,17 +66,30 @@ def new_rule(monkeypatch) -> str:
     return NEWCOMER.name
 
 
-def test_a_rule_with_a_new_form_runs_and_is_explained_by_its_record_alone(new_rule, tmp_path, capsys):
-    """In the loop, the audit, a trace that is read, and the command line; tests/web/test_new_rule.py has the page."""
+def test_a_rule_with_a_new_form_runs_and_is_explained_by_its_record_alone(
+    new_rule, tmp_path, capsys
+):
+    """In the loop, the audit, a trace that is read, and the command line;
+    tests/web/test_new_rule.py has the page.
+    """
     assert facts.facts()["forms"]["half"]["threshold"] == ["min", 1, ["/", "p", ["*", 2, "q"]]]
-    p, q, tokens = torch.tensor([[0.2, 0.8], [0.5, 0.5]]), torch.tensor([[0.6, 0.4]]), torch.tensor([1])
+    p = torch.tensor([[0.2, 0.8], [0.5, 0.5]])
+    q = torch.tensor([[0.6, 0.4]])
+    tokens = torch.tensor([1])
     assert RULES[new_rule].law(p, q, tokens).threshold.tolist() == [1.0]
     assert RULES[new_rule].law(p, q, tokens * 0).threshold.tolist() == pytest.approx([1 / 6])
     audited = audit(vocab=3, gamma=2)["rules"]
     assert not audited[new_rule]["lossless"]
     assert audited[new_rule]["expected_accepted"] < audited["tokenwise"]["expected_accepted"]
 
-    trace = run(table_pair(vocab=8, order=1, seed=3), "ab", rule=new_rule, gamma=3, max_new_tokens=12, seed=1)
+    trace = run(
+        table_pair(vocab=8, order=1, seed=3),
+        "ab",
+        rule=new_rule,
+        gamma=3,
+        max_new_tokens=12,
+        seed=1,
+    )
     file = tmp_path / "trace.json"
     file.write_text(trace.to_json(), encoding="utf-8")
     read = Trace.from_json(file.read_text(encoding="utf-8"))
@@ -77,7 +97,9 @@ def test_a_rule_with_a_new_form_runs_and_is_explained_by_its_record_alone(new_ru
     made = [decision for step in read.steps for decision in step.verdict.decisions]
     assert {decision.grounds.form for decision in made} == {"half"}
     for decision in made:
-        assert decision.threshold == pytest.approx(min(1, decision.grounds.p / (2 * decision.grounds.q)))
+        assert decision.threshold == pytest.approx(
+            min(1, decision.grounds.p / (2 * decision.grounds.q))
+        )
     assert cli.main(["explain", str(file)]) == 0
     told = capsys.readouterr().out
     assert "The newcomer, which is not lossless, tests token by token" in told
@@ -106,7 +128,9 @@ def test_a_new_chain_rule_appears_everywhere_by_its_entry_alone(new_rule, capsys
     assert f"{new_rule}, γ=5" in [case.name for case in sweep(arguments).cases()]
 
     space = load()
-    assert read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule
+    assert (
+        read(space, {"prompt": "x", "rule": new_rule, "shadow": new_rule}).options.rule == new_rule
+    )
     race = {"lanes": [{"rule": new_rule}], "rounds": 1}
     assert read_plan(space, {**race, "prompt": "x"}).cases[1].options["rule"] == new_rule
     step = {"p": [[0.2, 0.8], [0.5, 0.5]], "q": [[0.6, 0.4]], "tokens": [0]}

@@ -1,4 +1,6 @@
-"""What others build on: the schema of traces and the page about it, data sets of traces, how to cite this."""
+"""What others build on: the schema of traces and the page about it, data sets of traces, how to
+cite this.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,9 @@ def schema() -> dict[str, Any]:
     return Trace.schema_for_others()
 
 
-def test_the_schema_that_the_command_prints_names_itself_and_its_version(capsys: pytest.CaptureFixture[str]):
+def test_the_schema_that_the_command_prints_names_itself_and_its_version(
+    capsys: pytest.CaptureFixture[str],
+):
     assert main(["schema"]) == 0
     printed = json.loads(capsys.readouterr().out)
     jsonschema.Draft202012Validator.check_schema(printed)
@@ -38,14 +42,22 @@ def test_the_schema_that_the_command_prints_names_itself_and_its_version(capsys:
 @pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
 def test_what_is_saved_keeps_to_the_schema(file: Path, schema: dict[str, Any]):
     saved = json.loads(Trace.from_json(file.read_bytes()).to_json())
-    assert [error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(saved)] == []
+    assert [
+        error.message for error in jsonschema.Draft202012Validator(schema).iter_errors(saved)
+    ] == []
 
 
 def test_an_infinite_number_keeps_to_the_schema_and_other_words_do_not(schema: dict[str, Any]):
     saved = json.loads((TRACES / "fsd-all.json").read_bytes())
     validator = jsonschema.Draft202012Validator(schema)
     fuzzy = saved["setup"]["options"]["fuzzy"]
-    for word, fits in (("Infinity", True), ("-Infinity", True), (0.5, True), ("much", False), (None, False)):
+    for word, fits in (
+        ("Infinity", True),
+        ("-Infinity", True),
+        (0.5, True),
+        ("much", False),
+        (None, False),
+    ):
         fuzzy["tolerance"] = word
         assert validator.is_valid(saved) is fits, word
 
@@ -63,7 +75,9 @@ def test_the_schema_refuses_what_is_no_trace(where: str, value: Any, schema: dic
 
 
 def test_the_page_for_programs_says_of_traces_what_its_script_writes():
-    assert pages.blocks(programs_page.PAGE) == programs_page.made(), "run python examples/reproduce/programs_page.py"
+    assert pages.blocks(programs_page.PAGE) == programs_page.made(), (
+        "run python examples/reproduce/programs_page.py"
+    )
 
 
 def rows(file: Path) -> list[dict[str, Any]]:
@@ -76,10 +90,12 @@ def test_a_folder_of_traces_becomes_a_data_set(tmp_path: Path, capsys: pytest.Ca
     (folder / "deep" / "one.json").write_bytes((TRACES / "four-drafts.json").read_bytes())
     (folder / "two.json").write_bytes((TRACES / "plain.json").read_bytes())
     (folder / "other.json").write_text("{}", encoding="utf-8")
-    script, out = example_script("hub_dataset"), tmp_path / "out"
+    script = example_script("hub_dataset")
+    out = tmp_path / "out"
     assert script.make(folder, out, "mit", "Some runs") == "2 runs"
     assert "other.json" in capsys.readouterr().err
-    runs, drafted = rows(out / "runs.jsonl"), rows(out / "drafted.jsonl")
+    runs = rows(out / "runs.jsonl")
+    drafted = rows(out / "drafted.jsonl")
     trace = Trace.from_json((out / "traces" / "deep-one.json").read_bytes())
     assert [run["trace"] for run in runs] == ["deep-one.json", "two.json"]
     assert runs[0]["text"] == trace.text
@@ -88,9 +104,14 @@ def test_a_folder_of_traces_becomes_a_data_set(tmp_path: Path, capsys: pytest.Ca
         mine = [row for row in drafted if row["step"] == step.index]
         assert [row["token"] for row in mine] == [node.token for node in step.nodes]
         assert [row["token"] for row in mine if row["kept"]] == step.tokens[: step.kept]
-    front, _, words = (out / "README.md").read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
+    front, _, words = (
+        (out / "README.md").read_text(encoding="utf-8").removeprefix("---\n").partition("\n---\n")
+    )
     assert yaml.safe_load(front)["license"] == "mit"
-    assert {part["data_files"] for part in yaml.safe_load(front)["configs"]} == {"runs.jsonl", "drafted.jsonl"}
+    assert {part["data_files"] for part in yaml.safe_load(front)["configs"]} == {
+        "runs.jsonl",
+        "drafted.jsonl",
+    }
     assert "2 runs" in words
 
 

@@ -1,4 +1,6 @@
-"""Inside `transformers`' generate: the same tokens as hsd.run, and one clear line for what cannot be done."""
+"""Inside `transformers`' generate: the same tokens as hsd.run, and one clear line for what cannot
+be done.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +53,10 @@ def test_the_tokens_are_those_of_run(pair: Pair, options: dict[str, Any]):
 
 def test_without_sampling_it_is_greedy(pair: Pair):
     plain = hsd.run(pair, PROMPT, system="plain", temperature=0, max_new_tokens=20)
-    assert generate(pair, do_sample=False, top_k=None)[0, -len(plain.tokens) :].tolist() == plain.tokens
+    assert (
+        generate(pair, do_sample=False, top_k=None)[0, -len(plain.tokens) :].tolist()
+        == plain.tokens
+    )
 
 
 def test_the_draft_can_also_be_named_directly(pair: Pair):
@@ -67,14 +72,19 @@ def test_the_draft_can_be_a_head_of_the_model(tmp_path: Path):
     for draft in (head, Path(head)):
         made = generate(pair, assistant_model=None, draft_model=draft, seed=5, gamma=3)
         assert (
-            made[0].tolist() == pair.encode(PROMPT) + hsd.run(pair, PROMPT, max_new_tokens=20, seed=5, gamma=3).tokens
+            made[0].tolist()
+            == pair.encode(PROMPT)
+            + hsd.run(pair, PROMPT, max_new_tokens=20, seed=5, gamma=3).tokens
         )
 
 
 def test_the_text_can_draft_by_itself(pair: Pair):
     options = {"proposer": "ngram", "seed": 5}
     trace = hsd.run(pair, PROMPT, max_new_tokens=20, **options)
-    assert generate(pair, assistant_model=None, **options)[0].tolist() == pair.encode(PROMPT) + trace.tokens
+    assert (
+        generate(pair, assistant_model=None, **options)[0].tolist()
+        == pair.encode(PROMPT) + trace.tokens
+    )
 
 
 def test_a_streamer_gets_every_new_token(pair: Pair):
@@ -96,7 +106,10 @@ def test_a_streamer_gets_every_new_token(pair: Pair):
 
 
 def test_a_dictionary_is_returned_where_one_is_asked_for(pair: Pair):
-    assert generate(pair, return_dict_in_generate=True, seed=5).sequences.tolist() == generate(pair, seed=5).tolist()
+    assert (
+        generate(pair, return_dict_in_generate=True, seed=5).sequences.tolist()
+        == generate(pair, seed=5).tolist()
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,7 +119,10 @@ def test_a_dictionary_is_returned_where_one_is_asked_for(pair: Pair):
         ({"repetition_penalty": 1.3}, "repetition_penalty 1.3 is not supported"),
         ({"rule": "best"}, "unknown rule 'best'"),
         ({"gamma": 0}, "gamma 0: choose a whole number"),
-        ({"assistant_model": None, "draft_model": str(ASSETS / "tiny" / "draft")}, "is no head: load a draft model"),
+        (
+            {"assistant_model": None, "draft_model": str(ASSETS / "tiny" / "draft")},
+            "is no head: load a draft model",
+        ),
         ({"assistant_model": None, "draft_model": "nowhere/at all"}, "nowhere/at all"),
     ],
 )
@@ -118,10 +134,14 @@ def test_what_cannot_be_done_is_one_clear_line(pair: Pair, options: dict[str, An
 def test_several_texts_at_once_are_refused(pair: Pair):
     ids = torch.tensor([pair.encode(PROMPT)] * 2)
     with pytest.raises(HsdError, match="2 texts at once"):
-        pair.target.model.generate(ids, custom_generate=hsd.custom_generate, assistant_model=pair.draft.model)
+        pair.target.model.generate(
+            ids, custom_generate=hsd.custom_generate, assistant_model=pair.draft.model
+        )
 
 
-@pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+@pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 def test_the_example_runs_and_gives_the_same_tokens(capsys: pytest.CaptureFixture[str]):
     example_script("generate").main()
     assert "the same tokens as hsd.run: True" in capsys.readouterr().out
@@ -131,8 +151,16 @@ def test_padding_is_not_read(pair: Pair):
     ids = pair.encode(PROMPT)
     padded = torch.tensor([[5, 5, 5, *ids]])
     mask = torch.tensor([[0, 0, 0, *[1] * len(ids)]])
-    options = {"max_new_tokens": 20, "do_sample": True, "top_k": 0, "assistant_model": pair.draft.model, "seed": 4}
-    made = pair.target.model.generate(padded, attention_mask=mask, custom_generate=hsd.custom_generate, **options)
+    options = {
+        "max_new_tokens": 20,
+        "do_sample": True,
+        "top_k": 0,
+        "assistant_model": pair.draft.model,
+        "seed": 4,
+    }
+    made = pair.target.model.generate(
+        padded, attention_mask=mask, custom_generate=hsd.custom_generate, **options
+    )
     assert made[0].tolist() == [5, 5, 5, *generate(pair, seed=4)[0].tolist()]
     with pytest.raises(HsdError, match="1 for those to read"):
         hsd.generate._read(padded, {"attention_mask": mask[:, 1:]})

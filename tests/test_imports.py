@@ -1,4 +1,6 @@
-"""The architecture, as the imports that each part may have. They point one way: a part may only use parts above it."""
+"""The architecture, as the imports that each part may have. They point one way: a part may only use
+parts above it.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +21,15 @@ RULED = {*RULES, *TREE_RULES}
 
 
 def rooms(heading: str) -> dict[str, list[str]]:
-    """The table of CONTRIBUTING.md under `heading`: room → what it may import, in the order of the lines."""
-    table = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").split(f"| {heading} |", 1)[1].split("\n\n", 1)[0]
+    """The table of CONTRIBUTING.md under `heading`: room → what it may import, in the order of the
+    lines.
+    """
+    table = (
+        (ROOT / "CONTRIBUTING.md")
+        .read_text(encoding="utf-8")
+        .split(f"| {heading} |", 1)[1]
+        .split("\n\n", 1)[0]
+    )
     found: dict[str, list[str]] = {}
     for line in table.splitlines()[2:]:
         names, _, allowed = (cell.strip() for cell in line.strip("|").split("|"))
@@ -30,13 +39,21 @@ def rooms(heading: str) -> dict[str, list[str]]:
 
 
 def dotted(name: str) -> str:
-    """Names of this project, in backquotes in the table, begin with a dot: `.trace`; the package itself is a dot."""
-    return "." + name.strip("`").removeprefix("hsd") if name.startswith("`") and name != "`*`" else name.strip("`")
+    """Names of this project, in backquotes in the table, begin with a dot: `.trace`; the package
+    itself is a dot.
+    """
+    return (
+        "." + name.strip("`").removeprefix("hsd")
+        if name.startswith("`") and name != "`*`"
+        else name.strip("`")
+    )
 
 
-# Part → what it may import besides itself and the standard library. In order: a part names only parts above it.
-# The longest name that fits a module is its part.
-ARCHITECTURE = {dotted(f"`{room}`"): " ".join(map(dotted, allowed)) for room, allowed in rooms("room").items()}
+# Part → what it may import besides itself and the standard library. In order: a part names only
+# parts above it. The longest name that fits a module is its part.
+ARCHITECTURE = {
+    dotted(f"`{room}`"): " ".join(map(dotted, allowed)) for room, allowed in rooms("room").items()
+}
 DOORS = {".ui", ".app", ".cli", ".__main__"}
 
 
@@ -61,7 +78,9 @@ def is_module(name: str) -> bool:
 
 
 def imports(file: Path) -> set[str]:
-    """What a file imports anywhere in it, also inside functions: modules of this project, and names of libraries."""
+    """What a file imports anywhere in it, also inside functions: modules of this project, and names
+    of libraries.
+    """
     found: set[str] = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -69,7 +88,11 @@ def imports(file: Path) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{file}: imports in this project are written in full"
             module = _own(node.module or "")
-            inner = {f"{module.rstrip('.')}.{alias.name}" for alias in node.names} if module.startswith(".") else set()
+            inner = (
+                {f"{module.rstrip('.')}.{alias.name}" for alias in node.names}
+                if module.startswith(".")
+                else set()
+            )
             modules = {name for name in inner if is_module(name)}
             found |= modules
             if len(modules) < len(node.names):
@@ -112,7 +135,9 @@ def test_the_table_points_one_way():
 
 def test_the_modules_of_the_rules_do_not_import_each_other_in_a_circle():
     """Not even for types: each module of the room can be read after those that it imports."""
-    waiting = {module_name(file): imports(file) for file in FILES if file.parent == PACKAGE / "rules"}
+    waiting = {
+        module_name(file): imports(file) for file in FILES if file.parent == PACKAGE / "rules"
+    }
     del waiting[".rules"]
     while free := [name for name, used in waiting.items() if not used & waiting.keys()]:
         waiting = {name: used for name, used in waiting.items() if name not in free}
@@ -137,16 +162,30 @@ def test_the_app_file_only_opens_the_door():
     file = ROOT / "app.py"
     if not file.is_file():
         pytest.skip("no app here")
-    assert {name.split(".")[1] for name in imports(file) if name.startswith(".")} <= {"app", "space", "paths"}
+    assert {name.split(".")[1] for name in imports(file) if name.startswith(".")} <= {
+        "app",
+        "space",
+        "paths",
+    }
 
 
 def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     file = tmp_path / "sample.py"
     file.write_text(
-        "import os, torch.nn\nfrom hsd import space, RULES\nfrom hsd.models.loading.pair import load_pair\n"
-        "def f():\n    import hsd.app\n    from hsd.rules import law\n    from transformers import AutoModel\n"
+        "import os, torch.nn\nfrom hsd import space, RULES\nfrom hsd.models.loading.pair import "
+        "load_pair\n"
+        "def f():\n    import hsd.app\n    from hsd.rules import law\n    from transformers import "
+        "AutoModel\n"
     )
-    expected = {"torch", ".space", ".", ".models.loading.pair", ".app", ".rules.law", "transformers"}
+    expected = {
+        "torch",
+        ".space",
+        ".",
+        ".models.loading.pair",
+        ".app",
+        ".rules.law",
+        "transformers",
+    }
     assert imports(file) == expected
 
 
@@ -155,14 +194,24 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     ("code", "heavy"),
     [
         ("hsd.models.loading.registry", {"gradio", "plotly", "transformers", "huggingface_hub"}),
-        ("hsd.run(hsd.load_pair('tiny'), 'Once upon a time', max_new_tokens=2)", {"gradio", "plotly", "transformers"}),
+        (
+            "hsd.run(hsd.load_pair('tiny'), 'Once upon a time', max_new_tokens=2)",
+            {"gradio", "plotly", "transformers"},
+        ),
     ],
     ids=["import", "run"],
 )
-def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need(code: str, heavy: set[str]):
+def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need(
+    code: str, heavy: set[str]
+):
     """`transformers` alone takes longer than all the rest of such a run."""
-    code = f"import sys, hsd, hsd.models.loading.registry; {code}; print(sorted({heavy} & set(sys.modules)))"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
+    code = (
+        f"import sys, hsd, hsd.models.loading.registry; {code}; "
+        f"print(sorted({heavy} & set(sys.modules)))"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
+    )
     assert result.stdout.strip() == "[]"
 
 
@@ -175,30 +224,41 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "vllm/serving.py": {"hsd"},  # a setting of it
     "web/kit/form.js": {"hsd"},
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
-    "options/run.py": {"hsd", "fuzzy", "typical"},  # the default that every other place asks for, and groups of options
+    # the default that every other place asks for, and groups of options
+    "options/run.py": {"hsd", "fuzzy", "typical"},
     "trace/words.py": {"coupled"},  # a property of recipes
     "web/step/sentences.js": {"coupled"},
 }
 
 
 def literals(file: Path) -> set[str]:
-    """Every text that stands in a file as a value: in Python, and between quotation marks in JavaScript."""
+    """Every text that stands in a file as a value: in Python, and between quotation marks in
+    JavaScript.
+    """
     text = file.read_text(encoding="utf-8")
     if file.suffix == ".js":
         code = re.sub(r"(?m)^\s*(//|\*|/\*).*$|//\s.*$", "", text)
         return {found[1] for found in re.finditer(r"""["'`]([a-z-]+)["'`]""", code)}
-    return {node.value for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Constant) and node.value in RULED}
+    return {
+        node.value
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Constant) and node.value in RULED
+    }
 
 
 def test_a_rule_is_asked_for_its_record_and_not_known_by_its_name():
-    """No file outside the rooms of rules names one: what it does may depend on what a rule's entry says."""
+    """No file outside the rooms of rules names one: what it does may depend on what a rule's entry
+    says.
+    """
     files = (file for kind in ("*.py", "*.js") for file in PACKAGE.rglob(kind))
     named = {
         str(file.relative_to(PACKAGE)): literals(file) & RULED
         for file in files
         if file.relative_to(PACKAGE).parts[0] != "rules" and not {"vendor"} & set(file.parts)
     }
-    named = {name: found for name, found in named.items() if found and not name.startswith("web/rules/")}
+    named = {
+        name: found for name, found in named.items() if found and not name.startswith("web/rules/")
+    }
     assert named == HOMONYMS
 
 

@@ -1,4 +1,5 @@
-"""Installed without extras the package judges rules and verifiers; what decodes says what to install.
+"""Installed without extras the package judges rules and verifiers; what decodes says what to
+install.
 
 And `make` installs with a Python that this project runs on, or says at once that there is none.
 """
@@ -36,15 +37,20 @@ from hsd.cli import main
 
 found = []
 for words in commands:
-    with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.redirect_stderr(io.StringIO()) as err:
+    out = io.StringIO()
+    err = io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         found.append([main(words), out.getvalue(), err.getvalue()])
 print(json.dumps(found))
 """
 
 
 def modules(*roots: str) -> list[str]:
-    """What can be imported where only these distributions and what they need are installed, and this package."""
-    wanted, todo = set(), list(roots)
+    """What can be imported where only these distributions and what they need are installed, and
+    this package.
+    """
+    wanted = set()
+    todo = list(roots)
     while todo:
         name = re.split(r"[^\w.-]", todo.pop())[0].lower().replace("_", "-")
         if name not in wanted:
@@ -52,7 +58,11 @@ def modules(*roots: str) -> list[str]:
             todo += [line for line in requires(name) or () if ";" not in line]
     return [
         "hsd",
-        *(m for m, of in packages_distributions().items() if wanted & {x.lower().replace("_", "-") for x in of}),
+        *(
+            m
+            for m, of in packages_distributions().items()
+            if wanted & {x.lower().replace("_", "-") for x in of}
+        ),
     ]
 
 
@@ -62,14 +72,26 @@ JUDGES = [
     ["conform", CONFORM, "--gamma", "2", "--quick", "--json"],
     ["conform", "--keying", "--gamma", "2", "--tokens", "3", "--json"],
 ]
-DECODES = [["app"], ["run", "Hello"], ["bench"], ["plan"], ["fetch"], ["schema"], ["space", "check"]]
+DECODES = [
+    ["app"],
+    ["run", "Hello"],
+    ["bench"],
+    ["plan"],
+    ["fetch"],
+    ["schema"],
+    ["space", "check"],
+]
 
 
 @pytest.fixture(scope="module")
 def bare() -> list[Any]:
-    """Status, output and errors of these commands, one after another, where torch and numpy alone are installed."""
+    """Status, output and errors of these commands, one after another, where torch and numpy alone
+    are installed.
+    """
     given = json.dumps([modules("torch", "numpy"), JUDGES + DECODES])
-    done = subprocess.run([sys.executable, "-W", "error", "-c", BARE, given], capture_output=True, text=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", BARE, given], capture_output=True, text=True, cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return json.loads(done.stdout)
@@ -128,7 +150,9 @@ fi
 
 @pytest.fixture
 def fresh(tmp_path: Path) -> Path:
-    """A copy of what `make` reads, and a folder `bin` with what its recipes call and no Python at all."""
+    """A copy of what `make` reads, and a folder `bin` with what its recipes call and no Python at
+    all.
+    """
     for name in ("Makefile", "pyproject.toml", "requirements.txt"):
         shutil.copy(ROOT / name, tmp_path)
     (tmp_path / "bin").mkdir()
@@ -141,20 +165,34 @@ def fresh(tmp_path: Path) -> Path:
 
 
 def put(folder: Path, name: str, minor: int) -> None:
-    """A program that says to be Python 3.`minor`; whatever else it is asked, it only writes down."""
+    """Write a program that calls itself Python 3.`minor` and only notes all other requests."""
     file = folder / name
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(FAKE.replace("REAL", sys.executable).replace("VERSION", f"3, {minor}, 1"), encoding="utf-8")
+    file.write_text(
+        FAKE.replace("REAL", sys.executable).replace("VERSION", f"3, {minor}, 1"), encoding="utf-8"
+    )
     file.chmod(0o755)
 
 
 def make(folder: Path, *words: str) -> tuple[int, list[str], list[str]]:
-    """Exit status of `make`, what it wrote to standard error, and the calls of every Python and pip."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))}
+    """Exit status of `make`, what it wrote to standard error, and the calls of every Python and
+    pip.
+    """
+    found = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "MFLAGS", "PYTHON"))
+    }
     found["PATH"] = str(folder / "bin")
-    done = subprocess.run([folder / "bin" / "make", *words], capture_output=True, text=True, cwd=folder, env=found)
+    done = subprocess.run(
+        [folder / "bin" / "make", *words], capture_output=True, text=True, cwd=folder, env=found
+    )
     calls = folder / "calls"
-    return done.returncode, done.stderr.splitlines(), calls.read_text().splitlines() if calls.exists() else []
+    return (
+        done.returncode,
+        done.stderr.splitlines(),
+        calls.read_text().splitlines() if calls.exists() else [],
+    )
 
 
 @pytest.mark.parametrize("goal", ["demo", "test", "quick"])
@@ -176,7 +214,8 @@ def test_make_says_in_one_line_that_no_python_fits_and_fetches_nothing(
     status, errors, calls = make(fresh, goal, *asked)
     assert (status, calls) == (2, [])
     assert errors[0] == (
-        f"no Python 3.11 to 3.14 here, which hsd needs ({told}): install one, then run make {goal} PYTHON=python3.13"
+        f"no Python 3.11 to 3.14 here, which hsd needs ({told}): install one, then run make {goal} "
+        "PYTHON=python3.13"
     )
     assert len(errors) == 2, "the second line is make's own"
 
@@ -187,12 +226,18 @@ def test_make_says_in_one_line_that_no_python_fits_and_fetches_nothing(
         ({"python3": 12}, [], "python3 -m venv --clear .venv"),
         ({"python3": 9, "python3.13": 13}, [], "python3.13 -m venv --clear .venv"),
         ({"python3": 15, "python3.11": 11}, [], "python3.11 -m venv --clear .venv"),
-        ({"python3": 12, "python3.14": 14}, ["PYTHON=python3.14"], "python3.14 -m venv --clear .venv"),
+        (
+            {"python3": 12, "python3.14": 14},
+            ["PYTHON=python3.14"],
+            "python3.14 -m venv --clear .venv",
+        ),
         ({"python3": 12, "../.venv/bin/python": 13}, [], "python -m venv .venv"),
         ({"python3": 12, "../.venv/bin/python": 10}, [], "python3 -m venv --clear .venv"),
     ],
 )
-def test_make_takes_the_first_python_that_fits(fresh: Path, there: dict[str, int], asked: list[str], taken: str):
+def test_make_takes_the_first_python_that_fits(
+    fresh: Path, there: dict[str, int], asked: list[str], taken: str
+):
     for name, minor in there.items():
         put(fresh / "bin", name, minor)
     status, errors, calls = make(fresh, ".venv/.app", *asked)
@@ -202,13 +247,21 @@ def test_make_takes_the_first_python_that_fits(fresh: Path, there: dict[str, int
 
 
 def test_every_place_names_the_same_pythons():
-    texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in ("pyproject.toml", "README.md", "Makefile")}
-    first, end = map(int, re.findall(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', texts["pyproject.toml"])[0])
+    texts = {
+        name: (ROOT / name).read_text(encoding="utf-8")
+        for name in ("pyproject.toml", "README.md", "Makefile")
+    }
+    first, end = map(
+        int, re.findall(r'requires-python = ">=3\.(\d+),<3\.(\d+)"', texts["pyproject.toml"])[0]
+    )
     listed = re.findall(r"Programming Language :: Python :: 3\.(\d+)", texts["pyproject.toml"])
     assert list(map(int, listed)) == list(range(first, end))
     assert f"Python 3.{first} to 3.{end - 1}" in texts["README.md"]
     assert f"not (3, {first}) <= sys.version_info < (3, {end})" in texts["Makefile"]
     assert f"no Python 3.{first} to 3.{end - 1} here" in texts["Makefile"]
-    assert set(re.findall(r"python3\.(\d+)", re.search(r"PYTHON \?= .*", texts["Makefile"])[0])) == set(listed)
+    assert set(
+        re.findall(r"python3\.(\d+)", re.search(r"PYTHON \?= .*", texts["Makefile"])[0])
+    ) == set(listed)
     assert f'target-version = "py3{first}"' in texts["pyproject.toml"]
-    assert "python_version" not in texts["pyproject.toml"]  # mypy reads numpy's types as the Python that has them
+    # mypy reads numpy's types as the Python that has them
+    assert "python_version" not in texts["pyproject.toml"]

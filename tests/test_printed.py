@@ -45,7 +45,9 @@ def test_other_numbers_are_not(made: str, printed: str):
     assert not near(made, printed)
     assert not near(printed, made)
     assert not stands(f"keeps {made}, (of", f"it keeps {printed}, (of 4 tokens")
-    assert differing(f"a\nkeeps {made}", f"a\nkeeps {printed}") == [(f"keeps {made}", f"keeps {printed}")]
+    assert differing(f"a\nkeeps {made}", f"a\nkeeps {printed}") == [
+        (f"keeps {made}", f"keeps {printed}")
+    ]
 
 
 def test_words_are_compared_as_they_are():

@@ -1,4 +1,6 @@
-"""From logits to probabilities at the edges: next to no temperature, next to no mass, and equal logits."""
+"""From logits to probabilities at the edges: next to no temperature, next to no mass, and equal
+logits.
+"""
 
 from __future__ import annotations
 

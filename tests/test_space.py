@@ -96,7 +96,14 @@ def test_differences_between_readme_and_manifest_are_named(tmp_path):
 
 def test_a_space_gets_the_files_it_needs_and_no_others():
     files = space.space_files()
-    needed = {"app.py", "requirements.txt", "Spacefile", "README.md", "hsd/__init__.py", "assets/presets/watch.yaml"}
+    needed = {
+        "app.py",
+        "requirements.txt",
+        "Spacefile",
+        "README.md",
+        "hsd/__init__.py",
+        "assets/presets/watch.yaml",
+    }
     assert needed <= set(files)
     assert {name.split("/")[0] for name in files} == set(space.PARTS)
     assert not [name for name in files if "__pycache__" in name or name.endswith(".pyc")]
@@ -106,11 +113,17 @@ def test_every_picture_that_a_space_gets_is_shown_or_is_its_card():
     pages = [space.ROOT / "README.md", *space.ROOT.glob("assets/docs/*.md")]
     shown = "".join(page.read_text(encoding="utf-8") for page in pages)
     pictures = [name for name in space.space_files() if name.endswith(".png")]
-    assert [name for name in pictures if "/".join(name.split("/")[1:]) not in shown] == ["assets/page/card.png"]
+    assert [name for name in pictures if "/".join(name.split("/")[1:]) not in shown] == [
+        "assets/page/card.png"
+    ]
 
 
-@pytest.mark.parametrize(("sdk", "card"), [("gradio", "assets/page/card.png"), ("static", "card.png")])
-def test_a_published_space_shows_its_card_where_it_is_shared(monkeypatch, tmp_path, sdk: str, card: str):
+@pytest.mark.parametrize(
+    ("sdk", "card"), [("gradio", "assets/page/card.png"), ("static", "card.png")]
+)
+def test_a_published_space_shows_its_card_where_it_is_shared(
+    monkeypatch, tmp_path, sdk: str, card: str
+):
     sent: dict[str, bytes] = {}
 
     class Hub:
@@ -132,10 +145,16 @@ def test_a_published_space_shows_its_card_where_it_is_shared(monkeypatch, tmp_pa
     if sdk == "static":
         root = tmp_path
         (tmp_path / "card.png").write_bytes(b"")
-        (tmp_path / "README.md").write_text(f"{space.front_matter(sdk='static')}\n# A page\n\n---\n")
-    assert space.publish("someone/somewhere", token="x", root=root, sdk=sdk).endswith("someone/somewhere")
+        (tmp_path / "README.md").write_text(
+            f"{space.front_matter(sdk='static')}\n# A page\n\n---\n"
+        )
+    assert space.publish("someone/somewhere", token="x", root=root, sdk=sdk).endswith(
+        "someone/somewhere"
+    )
     front = yaml.safe_load(sent["README.md"].decode().split("---\n")[1])
-    assert front["thumbnail"] == f"https://huggingface.co/spaces/someone/somewhere/resolve/main/{card}"
+    assert (
+        front["thumbnail"] == f"https://huggingface.co/spaces/someone/somewhere/resolve/main/{card}"
+    )
     assert front["sdk"] == sdk
     assert sent["README.md"].decode().count("thumbnail:") == 1
 

@@ -1,4 +1,6 @@
-"""What is installed from a wheel needs no checkout: its files, a run, and the page with all that is recorded."""
+"""What is installed from a wheel needs no checkout: its files, a run, and the page with all that is
+recorded.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,16 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel of this checkout, built without a network."""
     pytest.importorskip("hatchling", reason="needs the dev extra")
     out = tmp_path_factory.mktemp("wheel")
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(out), str(ROOT)]
+    command = [
+        sys.executable,
+        "-m",
+        "build",
+        "--wheel",
+        "--no-isolation",
+        "--outdir",
+        str(out),
+        str(ROOT),
+    ]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return next(out.glob("*.whl"))
@@ -41,14 +52,25 @@ def test_a_wheel_has_the_package_and_its_data_and_no_scripts(wheel: Path):
     names = ZipFile(wheel).namelist()
     folders = {name.split("/")[0] for name in names}
     assert {folder for folder in folders if not folder.endswith(".dist-info")} == {"hsd"}
-    assert [name for name in names if "examples" in name.split("/") or "tests" in name.split("/")] == []
-    data = {name.removeprefix("hsd/_bundled/") for name in names if name.startswith("hsd/_bundled/")}
-    assert data == {"Spacefile", *(f.relative_to(ROOT).as_posix() for f in ASSETS.rglob("*") if f.is_file())}
+    assert [
+        name for name in names if "examples" in name.split("/") or "tests" in name.split("/")
+    ] == []
+    data = {
+        name.removeprefix("hsd/_bundled/") for name in names if name.startswith("hsd/_bundled/")
+    }
+    assert data == {
+        "Spacefile",
+        *(f.relative_to(ROOT).as_posix() for f in ASSETS.rglob("*") if f.is_file()),
+    }
 
 
-def test_an_installed_app_runs_outside_of_a_checkout_and_serves_the_page_with_all_that_is_recorded(installed: Path):
+def test_an_installed_app_runs_outside_of_a_checkout_and_serves_the_page_with_all_that_is_recorded(
+    installed: Path,
+):
     port = free_port()
-    server = Server([sys.executable, "-m", "hsd", "app", "--port", str(port)], port, installed, HSD_DOWNLOAD="0")
+    server = Server(
+        [sys.executable, "-m", "hsd", "app", "--port", str(port)], port, installed, HSD_DOWNLOAD="0"
+    )
     try:
 
         def get(path: str, asked: object = None) -> bytes:

@@ -1,4 +1,6 @@
-"""Every combination of a lossless rule for several drafts with a layout that it fits; UNFIT: what is refused."""
+"""Every combination of a lossless rule for several drafts with a layout that it fits; UNFIT: what
+is refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Verifiers as black boxes for the tests of conformance: a law with a way to use coins and to draw, right or not."""
+"""Verifiers as black boxes for the tests of conformance: a law with a way to use coins and to draw,
+right or not.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ def race(row: Tensor, numbers: Tensor) -> Tensor:
 
 
 def remembered(law: LawFunction) -> Callable[..., tuple[Law, dict[int, Tensor]]]:
-    """A law, and its rows by kept tokens, computed once for each draft, of which a black box gets the same again."""
+    """A law, and its rows by kept tokens, computed once for each draft, of which a black box gets
+    the same again.
+    """
     known: dict[bytes, tuple[Law, dict[int, Tensor]]] = {}
 
     def of(*draft: Tensor) -> tuple[Law, dict[int, Tensor]]:
@@ -45,7 +49,10 @@ def remembered(law: LawFunction) -> Callable[..., tuple[Law, dict[int, Tensor]]]
 
 
 def adapter(
-    law: LawFunction, kept: Kept = plain, pick: Callable[[Tensor, Tensor], Tensor] = draw, **said: Any
+    law: LawFunction,
+    kept: Kept = plain,
+    pick: Callable[[Tensor, Tensor], Tensor] = draw,
+    **said: Any,
 ) -> Adapter:
     return Adapter("here.py", _verify(law, kept, None, pick), **said)
 
@@ -55,7 +62,9 @@ def verifier(kept: Kept = plain, row: Row | None = None, rule: str = "tokenwise"
     return _verify(RULES[rule].law, kept, row, draw)
 
 
-def _verify(law: LawFunction, kept: Kept, row: Row | None, pick: Callable[[Tensor, Tensor], Tensor]) -> Verify:
+def _verify(
+    law: LawFunction, kept: Kept, row: Row | None, pick: Callable[[Tensor, Tensor], Tensor]
+) -> Verify:
     laws = remembered(law)
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
@@ -75,7 +84,9 @@ def cut_to(count: int) -> Row:
     def row(following: Tensor, law: Law, kept: int) -> Tensor:
         if kept == law.gamma or len(following) <= count:
             return following
-        left = torch.zeros_like(following).scatter(0, following.topk(count).indices, following.topk(count).values)
+        left = torch.zeros_like(following).scatter(
+            0, following.topk(count).indices, following.topk(count).values
+        )
         return left / left.sum()
 
     return row

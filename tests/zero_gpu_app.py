@@ -1,10 +1,12 @@
-"""The app as on a ZeroGPU Space, in a process of its own: `spaces` emulates CUDA and forks for every call.
+"""The app as on a ZeroGPU Space, in a process of its own: `spaces` emulates CUDA and forks for
+every call.
 
-    python tests/zero_gpu_app.py PORT FOLDER    # FOLDER has the models "target" and "draft" of a pair that needs a GPU
+    python tests/zero_gpu_app.py PORT FOLDER
 
-A torch that was built for CUDA is needed, a GPU is not: what would start CUDA in the lent process is left out, so that
-it decodes on the CPU. All else is the package's own: who asks for how many seconds, the fork, what travels between the
-processes, errors.
+FOLDER has the models "target" and "draft" of a pair that needs a GPU.
+A torch that was built for CUDA is needed, a GPU is not: what would start CUDA in the lent process
+is left out, so that it decodes on the CPU. All else is the package's own: who asks for how many
+seconds, the fork, what travels between the processes, errors.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def main(port: int, folder: Path) -> None:
 
     manifest = space.load()
     own = [
-        pair.model_copy(update={name: str(folder / name) for name in ("target", "draft")}) if pair.from_hub else pair
+        pair.model_copy(update={name: str(folder / name) for name in ("target", "draft")})
+        if pair.from_hub
+        else pair
         for pair in manifest.pairs
     ]
     space.load = lambda *_: manifest.model_copy(update={"pairs": own})

@@ -4,7 +4,8 @@ import torch
 
 
 def verify(p, q, tokens, uniforms, noise):
-    gamma, c = len(tokens), [1.0]
+    gamma = len(tokens)
+    c = [1.0]
     for t, token in enumerate(tokens):
         c.append(min(1.0, c[t] * float(p[t, token] / q[t, token])))
     kept = next((t for t in range(gamma, 0, -1) if uniforms[t - 1] < share(p, q, c, t)), 0)

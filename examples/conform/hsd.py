@@ -1,10 +1,13 @@
-"""Hierarchical verification (arXiv 2601.05724, algorithm 2) by the paper's definitions 4 and 5, from scratch."""
+"""Hierarchical verification (arXiv 2601.05724, algorithm 2) by the paper's definitions 4 and 5,
+from scratch.
+"""
 
 import torch
 
 
 def verify(p, q, tokens, uniforms, noise):
-    gamma, ratio = len(tokens), [1.0]
+    gamma = len(tokens)
+    ratio = [1.0]
     for t, token in enumerate(tokens):
         ratio.append(ratio[t] * float(p[t, token] / q[t, token]))
     star = [1.0, *(capped(ratio, t) for t in range(1, gamma + 1))]
@@ -27,5 +30,6 @@ def capped(ratio, t):
 def branch(p, q, star):
     """D*(p, q) / D*(q, p) under a prefix, 1 where both are 0."""
     gap = min(1.0, star) * p - q
-    missing, excess = float(gap.clamp(min=0).sum()), float((-gap).clamp(min=0).sum())
+    missing = float(gap.clamp(min=0).sum())
+    excess = float((-gap).clamp(min=0).sum())
     return missing / excess if excess > 0 else 1.0

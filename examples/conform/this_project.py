@@ -1,4 +1,6 @@
-"""A whole step of this project's own loop: draft, target, rule hsd and both draws, on models with the given rows."""
+"""A whole step of this project's own loop: draft, target, rule hsd and both draws, on models with
+the given rows.
+"""
 
 from types import SimpleNamespace
 
@@ -11,20 +13,28 @@ DTYPE = "float32"  # rows are single precision in the loop
 
 
 def by_position(rows, name):
-    """A model, and the one text that it reads: row t of (n, V) probabilities follows t tokens after the first."""
-    logits, text = rows.double().log(), SimpleNamespace(length=0, crop=lambda length: None, close=lambda: None)
+    """A model, and the one text that it reads: row t of (n, V) probabilities follows t tokens after
+    the first.
+    """
+    logits = rows.double().log()
+    text = SimpleNamespace(length=0, crop=lambda length: None, close=lambda: None)
 
     def forward(tokens, keep, view=None):
         text.length += len(tokens)
         return logits[text.length - keep : text.length]
 
-    text.forward, sizes = forward, {"vocab_size": rows.shape[1], "parameters": rows.numel(), "context": 512}
-    return SimpleNamespace(start=lambda: text, name=name, revision=None, dtype="float64", device=rows.device, **sizes)
+    text.forward = forward
+    sizes = {"vocab_size": rows.shape[1], "parameters": rows.numel(), "context": 512}
+    return SimpleNamespace(
+        start=lambda: text, name=name, revision=None, dtype="float64", device=rows.device, **sizes
+    )
 
 
 def verify(p, q, tokens, uniforms, noise, model=by_position, engine="eager"):
     """The tokens of the first step after one token."""
-    options = RunOptions(rule="hsd", gamma=len(tokens), max_new_tokens=len(tokens) + 1, trace=False, engine=engine)
+    options = RunOptions(
+        rule="hsd", gamma=len(tokens), max_new_tokens=len(tokens) + 1, trace=False, engine=engine
+    )
     pair = Pair("given", model(p, "target"), model(q, "draft"), IdCodec(p.shape[1]))
     decoding = Decoding(pair, "0", options, numbers(q, tokens, uniforms, noise))
     committed = next(decoding).tokens
@@ -33,7 +43,13 @@ def verify(p, q, tokens, uniforms, noise, model=by_position, engine="eager"):
 
 
 def numbers(q, tokens, uniforms, noise):
-    """What stands in for the streams of random numbers; those of the draft draw the given tokens."""
-    ends, shares = (rows.gather(1, tokens[:, None])[:, 0] for rows in (q.double().cumsum(1), q.double()))
-    given = {"draft": ends - shares / 2, "coins": uniforms.double(), "after": noise.double().reshape(1)}
+    """Return streams of random numbers of which those of the draft draw the given tokens."""
+    ends, shares = (
+        rows.gather(1, tokens[:, None])[:, 0] for rows in (q.double().cumsum(1), q.double())
+    )
+    given = {
+        "draft": ends - shares / 2,
+        "coins": uniforms.double(),
+        "after": noise.double().reshape(1),
+    }
     return SimpleNamespace(**{name: lambda count, x=x: x[:count] for name, x in given.items()})

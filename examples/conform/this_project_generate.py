@@ -1,4 +1,6 @@
-"""`custom_generate` of this project inside transformers' own generate, rule hsd, on models with the given rows."""
+"""`custom_generate` of this project inside transformers' own generate, rule hsd, on models with the
+given rows.
+"""
 
 from types import SimpleNamespace
 from unittest.mock import patch
@@ -13,8 +15,12 @@ DTYPE = this_project.DTYPE
 
 
 def verify(p, q, tokens, uniforms, noise):
-    target, draft, steps = model(p, "target"), model(q, "draft"), []
-    with patch("hsd.decoding.loop.Streams", lambda seed: this_project.numbers(q, tokens, uniforms, noise)):
+    target = model(p, "target")
+    draft = model(q, "draft")
+    steps = []
+    with patch(
+        "hsd.decoding.loop.Streams", lambda seed: this_project.numbers(q, tokens, uniforms, noise)
+    ):
         target.generate(
             torch.zeros(1, 1, dtype=torch.int64),
             custom_generate=hsd.custom_generate,

@@ -4,10 +4,12 @@ import torch
 
 
 def verify(p, q, tokens, uniforms, noise):
-    kept, rest = len(tokens), p[-1]
+    kept = len(tokens)
+    rest = p[-1]
     for t, token in enumerate(tokens):
         if uniforms[t] >= p[t, token] / q[t, token]:
-            kept, rest = t, (p[t] - q[t]).clamp(min=0)
+            kept = t
+            rest = (p[t] - q[t]).clamp(min=0)
             break
     drawn = torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True)
     return [*tokens[:kept].tolist(), int(drawn)]

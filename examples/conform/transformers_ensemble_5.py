@@ -4,5 +4,6 @@ from functools import partial
 
 import transformers_sampling
 
-NOISE, DTYPE = transformers_sampling.NOISE, transformers_sampling.DTYPE
+NOISE = transformers_sampling.NOISE
+DTYPE = transformers_sampling.DTYPE
 verify = partial(transformers_sampling.verify, weight=0.5)

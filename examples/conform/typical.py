@@ -1,8 +1,11 @@
-"""Typical acceptance (arXiv 2401.10774) with the settings of Medusa's code, from scratch. No coin and no q counts."""
+"""Typical acceptance (arXiv 2401.10774) with the settings of Medusa's code, from scratch. No coin
+and no q counts.
+"""
 
 import torch
 
-EPSILON, DELTA = 0.09, 0.3
+EPSILON = 0.09
+DELTA = 0.3
 
 
 def verify(p, q, tokens, uniforms, noise):

@@ -1,13 +1,15 @@
 """How fast the embedded pairs decode on a quiet machine and beside other work, by every way to run.
 
-    python examples/reproduce/busy_bench.py                        # beside two busy processes; under six minutes
+    python examples/reproduce/busy_bench.py    # beside two busy processes; under six minutes
     python examples/reproduce/busy_bench.py --busy 4 --seconds 600 --out FILE
 
-Each way decodes quiet and busy in turn: hsd.run, the command line, the app by HTTP, and `hsd bench`. The pair smollm2
-takes part where it has been fetched. Prints tokens/s, medians, and what share of
-the quiet speed is left; writes all of it, with machine, versions and load, to assets/results/busy.json (or --out).
+Each way decodes quiet and busy in turn: hsd.run, the command line, the app by HTTP, and `hsd
+bench`. The pair smollm2 takes part where it has been fetched. Prints tokens/s, medians, and what
+share of the quiet speed is left; writes all of it, with machine, versions and load, to
+assets/results/busy.json (or --out).
 
-A speed is that of decoding, without the start of a process; of the app it is what a program waits for an answer.
+A speed is that of decoding, without the start of a process; of the app it is what a program waits
+for an answer.
 """
 
 from __future__ import annotations
@@ -35,7 +37,8 @@ from hsd.models.loading import fetch
 from hsd.models.machine import machine
 
 ROOT = Path(__file__).resolve().parents[2]
-PROMPT, GOAL = "Once upon a time there was a", 1 / 3
+PROMPT = "Once upon a time there was a"
+GOAL = 1 / 3
 PAIRS = ("tiny", "smollm2")
 LOOP = "while True: pass"
 WAIT = 240  # seconds for one command
@@ -72,11 +75,19 @@ def main() -> None:
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--busy", type=int, default=2, help="processes that do nothing but compute (default: 2)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--busy", type=int, default=2, help="processes that do nothing but compute (default: 2)"
+    )
     parser.add_argument("--new-tokens", type=int, default=32)
-    parser.add_argument("--rounds", type=int, default=5, help="quiet and busy measurements of each way, at most")
-    parser.add_argument("--seconds", type=float, default=300, help="no round begins a measurement after this long")
+    parser.add_argument(
+        "--rounds", type=int, default=5, help="quiet and busy measurements of each way, at most"
+    )
+    parser.add_argument(
+        "--seconds", type=float, default=300, help="no round begins a measurement after this long"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS / "busy.json")
     return parser.parse_args()
 
@@ -109,9 +120,18 @@ def _ways(names: list[str], given: argparse.Namespace, stack: ExitStack) -> dict
 
     app = App(HSD_DOWNLOAD="0")
     stack.callback(app.stop)
-    visitor, ways = Visitor(app.url), dict[str, Way]()
+    visitor = Visitor(app.url)
+    ways = dict[str, Way]()
     for name in names:
-        command = ["--pair", name, "--max-new-tokens", str(given.new_tokens), "--temperature", "0.7", "--json"]
+        command = [
+            "--pair",
+            name,
+            "--max-new-tokens",
+            str(given.new_tokens),
+            "--temperature",
+            "0.7",
+            "--json",
+        ]
         loaded = hsd.load_pair(name)
         ways[f"{name}: hsd.run"] = partial(_by_python, loaded, given.new_tokens)
         ways[f"{name}: hsd run"] = partial(_by_command, command)
@@ -131,24 +151,46 @@ def _by_command(command: list[str]) -> float:
 
 def _by_bench(command: list[str]) -> float:
     with tempfile.TemporaryDirectory() as folder:
-        few = ["--limit", "1", "--repetitions", "1", "--rule", "hsd", "--out", str(Path(folder) / "bench.jsonl")]
+        few = [
+            "--limit",
+            "1",
+            "--repetitions",
+            "1",
+            "--rule",
+            "hsd",
+            "--out",
+            str(Path(folder) / "bench.jsonl"),
+        ]
         rows = _told(["bench", *few, *command])["rows"]
     return float(next(row["tokens_per_second"] for row in rows if row["case"] != "plain"))
 
 
 def _told(command: list[str]) -> dict[str, Any]:
-    """Run a command and parse the JSON it prints. Raises RuntimeError with its error message if it fails."""
+    """Run a command and parse the JSON it prints. Raises RuntimeError with its error message if it
+    fails.
+    """
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     called = [sys.executable, "-m", "hsd", *command]
-    done = subprocess.run(called, capture_output=True, text=True, env=environment, timeout=WAIT, check=False)
+    done = subprocess.run(
+        called, capture_output=True, text=True, env=environment, timeout=WAIT, check=False
+    )
     if done.returncode:
-        raise RuntimeError(f"hsd {command[0]} failed: {(done.stderr.strip().splitlines() or ['no reason given'])[-1]}")
+        raise RuntimeError(
+            f"hsd {command[0]} failed: "
+            f"{(done.stderr.strip().splitlines() or ['no reason given'])[-1]}"
+        )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[0])
     return found
 
 
 def _by_app(visitor: Any, pair: str, tokens: int) -> float:
-    asked = {"prompt": PROMPT, "pair": pair, "temperature": 0.7, "max_new_tokens": tokens, "with_trace": False}
+    asked = {
+        "prompt": PROMPT,
+        "pair": pair,
+        "temperature": 0.7,
+        "max_new_tokens": tokens,
+        "with_trace": False,
+    }
     begin = time.perf_counter()
     kind, answer = visitor.call("run", **asked)
     if kind != "complete":
@@ -160,8 +202,11 @@ def _by_app(visitor: Any, pair: str, tokens: int) -> float:
 def _in_turn(
     ways: dict[str, Way], loops: list[subprocess.Popen[bytes]], given: argparse.Namespace
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """Tokens per second of each way, quiet and busy, in rounds while there is time. A way that fails is left out."""
-    begin, found = time.monotonic(), {name: (list[float](), list[float]()) for name in ways}
+    """Tokens per second of each way, quiet and busy, in rounds while there is time. A way that
+    fails is left out.
+    """
+    begin = time.monotonic()
+    found = {name: (list[float](), list[float]()) for name in ways}
     in_process = [way for name, way in ways.items() if name.endswith((": hsd.run", ": the app"))]
     for way in in_process:
         way()  # what loads and warms up does not count
@@ -188,21 +233,31 @@ def _in_turn(
 def _row(name: str, quiet: list[float], busy: list[float]) -> dict[str, Any]:
     medians = statistics.median(quiet), statistics.median(busy)
     row = {"way": name, "quiet": [round(x, 2) for x in quiet], "busy": [round(x, 2) for x in busy]}
-    return row | {"medians": [round(x, 2) for x in medians], "ratio": round(medians[1] / medians[0], 3)}
+    return row | {
+        "medians": [round(x, 2) for x in medians],
+        "ratio": round(medians[1] / medians[0], 3),
+    }
 
 
 def _markdown(result: dict[str, Any]) -> str:
-    where, lines = result["machine"], ["| way | quiet, tokens/s | busy, tokens/s | left |", "| --- | --- | --- | --- |"]
+    where = result["machine"]
+    lines = ["| way | quiet, tokens/s | busy, tokens/s | left |", "| --- | --- | --- | --- |"]
     for row in result["rows"]:
         quiet, busy = row["medians"]
         lines.append(f"| {row['way']} | {quiet:.1f} | {busy:.1f} | {row['ratio']:.2f} |")
     short = [row["way"] for row in result["rows"] if row["ratio"] < GOAL]
     lines += [
         "",
-        f"Less than a third is left of: {', '.join(short)}." if short else "At least a third is left everywhere.",
+        f"Less than a third is left of: {', '.join(short)}."
+        if short
+        else "At least a third is left everywhere.",
     ]
-    about = f"{where['processor']}, {where['cores']} cores, load before {where['load'][0]}; torch {where['torch']}"
-    return "\n".join([*lines, f"{about}; beside {result['busy_processes']} busy processes, {result['date']}."])
+    about = (
+        f"{where['processor']}, {where['cores']} cores, load before {where['load'][0]}; "
+        f"torch {where['torch']}; "
+        f"beside {result['busy_processes']} busy processes, {result['date']}."
+    )
+    return "\n".join([*lines, about])
 
 
 if __name__ == "__main__":

@@ -1,9 +1,11 @@
-"""The fetched model as a folder that `transformers` reads: what other libraries, and torch, are measured by.
+"""The fetched model as a folder that `transformers` reads: what other libraries, and torch, are
+measured by.
 
     python examples/reproduce/converted.py
 
-Writes float32 weights, the configuration and the tokenizer beside the published file, once, and prints the folder; the
-logits are then those of the file's reader to the last bit. Needs the package gguf, and 540 MB.
+Writes float32 weights, the configuration and the tokenizer beside the published file, once, and
+prints the folder; the logits are then those of the file's reader to the last bit. Needs the package
+gguf, and 540 MB.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hsd.models.loading import fetch
 
@@ -38,7 +41,9 @@ def convert(file: Path, folder: Path) -> None:
 
 
 def saveable(model: Any) -> Any:
-    """Return the model without the mark "quantized with gguf", with which `save_pretrained` refuses."""
+    """Return the model without the mark "quantized with gguf", with which `save_pretrained`
+    refuses.
+    """
     config = copy.deepcopy(model.config)
     del config.quantization_config
     with torch.device("meta"):

@@ -1,10 +1,10 @@
-"""Make the page's first picture: its first preset as plain HTML, and the preview card of a shared link.
+"""Make the page's first picture: its first preset as plain HTML, and the card of a shared link.
 
     python examples/reproduce/first_picture.py
 
-Both are taken from the page itself, in Chromium, and written to assets/page: first.html stands in the page until its
-scripts take over (hsd/app/page.py), card.png is the picture that its head names. Needs Chromium and the development
-packages (`make test` installs both).
+Both are taken from the page itself, in Chromium, and written to assets/page: first.html stands in
+the page until its scripts take over (hsd/app/page.py), card.png is the picture that its head names.
+Needs Chromium and the development packages (`make test` installs both).
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, Page, sync_playwright
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hsd import space
 from hsd.app.export import write
@@ -46,17 +47,23 @@ NEEDLESS = (
 
 TAKEN = """([seen, unseen, needless]) => {
   const flow = document.querySelector(".hp-flow"), top = flow.getBoundingClientRect().top;
-  const first = [...flow.querySelectorAll(".hp-token")].find((one) => one.getBoundingClientRect().bottom > top);
+  const visible = (token) => token.getBoundingClientRect().bottom > top;
+  const first = [...flow.querySelectorAll(".hp-token")].find(visible);
   for (const one of [...flow.querySelectorAll("*")]) {
     if (one === first) break;
     if (!one.contains(first)) one.remove(); // what the text has scrolled out of its box
   }
-  const parts = [".hf-caption", ".hf-player"].map((css) => document.querySelector(css).cloneNode(true));
+  const copy = (css) => document.querySelector(css).cloneNode(true);
+  const parts = [".hf-caption", ".hf-player"].map(copy);
   for (const part of [...parts[1].children]) if (!part.matches(seen)) part.remove();
-  for (const slider of parts[1].querySelectorAll("input")) slider.setAttribute("value", slider.value);
+  for (const slider of parts[1].querySelectorAll("input")) {
+    slider.setAttribute("value", slider.value);
+  }
   for (const part of parts) {
     for (const one of part.querySelectorAll(`[hidden], ${unseen}`)) one.remove();
-    for (const one of [part, ...part.querySelectorAll("*")]) for (const name of needless) one.removeAttribute(name);
+    for (const one of [part, ...part.querySelectorAll("*")]) {
+      for (const name of needless) one.removeAttribute(name);
+    }
   }
   return parts.map((part) => part.outerHTML).join("\\n");
 }"""
@@ -65,10 +72,14 @@ DRAWING = """async () => {
   const { svgText } = await import(new URL("step/picture.js", folder).href);
   return svgText(document.querySelector(".hp-board-grid"));
 }"""
-WORDS = """() => [".hf-title", ".hp-lead", ".hp-setup"].map((css) => document.querySelector(css).textContent)"""
+WORDS = """() => {
+  const text = (css) => document.querySelector(css).textContent;
+  return [".hf-title", ".hp-lead", ".hp-setup"].map(text);
+}"""
 SHEET = """<!doctype html><meta charset="utf-8"><style>
-body {{ box-sizing: border-box; display: flex; flex-direction: column; justify-content: space-between; gap: 10px;
-  width: {width}px; height: {height}px; padding: 30px 34px 26px; margin: 0; font-family: system-ui, sans-serif;
+body {{ box-sizing: border-box; display: flex; flex-direction: column;
+  justify-content: space-between; gap: 10px; width: {width}px; height: {height}px;
+  padding: 30px 34px 26px; margin: 0; font-family: system-ui, sans-serif;
   color: #1f2937; background: #fff; border-bottom: 10px solid #0072b2; }}
 h1 {{ margin: 0; font-size: 32px; line-height: 1.2; letter-spacing: -0.8px; white-space: nowrap; }}
 p {{ margin: 0; font-size: 22px; line-height: 1.3; text-wrap: balance; }}
@@ -88,7 +99,9 @@ def main() -> None:
         page = opened(browser, address, 1280, 800)
         mark = mark_of(definitions()[manifest.presets[0]])
         found = page.evaluate(TAKEN, [SEEN, UNSEEN, NEEDLESS])
-        FIRST.write_text(f'<div class="hf-first" data-of="{mark}">\n{found}\n</div>\n', encoding="utf-8")
+        FIRST.write_text(
+            f'<div class="hf-first" data-of="{mark}">\n{found}\n</div>\n', encoding="utf-8"
+        )
         photograph(opened(browser, f"{address}?embed=1&__theme=light", 750, 390), CARD)
     for file in (FIRST, CARD):
         print(f"{file}: {file.stat().st_size / 1000:.0f} kB")
@@ -108,7 +121,9 @@ def served(folder: str) -> str:
 
 def opened(browser: Browser, address: str, width: int, height: int) -> Page:
     """Open the page and wait until it is drawn and no request is pending."""
-    page = browser.new_page(viewport={"width": width, "height": height}, bypass_csp=True, reduced_motion="reduce")
+    page = browser.new_page(
+        viewport={"width": width, "height": height}, bypass_csp=True, reduced_motion="reduce"
+    )
     page.goto(address)
     page.wait_for_function(DRAWN)
     page.wait_for_load_state("networkidle")
@@ -116,13 +131,18 @@ def opened(browser: Browser, address: str, width: int, height: int) -> Page:
 
 
 def photograph(page: Page, file: Path) -> None:
-    """The card: the page's title, what happened, both lanes as the page's pictures have them, and what made them."""
-    words, drawing = page.evaluate(WORDS), page.evaluate(DRAWING)
+    """The card: the page's title, what happened, both lanes as the page's pictures have them, and
+    what made them.
+    """
+    words = page.evaluate(WORDS)
+    drawing = page.evaluate(DRAWING)
     width, height = CARD_SIZE
     page.set_viewport_size({"width": width, "height": height})
     page.set_content(SHEET.format(width=width, height=height, drawing=drawing))
     page.evaluate(
-        "(words) => document.querySelectorAll('h1, p, span').forEach((e, i) => (e.textContent = words[i]))", words
+        "(words) => document.querySelectorAll('h1, p, span').forEach((e, i) => (e.textContent = "
+        "words[i]))",
+        words,
     )
     page.screenshot(path=file)
 

@@ -1,15 +1,16 @@
-"""Speculative decoding at real sizes, with random weights: what each part costs beside the limit of the memory.
+"""Speculative decoding at real sizes, with random weights: what parts cost beside reading memory.
 
-    python examples/reproduce/gpu_bench.py                       # GPU: Qwen2.5-7B's shape with a 0.5B draft, bfloat16
+    python examples/reproduce/gpu_bench.py    # Qwen2.5-7B's shape with a 0.5B draft, bfloat16
     python examples/reproduce/gpu_bench.py --size 14b
-    python examples/reproduce/gpu_bench.py --size 7b-head        # its draft as large as an EAGLE-3 head of it
-    python examples/reproduce/gpu_bench.py --size small          # what a machine without a GPU takes by default
+    python examples/reproduce/gpu_bench.py --size 7b-head    # a draft as large as an EAGLE-3 head
+    python examples/reproduce/gpu_bench.py --size small    # the default of a machine without a GPU
 
-Nothing is downloaded. Measured: the time of a draft call and of a target call against the time in which the memory
-can deliver the weights; the target's pass over 1 to 11 tokens; verifying by every rule whose steps can be captured,
-and sampling; whole runs, eager and captured, beside plain decoding and beside `transformers`' assisted generation;
-how often a step waits for the device; and that the captured engine writes the eager one's tokens. Writes
-assets/results/gpu-DEVICE.json (or --out).
+Nothing is downloaded. Measured: the time of a draft call and of a target call against the time in
+which the memory can deliver the weights; the target's pass over 1 to 11 tokens; verifying by every
+rule whose steps can be captured, and sampling; whole runs, eager and captured, beside plain
+decoding and beside `transformers`' assisted generation; how often a step waits for the device; and
+that the captured engine writes the eager one's tokens. Writes assets/results/gpu-DEVICE.json (or
+--out).
 """
 
 from __future__ import annotations
@@ -49,10 +50,19 @@ SHAPES = {
     "small": (4, 256, 4, 2, 704),
     "smaller": (1, 128, 2, 2, 352),
 }
-PAIRS = {"14b": ("14b", "0.5b"), "7b": ("7b", "0.5b"), "7b-head": ("7b", "head"), "small": ("small", "smaller")}
+PAIRS = {
+    "14b": ("14b", "0.5b"),
+    "7b": ("7b", "0.5b"),
+    "7b-head": ("7b", "head"),
+    "small": ("small", "smaller"),
+}
 VOCABULARY = {"14b": 152_064, "7b": 152_064, "7b-head": 152_064, "small": 4_096}
 WIDTHS = (1, 2, 3, 4, 6, 9, 11)  # of the target's captured passes, as in lengths.json
-SAMPLING = {"plain softmax": Sampling(), "top-p 0.9": Sampling(top_p=0.9), "top-k 50": Sampling(top_k=50)}
+SAMPLING = {
+    "plain softmax": Sampling(),
+    "top-p 0.9": Sampling(top_p=0.9),
+    "top-k 50": Sampling(top_k=50),
+}
 CONTEXT = 256
 
 
@@ -69,7 +79,9 @@ def main() -> int:
     with torch.inference_mode():
         result["memory"] = floors(pair)
         result["calls_ms"] = calls(pair, options.gamma, options.repeats)
-        result["verification_ms"] = verification(pair.vocab_size, options.gamma, device, options.repeats)
+        result["verification_ms"] = verification(
+            pair.vocab_size, options.gamma, device, options.repeats
+        )
     result["runs"] = runs(pair, options.gamma, options.new_tokens, options.repeats)
     result["waits_per_step"] = waits(pair, options.gamma)
     result["same_tokens"] = same_tokens(pair, options.gamma)
@@ -82,11 +94,17 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--size", choices=PAIRS, help="shape of the target (default: 7b on a GPU, else small)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--size", choices=PAIRS, help="shape of the target (default: 7b on a GPU, else small)"
+    )
     parser.add_argument("--gamma", type=int, default=10)
     parser.add_argument("--new-tokens", type=int, default=96)
-    parser.add_argument("--repeats", type=int, default=5, help="repetitions of a run, of which the median is told")
+    parser.add_argument(
+        "--repeats", type=int, default=5, help="repetitions of a run, of which the median is told"
+    )
     parser.add_argument("--out", type=Path)
     return parser.parse_args()
 
@@ -124,27 +142,44 @@ def make_pair(size: str, device: torch.device) -> hsd.Pair:
 
 
 def floors(pair: hsd.Pair) -> dict[str, float]:
-    """Bytes that a call must read (all weights but the table of inputs), how fast the memory is, and the least time."""
+    """Bytes that a call must read (all weights but the table of inputs), how fast the memory is,
+    and the least time.
+    """
     device = pair.target.device
     block = torch.empty(2**30 if device.type == "cuda" else 2**27, dtype=torch.uint8, device=device)
     other = torch.empty_like(block)
-    speed = 2 * block.numel() / (1e-3 * milliseconds(lambda: other.copy_(block), 10))  # read and written
+    # read and written
+    speed = 2 * block.numel() / (1e-3 * milliseconds(lambda: other.copy_(block), 10))
     found: dict[str, float] = {"gb_per_second": round(speed / 1e9, 1)}
     for name, model in (("draft", pair.draft), ("target", pair.target)):
         tied = model.model.config.tie_word_embeddings
         table = 0 if tied else model.model.get_input_embeddings().weight.numel()
         size = (model.parameters - table) * model.model.get_input_embeddings().weight.element_size()
-        found |= {f"{name}_gb": round(size / 1e9, 3), f"{name}_floor_ms": round(1e3 * size / speed, 4)}
+        found |= {
+            f"{name}_gb": round(size / 1e9, 3),
+            f"{name}_floor_ms": round(1e3 * size / speed, 4),
+        }
     return found
 
 
 def calls(pair: hsd.Pair, gamma: int, repeats: int) -> dict[str, float]:
-    """Milliseconds of one forward pass at a context of 256 tokens: eager with a growing cache, and captured."""
+    """Milliseconds of one forward pass at a context of 256 tokens: eager with a growing cache, and
+    captured.
+    """
     found = {}
     ids = torch.randint(0, pair.vocab_size, (CONTEXT,), device=pair.target.device)
-    eager = [("draft", pair.draft, 1), ("target", pair.target, 1), ("target", pair.target, gamma + 1)]
-    captured = [("draft", pair.draft, 1)] + [("target", pair.target, w) for w in sorted({*WIDTHS, gamma + 1})]
-    for engine, call, wanted in (("eager", eager_call, eager), ("captured", captured_call, captured)):
+    eager = [
+        ("draft", pair.draft, 1),
+        ("target", pair.target, 1),
+        ("target", pair.target, gamma + 1),
+    ]
+    captured = [("draft", pair.draft, 1)] + [
+        ("target", pair.target, w) for w in sorted({*WIDTHS, gamma + 1})
+    ]
+    for engine, call, wanted in (
+        ("eager", eager_call, eager),
+        ("captured", captured_call, captured),
+    ):
         for name, model, width in wanted:
             work = call(model, ids, width)
             found[f"{name}, width {width}, {engine}"] = round(milliseconds(work, 10 * repeats), 4)
@@ -170,19 +205,27 @@ def captured_call(model: Any, ids: Tensor, width: int) -> Callable[[], Any]:
         session.length.fill_(CONTEXT)
         return session.read(tail, keep=width)
 
-    piece = Piece(once, tail=torch.zeros(width, dtype=torch.int64), used=torch.zeros(1), device=model.device)
+    piece = Piece(
+        once, tail=torch.zeros(width, dtype=torch.int64), used=torch.zeros(1), device=model.device
+    )
     return partial(piece, ids[:width].clone(), torch.zeros(1))
 
 
-def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int) -> dict[str, dict[str, float]]:
-    """Milliseconds per step of judging a draft and drawing the next token, and of turning logits into probabilities."""
+def verification(
+    vocabulary: int, gamma: int, device: torch.device, repeats: int
+) -> dict[str, dict[str, float]]:
+    """Milliseconds per step of judging a draft and drawing the next token, and of turning logits
+    into probabilities.
+    """
     generator = torch.Generator(device=device).manual_seed(0)
     logits = 3 * torch.randn(gamma + 1, vocabulary, generator=generator, device=device)
     near = logits[:-1] + 0.5 * torch.randn(gamma, vocabulary, generator=generator, device=device)
-    p, q = logits.softmax(-1), near.softmax(-1)
+    p = logits.softmax(-1)
+    q = near.softmax(-1)
     tokens = torch.multinomial(q, 1, generator=generator).squeeze(-1)
     numbers = Streams(0)
-    coins, number = numbers.coins(gamma).to(device), numbers.after(1).to(device)
+    coins = numbers.coins(gamma).to(device)
+    number = numbers.after(1).to(device)
     found: dict[str, dict[str, float]] = {"eager": {}, "captured": {}}
     for name, rule in RULES.items():
         if rule.resamples or rule.recipe.coupled:
@@ -205,7 +248,9 @@ def verification(vocabulary: int, gamma: int, device: torch.device, repeats: int
 
 
 def runs(pair: hsd.Pair, gamma: int, new_tokens: int, repeats: int) -> dict[str, dict[str, float]]:
-    """Whole runs in turn: tokens per second (median), tokens per target call, and the ratio to assisted generation."""
+    """Whole runs in turn: tokens per second (median), tokens per target call, and the ratio to
+    assisted generation.
+    """
     ways: dict[str, dict[str, Any]] = {
         "plain": {"system": "plain"},
         "tokenwise, eager": {"rule": "tokenwise"},
@@ -226,24 +271,33 @@ def runs(pair: hsd.Pair, gamma: int, new_tokens: int, repeats: int) -> dict[str,
         }
         for one in found
     }
-    return {name: {key: round(value, 3) for key, value in row.items()} for name, row in rows.items()}
+    return {
+        name: {key: round(value, 3) for key, value in row.items()} for name, row in rows.items()
+    }
 
 
 def untimed(options: dict[str, Any]) -> Runner:
     """A run whose calls are not timed one by one: each would make the host wait for the device."""
-    return lambda pair, prompt, seed: {**sums(hsd.run(pair, prompt, seed=seed, **options)), "calls": {}}
+    return lambda pair, prompt, seed: {
+        **sums(hsd.run(pair, prompt, seed=seed, **options)),
+        "calls": {},
+    }
 
 
 PROMPT = " ".join(str(7 * i % 1_000) for i in range(100))
 
 
 def waits(pair: hsd.Pair, gamma: int) -> dict[str, float] | None:
-    """How often per step the host waits for the device, as CUDA's own debug mode counts; None without a GPU."""
+    """How often per step the host waits for the device, as CUDA's own debug mode counts; None
+    without a GPU.
+    """
     if pair.target.device.type != "cuda":
         return None
     found = {}
     for engine in ("eager", "captured"):
-        decoding = hsd.decode(pair, PROMPT, gamma=gamma, max_new_tokens=200, trace=False, engine=engine)
+        decoding = hsd.decode(
+            pair, PROMPT, gamma=gamma, max_new_tokens=200, trace=False, engine=engine
+        )
         for _ in range(3):  # capture and warm up first
             next(decoding)
         with warnings.catch_warnings(record=True) as caught:
@@ -257,23 +311,40 @@ def waits(pair: hsd.Pair, gamma: int) -> dict[str, float] | None:
 
 
 def same_tokens(pair: hsd.Pair, gamma: int) -> dict[str, Any]:
-    """Whether both engines write the same tokens, and where they first differ if rounding parts them."""
+    """Whether both engines write the same tokens, and where they first differ if rounding parts
+    them.
+    """
     differing = []
     for seed in range(5):
         options = {"gamma": gamma, "max_new_tokens": 48, "seed": seed, "trace": False}
-        eager, captured = (hsd.run(pair, PROMPT, engine=engine, **options).tokens for engine in ("eager", "captured"))
+        eager, captured = (
+            hsd.run(pair, PROMPT, engine=engine, **options).tokens
+            for engine in ("eager", "captured")
+        )
         if eager != captured:
-            differing.append(next((i for i, (a, b) in enumerate(zip(eager, captured, strict=False)) if a != b), -1))
+            differing.append(
+                next(
+                    (i for i, (a, b) in enumerate(zip(eager, captured, strict=False)) if a != b), -1
+                )
+            )
     return {"runs": 5, "equal": not differing, "first_difference": differing}
 
 
 def against_the_floor(result: dict[str, Any], gamma: int) -> dict[str, float]:
-    """The ratios that matter: each call over its floor, verification over the step, the run over its limit."""
-    memory, times, rows = result["memory"], result["calls_ms"], result["runs"]
-    draft, target = times["draft, width 1, captured"], times[f"target, width {gamma + 1}, captured"]
+    """The ratios that matter: each call over its floor, verification over the step, the run over
+    its limit.
+    """
+    memory = result["memory"]
+    times = result["calls_ms"]
+    rows = result["runs"]
+    draft = times["draft, width 1, captured"]
+    target = times[f"target, width {gamma + 1}, captured"]
     one = times["target, width 1, eager"]
     step = gamma * draft + target
-    verify = result["verification_ms"]["captured"]["hsd"] + result["verification_ms"]["probabilities"]["plain softmax"]
+    verify = (
+        result["verification_ms"]["captured"]["hsd"]
+        + result["verification_ms"]["probabilities"]["plain softmax"]
+    )
     speedup = rows["hsd, captured"]["over_plain"]
     limit = rows["hsd, captured"]["tokens_per_call"] * one / step
     ratios = {

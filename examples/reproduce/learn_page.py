@@ -1,8 +1,11 @@
-"""Write the lessons, for the Learn tab and as the page "Learn": python examples/reproduce/learn_page.py
+"""Write the lessons, for the Learn tab and as the page "Learn".
 
-assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and folded questions
-written out, then common mistakes and their words. The texts are
-assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from assets/results.
+    python examples/reproduce/learn_page.py
+
+assets/lessons/learn.json is what the tab draws. The page has the same as one text, with answers and
+folded questions written out, then common mistakes and their words. The texts are
+assets/lessons/lessons.yaml and hsd/glossary.yaml; all numbers come from the recorded step and from
+assets/results.
 """
 
 from __future__ import annotations
@@ -17,9 +20,13 @@ from hsd.facts import glossary
 from hsd.paths import ASSETS, ROOT
 
 # words that the lessons explain where they first stand: keys of hsd/glossary.yaml
-WORDS = "p q r coin threshold vanilla hsd branch excess deficient residual correction kept draft step prompt context"
+WORDS = (
+    "p q r coin threshold vanilla hsd branch excess deficient residual correction "
+    "kept draft step prompt context"
+)
 IN_LESSONS = {*WORDS.split(), "draft-model", "target-call", "lossless", "token"}
-PAGE, DATA = ROOT / "assets" / "docs" / "learn.md", ASSETS / "lessons" / "learn.json"
+PAGE = ROOT / "assets" / "docs" / "learn.md"
+DATA = ASSETS / "lessons" / "learn.json"
 
 
 def main() -> None:
@@ -40,16 +47,22 @@ def _lines(value: Any) -> str:
 
 
 def page() -> str:
-    trace, step = learn.trace(), learn.step()
+    trace = learn.trace()
+    step = learn.step()
     prompt = " ".join(trace.prompt.text.split())
     opening = (
-        "For whoever has never seen speculative decoding, and for whoever teaches it; fractions are enough.\n\n"
+        "For whoever has never seen speculative decoding, and for whoever teaches it; fractions "
+        "are enough.\n\n"
         "1. A small model drafts some tokens, and the large one reads all of them in one pass.\n"
-        "2. Each is kept by a test with a random number, a coin, so that the text is still the large model's own.\n"
-        "3. HSD tests whole beginnings of the draft: a token that is too likely makes up for one that is not.\n\n"
-        f"Ten lessons on one step of a real run: `?lesson=1` to `?lesson=10` in the app. The prompt was "
+        "2. Each is kept by a test with a random number, a coin, so that the text is still the "
+        "large model's own.\n"
+        "3. HSD tests whole beginnings of the draft: a token that is too likely makes up for one "
+        "that is not.\n\n"
+        "Ten lessons on one step of a real run: `?lesson=1` to `?lesson=10` in the app. The "
+        "prompt was "
         f"“{prompt}” The text so far ends in “{learn.written()}”, and a small model has drafted "
-        f"{', '.join(code(node.piece) for node in step.nodes)}. Written by `python examples/reproduce/learn_page.py`."
+        f"{', '.join(code(node.piece) for node in step.nodes)}. Written by `python "
+        "examples/reproduce/learn_page.py`."
     )
     blocks = ["# Learn", opening, table(step)]
     for i, lesson in enumerate(learn.lessons(), start=1):
@@ -57,7 +70,8 @@ def page() -> str:
     blocks += ["## Common mistakes", *map(entry, learn.entries("beliefs"))]
     blocks += ["## Words", "\n".join(map(word, used(" ".join(blocks))))]
     blocks.append(
-        "The Learn tab ends with eleven questions that people ask, answered, and with notes for a talk; [ten "
+        "The Learn tab ends with eleven questions that people ask, answered, and with notes for a "
+        "talk; [ten "
         "addresses](use.md#a-lecturers-ten-minutes) to show."
     )
     return "\n\n".join(blocks) + "\n"
@@ -121,7 +135,8 @@ def code(piece: str) -> str:
     """Format a token as Markdown code, with spaces at its ends made visible."""
     shown = piece.replace("\n", "⏎")
     if shown != shown.strip(" "):
-        lead, trail = len(shown) - len(shown.lstrip(" ")), len(shown) - len(shown.rstrip(" "))
+        lead = len(shown) - len(shown.lstrip(" "))
+        trail = len(shown) - len(shown.rstrip(" "))
         shown = "␣" * lead + shown.strip(" ") + "␣" * trail
     return f"`` {shown} ``" if "`" in shown else f"`{shown}`"
 

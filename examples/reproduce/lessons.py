@@ -1,5 +1,6 @@
-"""The lessons of the Learn tab with their numbers filled in: from the recorded step, from `assets/results`, and by
-exact enumeration. `learn_page.py` writes them down, once for the app and once as a page.
+"""The lessons of the Learn tab with their numbers filled in: from the recorded step, from
+`assets/results`, and by exact enumeration. `learn_page.py` writes them down, once for the app and
+once as a page.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from urllib.parse import urlencode
 import torch
 import yaml
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hsd.audit import output_law, target_law, total_variation
 from hsd.conform.judge import rows_models
@@ -29,7 +31,9 @@ from hsd.rules import RULES
 from hsd.trace import Step, Trace
 
 Part = str | dict[str, str]
-"""Of a sentence, as `prose` in hsd/web/kit/dom.js takes it: text, {piece}, {strong}, or {term, words}."""
+"""Of a sentence, as `prose` in hsd/web/kit/dom.js takes it: text, {piece}, {strong}, or {term,
+words}.
+"""
 
 MARKS = re.compile(r"\[\[([\w-]+)(?:\|([^\]]+))?\]\]|\*\*(.+?)\*\*|\{(\w+)\}")
 LAB_RULES = ("tokenwise", "hsd")
@@ -56,7 +60,9 @@ def number(x: float) -> str:
 
 
 def parts(text: str, numbers: Numbers) -> list[Part]:
-    """A text with its marks and numbers put in. Raises HsdError for a word or a number that does not exist."""
+    """A text with its marks and numbers put in. Raises HsdError for a word or a number that does
+    not exist.
+    """
     found: list[Part] = []
     at = 0
     for match in MARKS.finditer(text):
@@ -64,7 +70,9 @@ def parts(text: str, numbers: Numbers) -> list[Part]:
         if match.start() > at:
             found.append(text[at : match.start()])
         at = match.end()
-        found.append(_term(key, words) if key else {"strong": strong} if strong else _number(name, numbers))
+        found.append(
+            _term(key, words) if key else {"strong": strong} if strong else _number(name, numbers)
+        )
     if text[at:]:
         found.append(text[at:])
     return _joined(found)
@@ -125,40 +133,57 @@ def written() -> str:
 
 def numbers() -> Numbers:
     """Return all numbers that a lesson or a question may name, by name."""
-    return {"trace": source()["trace"], "step": source()["step"], **_of_step(step()), **_of_run(), **measured()}
+    return {
+        "trace": source()["trace"],
+        "step": source()["step"],
+        **_of_step(step()),
+        **_of_run(),
+        **measured(),
+    }
 
 
 def _of_step(step: Step) -> dict[str, Any]:
-    """Of every place from 1 on t: token; p, q, rho, h = min(1, ρ), u: its coin; r and c after it. Of the branch after
-    so many tokens deficient, excess, left = 1 − c, and end, the threshold for ending there. x1, x2: the likeliest
-    corrections at the first place, with p, q, the part that is kept, and the probability in the residual. most: the
-    token that a test without coins would let out too often by most; naive: how often at least."""
+    """Of every place from 1 on t: token; p, q, rho, h = min(1, ρ), u: its coin; r and c after it.
+    Of the branch after so many tokens deficient, excess, left = 1 − c, and end, the threshold for
+    ending there. x1, x2: the likeliest corrections at the first place, with p, q, the part that is
+    kept, and the probability in the residual. most: the token that a test without coins would let
+    out too often by most; naive: how often at least.
+    """
     found: dict[str, Any] = {"gamma": step.drafted}
     for node in step.nodes:
-        i, rho = node.id, node.p / node.q
+        i = node.id
+        rho = node.p / node.q
         found |= {f"t{i}": Piece(node.piece), f"p{i}": node.p, f"q{i}": node.q, f"u{i}": node.coin}
         found |= {f"rho{i}": rho, f"h{i}": min(1.0, rho)}
     for branch in step.branches:
-        i, whole = branch.node, branch.deficient + 1 - branch.capped
+        i = branch.node
+        whole = branch.deficient + 1 - branch.capped
         found |= {f"r{i}": branch.ratio, f"c{i}": branch.capped, f"left{i}": 1 - branch.capped}
         found |= {f"deficient{i}": branch.deficient, f"excess{i}": branch.excess}
         found |= {f"end{i}": branch.deficient / whole if whole > 0 else 1.0}
-    last, root = step.nodes[-1], step.branches[0]
+    last = step.nodes[-1]
+    root = step.branches[0]
     found[f"end{last.id}"] = min(1.0, step.branches[-1].capped * last.p / last.q)
     found["p1_percent"] = f"{100 * step.nodes[0].p:.0f} %"
     found["fails"] = root.deficient
     found["too_often"] = step.nodes[0].p * (1 + root.deficient)
     missing = sorted(root.top, key=lambda one: one.q - one.p)
     for i, one in enumerate(missing[:2], start=1):
-        kept, share = min(one.p, one.q), (one.p - one.q) / root.deficient
+        kept = min(one.p, one.q)
+        share = (one.p - one.q) / root.deficient
         found |= {f"x{i}": Piece(one.piece), f"x{i}_p": one.p, f"x{i}_q": one.q}
         found |= {f"x{i}_kept": kept, f"x{i}_residual": share}
-    # without coins and with replacements from p: what is surely replaced, and what then comes out too often
+    # without coins and with replacements from p: what is surely replaced, and what then comes out
+    # too often
     replaced = sum(one.q for one in root.top if one.p < one.q)
-    most = max((one for one in root.top if one.p >= one.q), key=lambda one: one.q + replaced * one.p - one.p)
+    most = max(
+        (one for one in root.top if one.p >= one.q),
+        key=lambda one: one.q + replaced * one.p - one.p,
+    )
     found |= {"most": Piece(most.piece), "most_p": most.p, "replaced": replaced}
     found["naive"] = most.q + replaced * most.p
-    classic, own = step.kept_law["tokenwise"], step.kept_law["hsd"]
+    classic = step.kept_law["tokenwise"]
+    own = step.kept_law["hsd"]
     found |= {"classic_mean": _mean(classic), "hsd_mean": _mean(own), "classic_0": classic[0]}
     assert step.verdict is not None
     assert step.shadow is not None
@@ -170,11 +195,15 @@ def _mean(chances: list[float]) -> float:
 
 
 def _of_run() -> dict[str, Any]:
-    """What both rules keep of full drafts; where HSD is furthest behind, and where next to nothing is kept."""
+    """What both rules keep of full drafts; where HSD is furthest behind, and where next to nothing
+    is kept.
+    """
     steps = [one for one in trace().steps if one.drafted == step().drafted]
     run = {rule: sum(one.expected_kept[rule] for one in steps) / len(steps) for rule in LAB_RULES}
     behind = min(trace().steps, key=_gain)
-    empty = min(steps, key=lambda one: (max(one.expected_kept[rule] for rule in LAB_RULES), one.index))
+    empty = min(
+        steps, key=lambda one: (max(one.expected_kept[rule] for rule in LAB_RULES), one.index)
+    )
     return {
         "run_hsd": run["hsd"],
         "run_classic": run["tokenwise"],
@@ -194,27 +223,42 @@ def _gain(step: Step) -> float:
 
 @cache
 def measured() -> dict[str, Any]:
-    """Passes of the real model in milliseconds, time1, time6, …; and at a draft length what a step costs in plain
-    passes, how many drafted tokens HSD keeps on questions, over all coins, and what the step brings."""
-    timed, counted = (json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in ("lengths", "smollm2"))
+    """Passes of the real model in milliseconds, time1, time6, …; and at a draft length what a step
+    costs in plain passes, how many drafted tokens HSD keeps on questions, over all coins, and what
+    the step brings.
+    """
+    timed, counted = (
+        json.loads((RESULTS / f"{name}.json").read_text("utf-8")) for name in ("lengths", "smollm2")
+    )
     here = timed["passes"]["here"]
     passes = {int(width): ms for width, ms in here.items() if width.isdigit()}
-    one, draft = passes[1], here["draft"]
-    found = {f"time{width}": ms for width, ms in passes.items()} | {"times6": passes[6] / one, "ratio": draft / one}
+    one = passes[1]
+    draft = here["draft"]
+    found = {f"time{width}": ms for width, ms in passes.items()} | {
+        "times6": passes[6] / one,
+        "ratio": draft / one,
+    }
     found["cores"] = timed["machine"]["cores"]
     for row in counted["law"]:
         if row["domain"] == "questions":
-            gamma, kept = row["gamma"], row["hsd"]
+            gamma = row["gamma"]
+            kept = row["hsd"]
             cost = (gamma * draft + passes[gamma + 1]) / one
             found |= {f"cost{gamma}": cost, f"keeps{gamma}": kept, f"brings{gamma}": 1 + kept}
     return found
 
 
 def _of_lab(lab: Mapping[str, Any]) -> dict[str, Any]:
-    """What the Lab shows of a preset: kept and off, its distance, of both rules; now, what they keep with its coins."""
+    """What the Lab shows of a preset: kept and off, its distance, of both rules; now, what they
+    keep with its coins.
+    """
     p, q = ([float(Fraction(str(x))) for x in lab[side]] for side in "pq")
-    gamma, draft = lab["gamma"], torch.tensor(["abcdefgh".index(letter) for letter in lab["draft"]])
-    rows = torch.tensor([p] * (gamma + 1), dtype=torch.float64), torch.tensor([q] * gamma, dtype=torch.float64)
+    gamma = lab["gamma"]
+    draft = torch.tensor(["abcdefgh".index(letter) for letter in lab["draft"]])
+    rows = (
+        torch.tensor([p] * (gamma + 1), dtype=torch.float64),
+        torch.tensor([q] * gamma, dtype=torch.float64),
+    )
     found: dict[str, Any] = {"gamma": gamma, "pass_a": min(1.0, p[0] / q[0]), "p_a": p[0]}
     for rule in LAB_RULES:
         found[f"kept_{rule}"], found[f"off_{rule}"] = exact(rule, p, q, gamma)
@@ -224,7 +268,9 @@ def _of_lab(lab: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def exact(rule: str, p: list[float], q: list[float], gamma: int) -> tuple[float, float]:
-    """Of a rule with the same rows at every place: tokens kept on average, total variation from the target."""
+    """Of a rule with the same rows at every place: tokens kept on average, total variation from the
+    target.
+    """
     models = rows_models([p] * (gamma + 1), [q] * gamma)
     output, kept = output_law(models, RULES[rule].law, RULES[rule].resamples)
     distance = total_variation(output, target_law(models))
@@ -245,7 +291,9 @@ TEXTS = ("text", "ask", "answer", "think", "fold")
 
 
 def lessons() -> list[dict[str, Any]]:
-    """Every lesson: key, title, its sentences as parts, what its picture shows, the guess with its answer, a link."""
+    """Every lesson: key, title, its sentences as parts, what its picture shows, the guess with its
+    answer, a link.
+    """
     known = numbers()
     return [_lesson(lesson, known) for lesson in source()["lessons"]]
 
@@ -259,7 +307,14 @@ def _lesson(lesson: Mapping[str, Any], known: Numbers) -> dict[str, Any]:
         asked["right"] = known[asked["right"]]
     look = {name: lesson.get(name, []) for name in ("show", "lit", "later", "columns")}
     texts = {name: parts(lesson[name], known) for name in TEXTS}
-    return {"key": lesson["key"], "title": lesson["title"], **texts, **look, "guess": asked, "see": _see(lesson, known)}
+    return {
+        "key": lesson["key"],
+        "title": lesson["title"],
+        **texts,
+        **look,
+        "guess": asked,
+        "see": _see(lesson, known),
+    }
 
 
 def _see(entry: Mapping[str, Any], known: Numbers) -> dict[str, str] | None:
@@ -268,11 +323,16 @@ def _see(entry: Mapping[str, Any], known: Numbers) -> dict[str, str] | None:
         return {"words": f"The Lab with p = {p} and q = {q}", "query": _lab_query(entry["lab"])}
     if "see" not in entry:
         return None
-    return {name: "".join(str(_plain(part)) for part in parts(text, known)) for name, text in entry["see"].items()}
+    return {
+        name: "".join(str(_plain(part)) for part in parts(text, known))
+        for name, text in entry["see"].items()
+    }
 
 
 def _plain(part: Part) -> str:
-    return part if isinstance(part, str) else part.get("words") or part.get("strong") or part["piece"]
+    return (
+        part if isinstance(part, str) else part.get("words") or part.get("strong") or part["piece"]
+    )
 
 
 def entries(kind: str) -> list[dict[str, Any]]:
@@ -281,7 +341,9 @@ def entries(kind: str) -> list[dict[str, Any]]:
     return [
         {
             "title": entry["title"],
-            "text": parts(entry["text"], {**known, **(_of_lab(entry["lab"]) if "lab" in entry else {})}),
+            "text": parts(
+                entry["text"], {**known, **(_of_lab(entry["lab"]) if "lab" in entry else {})}
+            ),
             "see": _see(entry, known),
         }
         for entry in source()[kind]
@@ -293,7 +355,9 @@ def content() -> dict[str, Any]:
     shown = {"nodes", "branches", "verdict", "shadow", "kept_law", "drafted"}
     known = measured()
     lengths = [int(name.removeprefix("cost")) for name in known if name.startswith("cost")]
-    costs = [{"gamma": n, "cost": known[f"cost{n}"], "brings": known[f"brings{n}"]} for n in lengths]
+    costs = [
+        {"gamma": n, "cost": known[f"cost{n}"], "brings": known[f"brings{n}"]} for n in lengths
+    ]
     times = [{"width": n, "ms": known[f"time{n}"]} for n in WIDTHS]
     return {
         "lessons": lessons(),

@@ -1,11 +1,13 @@
-"""The fuzzy rule on the embedded pair: what it gains and what it costs, for every divergence, mode and tolerance.
+"""The fuzzy rule on the embedded pair: its gain and cost by divergence, mode and tolerance.
 
-    python examples/reproduce/measure_fuzzy.py                  # generated sums and stories that training did not use
-    python examples/reproduce/measure_fuzzy.py --data FOLDER    # GSM8K's test questions, from FOLDER/gsm8k/test.jsonl
+    python examples/reproduce/measure_fuzzy.py                  # generated sums and stories
+    python examples/reproduce/measure_fuzzy.py --data FOLDER    # GSM8K's test questions
 
-Tolerances are calibrated on prompts of their own: "accept 20 % of what would be rejected". Beside them: exact decoding,
-and accepting as large a share of the rejected tokens at random. Writes assets/results/fuzzy.json (or --out) and
-prints the same numbers as Markdown. Of stories a quarter as many are decoded as of sums, and to half their length.
+Training did not use them; the questions are read from FOLDER/gsm8k/test.jsonl. Tolerances are
+calibrated on prompts of their own: "accept 20 % of what would be rejected". Beside them: exact
+decoding, and accepting as large a share of the rejected tokens at random. Writes
+assets/results/fuzzy.json (or --out) and prints the same numbers as Markdown. Of stories a quarter
+as many are decoded as of sums, and to half their length.
 """
 
 from __future__ import annotations
@@ -37,12 +39,15 @@ from hsd.version import __version__
 SHARES = (0.2, 0.4, 0.6, 0.8, 1.0)
 GRID = tuple(round(0.05 * i, 2) for i in range(21))  # the shares whose tolerances are written down
 SETTING = {"gamma": 5, "temperature": 1.0}
-GENERATED = Path(__file__).with_name("fuzzy_prompts.json")  # by what wrote training text for v0.1.0, other seeds
+# by what wrote training text for v0.1.0, other seeds
+GENERATED = Path(__file__).with_name("fuzzy_prompts.json")
 
 
 @dataclass(frozen=True)
 class Text:
-    """A kind of text: prompts to calibrate on, other prompts to measure on, and the answers where they are known."""
+    """A kind of text: prompts to calibrate on, other prompts to measure on, and the answers where
+    they are known.
+    """
 
     name: str
     source: str
@@ -77,19 +82,29 @@ def texts(given: argparse.Namespace) -> list[Text]:
     generated = json.loads(GENERATED.read_text(encoding="utf-8"))
     words = "with seeds that training did not use"
     if given.data:
-        source, rows = "GSM8K test", gsm8k(given.data)
+        source = "GSM8K test"
+        rows = gsm8k(given.data)
     else:
-        source, rows = f"generated sums of two steps and more, {words}", generated["sums"]
-    questions, answers = [row["question"] for row in rows], [row["answer"] for row in rows]
+        source = f"generated sums of two steps and more, {words}"
+        rows = generated["sums"]
+    questions = [row["question"] for row in rows]
+    answers = [row["answer"] for row in rows]
     openings = f"openings of generated stories, {words}"
     return [
         text("sums", source, questions, given.prompts, 2 * given.new_tokens, answers),
-        text("stories", openings, generated["stories"], max(given.prompts // 4, 1), given.new_tokens),
+        text(
+            "stories", openings, generated["stories"], max(given.prompts // 4, 1), given.new_tokens
+        ),
     ]
 
 
 def text(
-    name: str, source: str, prompts: list[str], count: int, new_tokens: int, answers: list[str] | None = None
+    name: str,
+    source: str,
+    prompts: list[str],
+    count: int,
+    new_tokens: int,
+    answers: list[str] | None = None,
 ) -> Text:
     calibration = prompts[count : count + max(count // 2, 20)]
     return Text(name, source, calibration, prompts[:count], answers and answers[:count], new_tokens)
@@ -100,7 +115,10 @@ def gsm8k(data: Path) -> list[dict[str, str]]:
     if not file.is_file():
         raise SystemExit(f"no file {str(file)!r}: give a folder that holds gsm8k/test.jsonl")
     rows = (json.loads(line) for line in file.read_text(encoding="utf-8").splitlines())
-    return [{"question": f"Question: {row['question']}\nAnswer:", "answer": final(row["answer"])} for row in rows]
+    return [
+        {"question": f"Question: {row['question']}\nAnswer:", "answer": final(row["answer"])}
+        for row in rows
+    ]
 
 
 def final(answer: str) -> str:
@@ -112,8 +130,11 @@ def final(answer: str) -> str:
 # ---- accepting at random, to compare with
 
 
-def at_random(share: float, spent: Callable[[dict[str, Tensor]], None], **options: Any) -> RunOptions:
-    """Options of a run whose rule accepts a share of what the exact test rejects, whatever its divergence.
+def at_random(
+    share: float, spent: Callable[[dict[str, Tensor]], None], **options: Any
+) -> RunOptions:
+    """Options of a run whose rule accepts a share of what the exact test rejects, whatever its
+    divergence.
 
     spent: is given, for each draft, what every divergence of its positions is (see `random_law`).
     """
@@ -123,24 +144,34 @@ def at_random(share: float, spent: Callable[[dict[str, Tensor]], None], **option
             if name != "random":
                 return super().find(name, several)
             law = partial(random_law, share, spent)
-            return Rule(name, "random (not lossless)", "random", "", False, RULES["ensemble"].recipe, law)
+            return Rule(
+                name, "random (not lossless)", "random", "", False, RULES["ensemble"].recipe, law
+            )
 
     return AtRandom(rule="random", **options)
 
 
-def random_law(share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """The exact tests, with `share` of their rejections accepted: a position then follows (1 - share) p + share q.
+def random_law(
+    share: float, spent: Callable[[dict[str, Tensor]], None], p: Tensor, q: Tensor, tokens: Tensor
+) -> Law:
+    """The exact tests, with `share` of their rejections accepted: a position then follows (1 -
+    share) p + share q.
 
-    That is the test of `ensemble`, by which a step is told. What each visited position costs is its divergence from p.
+    That is the test of `ensemble`, by which a step is told. What each visited position costs is its
+    divergence from p.
     """
     exact = RULES["tokenwise"].law(p, q, tokens)
     mixture = (1 - share) * p[: len(tokens)] + share * q
     spent({name: divergence(p[: len(tokens)], mixture) for name, divergence in DIVERGENCES.items()})
     threshold = exact.threshold + share * (1 - exact.threshold)
-    return Law(p, q, threshold, forward=True, a=torch.ones_like(threshold), numbers={"draft_weight": share})
+    return Law(
+        p, q, threshold, forward=True, a=torch.ones_like(threshold), numbers={"draft_weight": share}
+    )
 
 
-def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, Any]) -> tuple[hsd.Trace, Record]:
+def random_record(
+    pair: hsd.Pair, share: float, prompt: str, asked: dict[str, Any]
+) -> tuple[hsd.Trace, Record]:
     """One run with random acceptance, and its drift by divergence."""
     laws: list[dict[str, Tensor]] = []
     decoding = Decoding(pair, prompt, at_random(share, laws.append, **asked))
@@ -148,7 +179,8 @@ def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, An
     trace = decoding.trace()
     drifts = {
         f"drift_{name}": sum(
-            float(law[name][: len(step.verdict.decisions)].sum()) for step, law in zip(steps, laws, strict=True)
+            float(law[name][: len(step.verdict.decisions)].sum())
+            for step, law in zip(steps, laws, strict=True)
         )
         for name in DIVERGENCES
     }
@@ -161,12 +193,21 @@ def random_record(pair: hsd.Pair, share: float, prompt: str, asked: dict[str, An
 def measured(pair: hsd.Pair, text: Text) -> dict[str, Any]:
     """Calibration, baselines and every point of the curve."""
     asked = {**SETTING, "max_new_tokens": text.new_tokens}
-    found = {(on, name): calibrate(pair, text.calibration, name, on, **asked) for on in ROWS for name in DIVERGENCES}
+    found = {
+        (on, name): calibrate(pair, text.calibration, name, on, **asked)
+        for on in ROWS
+        for name in DIVERGENCES
+    }
     records = {case: [] for case in cases()}
-    for number, prompt in enumerate(text.prompts):  # cases take turns, so that a slow minute hits all of them
+    # cases take turns, so that a slow minute hits all of them
+    for number, prompt in enumerate(text.prompts):
         for case in records:
             trace, record = one_run(pair, case, prompt, {**asked, "seed": 10_000 + number}, found)
-            right = {} if text.answers is None else {"right": int(final(trace.text) == text.answers[number])}
+            right = (
+                {}
+                if text.answers is None
+                else {"right": int(final(trace.text) == text.answers[number])}
+            )
             records[case].append({"prompt": number, **record, **right})
     return {
         "source": text.source,
@@ -183,7 +224,9 @@ Case = tuple[str, str, str, float]  # kind, divergence, mode, share
 
 
 def cases() -> list[Case]:
-    fuzzy = [("fuzzy", name, mode, share) for name in DIVERGENCES for mode in MODES for share in SHARES]
+    fuzzy = [
+        ("fuzzy", name, mode, share) for name in DIVERGENCES for mode in MODES for share in SHARES
+    ]
     return [("exact", "", "", 0.0), *(("random", "", "", share) for share in SHARES), *fuzzy]
 
 
@@ -199,29 +242,52 @@ def one_run(
     fuzzy: dict[str, Any] = {"rule": "tokenwise"}
     if kind == "fuzzy":
         tolerance = tolerance_of(found["warped", divergence], share)
-        fuzzy = {"rule": "fuzzy", "divergence": divergence, "fuzzy_mode": mode, "tolerance": tolerance}
+        fuzzy = {
+            "rule": "fuzzy",
+            "divergence": divergence,
+            "fuzzy_mode": mode,
+            "tolerance": tolerance,
+        }
     trace = hsd.run(pair, prompt, **asked, **fuzzy)
     return trace, counts(trace)
 
 
 def calibrated(found: Calibrations, prompts: int) -> dict[str, Any]:
-    """The tolerances of all shares, by rows and divergence; how many tests exact decoding made and failed."""
+    """The tolerances of all shares, by rows and divergence; how many tests exact decoding made and
+    failed.
+    """
     first = next(iter(found.values()))
-    tolerances = {on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in ROWS}
-    return {"prompts": prompts, "tests": first.tests, "rejected": len(first.rejected), "tolerances": tolerances}
+    tolerances = {
+        on: {n: [tolerance_of(found[on, n], s) for s in GRID] for n in DIVERGENCES} for on in ROWS
+    }
+    return {
+        "prompts": prompts,
+        "tests": first.tests,
+        "rejected": len(first.rejected),
+        "tolerances": tolerances,
+    }
 
 
 def random_point(records: Sequence[Record], share: float) -> Point:
     """A point of random acceptance; its drift is one number per divergence."""
-    drift = {name: point([{**r, "drift": r[f"drift_{name}"]} for r in records])["drift"] for name in DIVERGENCES}
+    drift = {
+        name: point([{**r, "drift": r[f"drift_{name}"]} for r in records])["drift"]
+        for name in DIVERGENCES
+    }
     return {"share": share, **point(records), "drift": drift}
 
 
-def curve(records: dict[Case, list[Record]], found: Calibrations) -> dict[str, dict[str, list[Point]]]:
+def curve(
+    records: dict[Case, list[Record]], found: Calibrations
+) -> dict[str, dict[str, list[Point]]]:
     def points(name: str, mode: str) -> list[Point]:
         calibration = found["warped", name]
         return [
-            {"share": s, "tolerance": tolerance_of(calibration, s), **point(records["fuzzy", name, mode, s])}
+            {
+                "share": s,
+                "tolerance": tolerance_of(calibration, s),
+                **point(records["fuzzy", name, mode, s]),
+            }
             for s in SHARES
         ]
 
@@ -232,7 +298,9 @@ def curve(records: dict[Case, list[Record]], found: Calibrations) -> dict[str, d
 
 
 def tolerance_of(calibration: Calibration, share: float) -> float:
-    """Four significant digits, rounded up, so that the very divergence it was read from still passes."""
+    """Four significant digits, rounded up, so that the very divergence it was read from still
+    passes.
+    """
     exact = calibration.tolerance(share)
     nearest = float(f"{exact:.4g}")
     return nearest if nearest >= exact else float(f"{exact * (1 + 5e-4):.4g}")
@@ -243,11 +311,19 @@ def markdown(result: dict[str, Any]) -> str:
     parts = [f"Machine: {result['machine']}"]
     for name, text in result["texts"].items():
         points = {"exact": text["exact"]}
-        points |= {f"random {p['share']:.0%}": {**p, "drift": p["drift"]["kl"]} for p in text["random"]}
+        points |= {
+            f"random {p['share']:.0%}": {**p, "drift": p["drift"]["kl"]} for p in text["random"]
+        }
         for divergence, modes in text["curve"].items():
-            points |= {f"{divergence} {mode} {p['share']:.0%}": p for mode, found in modes.items() for p in found}
+            points |= {
+                f"{divergence} {mode} {p['share']:.0%}": p
+                for mode, found in modes.items()
+                for p in found
+            }
         head = ("setting", "T", *SHOWN)
-        rows = [[setting, f"{p.get('tolerance', 0):.3g}", *cells(p)] for setting, p in points.items()]
+        rows = [
+            [setting, f"{p.get('tolerance', 0):.3g}", *cells(p)] for setting, p in points.items()
+        ]
         parts += [f"{name}: {text['source']}, {text['prompts']} prompts", table(head, rows)]
     return "\n\n".join(parts)
 

@@ -1,18 +1,26 @@
-"""Measure the real model on this machine beside what `python -m hsd bench` does: passes, rules without luck, trees.
+"""Measure the real model beyond what `python -m hsd bench` does: passes, rules without luck, trees.
 
     python -m hsd fetch smollm2
-    python examples/reproduce/measure_smollm2.py --data FOLDER  # GSM8K, HumanEval, Spec-Bench: see hsd/bench/prompts.py
+    python examples/reproduce/measure_smollm2.py --data FOLDER
+
+FOLDER has GSM8K, HumanEval and Spec-Bench, see hsd/bench/prompts.py.
 
 passes  the time of a pass of the target over several tokens
 steps   the thread time of a step beside its passes, recorded and not, by draft length
-law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by draft length
-kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many tokens keeps
-groups  tokens per pass over all coins of trees of one size: chosen, mixed (one of each group drawn), and drawn
-trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early exits (HiSpec)
-shapes  the seconds of trees of one size, chosen, mixed and drawn, in turn with plain decoding. Under 5 minutes by
+law     what HSD and the token-wise rule keep of the same drafts, on average over all coins, by
+        draft length
+kept    what every rule that fits keeps of the same sampled trees, and what a grown tree of as many
+        tokens keeps
+groups  tokens per pass over all coins of trees of one size: chosen, mixed (one of each group
+        drawn), and drawn
+trees   plain decoding, chains, trees that are grown and chosen, trees that are sampled, and early
+        exits (HiSpec)
+shapes  the seconds of trees of one size, chosen, mixed and drawn, in turn with plain decoding.
+        Under 5 minutes by
         --parts shapes --temperatures 0.7,1 --prompts 2 --new-tokens 40 --repetitions 2
 
-Writes assets/results/smollm2.json and prints tables. `--parts` names what is measured; the rest stays as it is there.
+Writes assets/results/smollm2.json and prints tables. `--parts` names what is measured; the rest
+stays as it is there.
 """
 
 from __future__ import annotations
@@ -45,15 +53,21 @@ from hsd.models.small.engine import Engine
 
 RULES = ("tokenwise", "hsd")
 PROMPT = "Explain in a few sentences why the sky is blue."  # of the part "steps"
-LENGTHS, HOT = (2, 5, 10), 0.7  # draft lengths and temperature of the part "law"
+LENGTHS = (2, 5, 10)
+HOT = 0.7  # draft lengths and temperature of the part "law"
 DOMAINS = {"stories": "stories", "sums": "gsm8k", "code": "humaneval", "questions": "spec_bench:qa"}
 WIDTHS = (1, 2, 3, 4, 5, 6, 8, 11)
 CHOSEN = ((2, 2, 5), (3, 3, 7), (3, 3, 10))  # drafts, γ, nodes of grown trees
 SAMPLED = ((2, 2), (2, 3))  # drafts, γ of combs whose siblings differ: 5 and 9 tokens
 TREE_RULES = ("top-down", "recursive-hsd", "traversal")
-GROUPS, HEATS = tuple(product((2, 3, 4), (2, 3))), (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
+GROUPS = tuple(product((2, 3, 4), (2, 3)))
+HEATS = (0.7, 1.0)  # siblings and levels; temperatures of the part "groups"
 TIMED = ((2, 2), (2, 3))  # siblings and levels of the part "shapes"
-GROUPED = {"chosen": ("grown", ("one-hot",)), "mixed": ("mixed", TREE_RULES), "drawn": ("distinct-comb", TREE_RULES)}
+GROUPED = {
+    "chosen": ("grown", ("one-hot",)),
+    "mixed": ("mixed", TREE_RULES),
+    "drawn": ("distinct-comb", TREE_RULES),
+}
 
 
 def main() -> None:
@@ -65,7 +79,8 @@ def main() -> None:
     known = json.loads(given.out.read_text()) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
-        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, and trees by domain",
+        "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, "
+        "and trees by domain",
         "machine": {**known.get("machine", {})},
     }
     for part in given.parts.split(","):
@@ -78,19 +93,27 @@ def main() -> None:
 
 def texts(given: argparse.Namespace) -> Iterator[tuple[str, PromptSet]]:
     """Domain and prompts."""
-    return ((domain, prompt_set(name, given.data, given.prompts)) for domain, name in DOMAINS.items())
+    return (
+        (domain, prompt_set(name, given.data, given.prompts)) for domain, name in DOMAINS.items()
+    )
 
 
 def steps(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, dict[str, float]]]:
-    """Milliseconds of thread time of a step beside its passes, medians: {"recorded", "unrecorded"} by draft length.
+    """Milliseconds of thread time of a step beside its passes, medians: {"recorded", "unrecorded"}
+    by draft length.
 
-    Thread time does not count what other processes take, so that a machine with work gives nearly the same.
+    Thread time does not count what other processes take, so that a machine with work gives nearly
+    the same.
     """
     found: dict[str, dict[str, float]] = {"recorded": {}, "unrecorded": {}}
     for gamma, trace in product(LENGTHS[:2], (True, False)):
-        passes, beside, call = [0.0], [], Engine.call
+        passes = [0.0]
+        beside = []
+        call = Engine.call
 
-        def timed(*given: Any, passes: list[float] = passes, call: Callable[..., int] = call) -> int:
+        def timed(
+            *given: Any, passes: list[float] = passes, call: Callable[..., int] = call
+        ) -> int:
             begin = time.thread_time()
             result = call(*given)
             passes[0] += time.thread_time() - begin
@@ -101,7 +124,8 @@ def steps(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, dict[str,
             for _step in islice(decoding, 3):  # what is made once
                 pass
             while True:
-                begin, before = time.thread_time(), passes[0]
+                begin = time.thread_time()
+                before = passes[0]
                 if next(decoding, None) is None:
                     break
                 beside.append(time.thread_time() - begin - (passes[0] - before))
@@ -111,7 +135,8 @@ def steps(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, dict[str,
 
 
 def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
-    """Milliseconds of a pass over so many tokens after 100 others, one step of the head, one of the exit: medians.
+    """Milliseconds of a pass over so many tokens after 100 others, one step of the head, one of the
+    exit: medians.
 
     Beside it the same model in float32, whose pass is that of `transformers`.
     """
@@ -119,7 +144,9 @@ def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
     if folder is None:
         raise SystemExit("the converted model is not here: run examples/reproduce/converted.py")
     library = hsd.load_pair(target=folder, draft=folder)
-    target, head, plain = pair.target.start(), pair.draft.start(), library.target.start()
+    target = pair.target.start()
+    head = pair.draft.start()
+    plain = library.target.start()
     head.follow(target)  # type: ignore[attr-defined]
     exit, whole = EarlyExits(pair.target, default_exits(pair.target)).open()
     ids = torch.arange(1_000, 1_120)
@@ -143,15 +170,21 @@ def passes(pair: hsd.Pair, _: argparse.Namespace) -> Iterator[dict[str, float]]:
 
 
 def law(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """What two rules keep of a draft over all coins, summed over the drafts of runs by HSD: no coin's luck is in it."""
+    """What two rules keep of a draft over all coins, summed over the drafts of runs by HSD: no
+    coin's luck is in it.
+    """
     found = []
     for domain, prompts in texts(given):
         for gamma in LENGTHS:
-            kept, calls = dict.fromkeys(RULES, 0.0), 0
+            kept = dict.fromkeys(RULES, 0.0)
+            calls = 0
             for prompt in prompts.prompts:
                 options = {"temperature": HOT, "gamma": gamma, "max_new_tokens": given.new_tokens}
                 steps = [s for s in hsd.run(pair, prompt, **options).steps if s.drafted == gamma]
-                kept = {rule: kept[rule] + sum(step.expected_kept[rule] for step in steps) for rule in RULES}
+                kept = {
+                    rule: kept[rule] + sum(step.expected_kept[rule] for step in steps)
+                    for rule in RULES
+                }
                 calls += len(steps)
             means = {rule: round(total / calls, 3) for rule, total in kept.items()}
             found.append({"domain": domain, "T": HOT, "gamma": gamma, "drafts": calls, **means})
@@ -159,35 +192,59 @@ def law(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, An
 
 
 def kept(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Tokens kept of a tree over all coins, by every rule that fits it, and how much more than by top-down rejection.
+    """Tokens kept of a tree over all coins, by every rule that fits it, and how much more than by
+    top-down rejection.
 
-    The drafts are those of runs by HSD, draft after draft; intervals are over prompts. Beside them Σ p(path) of grown
-    trees of as many tokens, which every lossless rule is bound by there.
+    The drafts are those of runs by HSD, draft after draft; intervals are over prompts. Beside them
+    Σ p(path) of grown trees of as many tokens, which every lossless rule is bound by there.
     """
     found = []
     for domain, prompts in texts(given):
         for drafts, gamma in SAMPLED:
-            common = {"drafts": drafts, "gamma": gamma, "temperature": HOT, "max_new_tokens": given.new_tokens}
+            common = {
+                "drafts": drafts,
+                "gamma": gamma,
+                "temperature": HOT,
+                "max_new_tokens": given.new_tokens,
+            }
             records = []
             for number, prompt in enumerate(prompts.prompts):
                 sampled = hsd.run(pair, prompt, rule="hsd", tree="distinct-comb", **common).steps
                 size = max(step.drafted for step in sampled)
                 whole = [step for step in sampled if step.drafted == size and step.expected_kept]
-                sums = {rule: sum(step.expected_kept[rule] for step in whole) for rule in whole[0].expected_kept}
+                sums = {
+                    rule: sum(step.expected_kept[rule] for step in whole)
+                    for rule in whole[0].expected_kept
+                }
                 tree = {"rule": "one-hot", "tree": "grown", "nodes": size + 1}
-                grown = [step for step in hsd.run(pair, prompt, **common | tree).steps if step.drafted == size]
-                chosen = {"grown": sum(step.expected_kept["one-hot"] for step in grown), "trees": len(grown)}
+                grown = [
+                    step
+                    for step in hsd.run(pair, prompt, **common | tree).steps
+                    if step.drafted == size
+                ]
+                chosen = {
+                    "grown": sum(step.expected_kept["one-hot"] for step in grown),
+                    "trees": len(grown),
+                }
                 records.append({"prompt": number, "drafts": len(whole), **sums, **chosen})
             line = {"domain": domain, "T": HOT, "drafts": drafts, "gamma": gamma, "tokens": size}
-            line |= {"prompts": prompts.source, "count": len(prompts.prompts), "new_tokens": given.new_tokens}
+            line |= {
+                "prompts": prompts.source,
+                "count": len(prompts.prompts),
+                "new_tokens": given.new_tokens,
+            }
             line["trees"] = sum(record["drafts"] for record in records)
             for rule in sums:
-                line[rule] = _rounded(ratio_interval(records, itemgetter(rule), itemgetter("drafts")))
+                line[rule] = _rounded(
+                    ratio_interval(records, itemgetter(rule), itemgetter("drafts"))
+                )
                 if rule != "top-down":
                     line[f"{rule} more"] = _rounded(
                         ratio_interval(records, partial(_further, rule), itemgetter("drafts"), -inf)
                     )
-            line["grown"] = _rounded(ratio_interval(records, itemgetter("grown"), itemgetter("trees")))
+            line["grown"] = _rounded(
+                ratio_interval(records, itemgetter("grown"), itemgetter("trees"))
+            )
             found.append(line)
             yield found
 
@@ -198,15 +255,22 @@ def _further(rule: str, record: dict[str, Any]) -> float:
 
 
 def groups(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Tokens per pass of trees of one size over all coins, on texts of their own, and the gain over chosen ones.
+    """Tokens per pass of trees of one size over all coins, on texts of their own, and the gain over
+    chosen ones.
 
-    Every prompt counts the same: its number is the mean over its steps with a whole tree. Intervals are over prompts.
+    Every prompt counts the same: its number is the mean over its steps with a whole tree. Intervals
+    are over prompts.
     """
     found = []
     prompts = [prompt for _, one in texts(given) for prompt in one.prompts]
     for heat, (drafts, gamma) in product(HEATS, GROUPS):
         size = LAYOUTS["distinct-comb"].needed(drafts, gamma)
-        common = {"drafts": drafts, "gamma": gamma, "temperature": heat, "max_new_tokens": given.new_tokens}
+        common = {
+            "drafts": drafts,
+            "gamma": gamma,
+            "temperature": heat,
+            "max_new_tokens": given.new_tokens,
+        }
         records: list[dict[str, Any]] = []
         for number, prompt in enumerate(prompts):
             records.append({"prompt": number, "one": 1})
@@ -214,8 +278,17 @@ def groups(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str,
                 nodes = {"nodes": size + 1} if LAYOUTS[tree].grown else {}
                 steps = hsd.run(pair, prompt, rule=rules[0], tree=tree, **common, **nodes).steps
                 whole = [step.expected_kept for step in steps if step.drafted == size]
-                records[-1] |= {f"{way}, {rule}": 1 + statistics.mean(kept[rule] for kept in whole) for rule in rules}
-        line: dict[str, Any] = {"T": heat, "drafts": drafts, "gamma": gamma, "tokens": size, "prompts": len(prompts)}
+                records[-1] |= {
+                    f"{way}, {rule}": 1 + statistics.mean(kept[rule] for kept in whole)
+                    for rule in rules
+                }
+        line: dict[str, Any] = {
+            "T": heat,
+            "drafts": drafts,
+            "gamma": gamma,
+            "tokens": size,
+            "prompts": len(prompts),
+        }
         line["new_tokens"] = given.new_tokens
         chosen, *others = [name for name in records[0] if ", " in name]
         line[chosen] = _rounded(ratio_interval(records, itemgetter(chosen), itemgetter("one")))
@@ -242,12 +315,18 @@ def trees(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, 
 
 
 def shapes(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[list[dict[str, Any]]]:
-    """Seconds of trees of one size in three shapes, in turn with plain decoding: chosen, mixed, and drawn."""
+    """Seconds of trees of one size in three shapes, in turn with plain decoding: chosen, mixed, and
+    drawn.
+    """
     ways: dict[str, dict[str, Any]] = {}
     for (drafts, gamma), (name, (tree, rules)) in product(TIMED, GROUPED.items()):
         rule = "recursive-hsd" if "recursive-hsd" in rules else rules[0]
         way = {"rule": rule, "tree": tree, "drafts": drafts, "gamma": gamma}
-        nodes = {"nodes": LAYOUTS["distinct-comb"].needed(drafts, gamma) + 1} if LAYOUTS[tree].grown else {}
+        nodes = (
+            {"nodes": LAYOUTS["distinct-comb"].needed(drafts, gamma) + 1}
+            if LAYOUTS[tree].grown
+            else {}
+        )
         ways[f"{name} {drafts} × {gamma}"] = way | nodes
     found = []
     prompts = [prompt for _, one in texts(given) for prompt in one.prompts]
@@ -264,21 +343,49 @@ def timed(
     heat: float,
     about: dict[str, Any],
 ) -> Iterator[dict[str, Any]]:
-    """Plain decoding and all `ways` in turn on these prompts: a line each, which begins with what it is `about`."""
-    names = ("tokens_per_second", "speedup", "efficiency", "limit", "target_call_ms", "draft_call_ms")
+    """Plain decoding and all `ways` in turn on these prompts: a line each, which begins with what
+    it is `about`.
+    """
+    names = (
+        "tokens_per_second",
+        "speedup",
+        "efficiency",
+        "limit",
+        "target_call_ms",
+        "draft_call_ms",
+    )
     common = {"temperature": heat, "max_new_tokens": given.new_tokens, "trace": False}
-    cases = [Case(name, {**common, **way}) for name, way in {"plain": {"system": "plain"}, **ways}.items()]
-    about |= {"count": len(prompts), "T": heat, "new_tokens": given.new_tokens, "repetitions": given.repetitions}
+    cases = [
+        Case(name, {**common, **way})
+        for name, way in {"plain": {"system": "plain"}, **ways}.items()
+    ]
+    about |= {
+        "count": len(prompts),
+        "T": heat,
+        "new_tokens": given.new_tokens,
+        "repetitions": given.repetitions,
+    }
     for row in rows(in_turn(pair, cases, prompts, given.repetitions)):
         numbers = {name: _rounded(row[name]) for name in names if name in row}
-        yield {**about, "case": row["case"], "tokens_per_call": _rounded(row["block_efficiency"]), **numbers}
+        yield {
+            **about,
+            "case": row["case"],
+            "tokens_per_call": _rounded(row["block_efficiency"]),
+            **numbers,
+        }
 
 
 def tree_ways() -> dict[str, dict[str, Any]]:
     """Name and options of all that are timed beside plain decoding in the part "trees"."""
     ways: dict[str, dict[str, Any]] = {f"{rule} 2": {"rule": rule, "gamma": 2} for rule in RULES}
     for drafts, gamma, nodes in CHOSEN:
-        tree = {"rule": "one-hot", "tree": "grown", "drafts": drafts, "gamma": gamma, "nodes": nodes}
+        tree = {
+            "rule": "one-hot",
+            "tree": "grown",
+            "drafts": drafts,
+            "gamma": gamma,
+            "nodes": nodes,
+        }
         ways[f"grown {drafts} × {gamma}, {nodes} nodes"] = tree
     for rule in TREE_RULES:
         sampled = {"rule": rule, "tree": "distinct-comb", "drafts": 2, "gamma": 2}
@@ -304,27 +411,52 @@ def _rounded(value: Any) -> Any:
 
 def markdown(result: dict[str, Any]) -> str:
     """The result as tables."""
-    widths, parts = result.get("passes", {}), []
-    passing = [[name, f"{ms:.1f} ms", f"×{ms / widths[_one(name)]:.2f}"] for name, ms in widths.items()]
+    widths = result.get("passes", {})
+    parts = []
+    passing = [
+        [name, f"{ms:.1f} ms", f"×{ms / widths[_one(name)]:.2f}"] for name, ms in widths.items()
+    ]
     parts.append(table(["pass over", "time", "of one token"], passing))
     same = [
-        [row["domain"], str(row["gamma"]), *(f"{row[rule]:.3f}" for rule in RULES), f"{_more(row):+.1%}"]
+        [
+            row["domain"],
+            str(row["gamma"]),
+            *(f"{row[rule]:.3f}" for rule in RULES),
+            f"{_more(row):+.1%}",
+        ]
         for row in result.get("law", [])
     ]
-    parts.append(table(["domain", "γ", *(f"{rule} keeps" for rule in RULES), "tokens per call"], same))
+    parts.append(
+        table(["domain", "γ", *(f"{rule} keeps" for rule in RULES), "tokens per call"], same)
+    )
     told = ("tokens", *TREE_RULES, "recursive-hsd more", "traversal more", "grown")
-    whole = [[row["domain"], *(_cell(row[name]) for name in told)] for row in result.get("kept", [])]
+    whole = [
+        [row["domain"], *(_cell(row[name]) for name in told)] for row in result.get("kept", [])
+    ]
     parts.append(table(["domain", *told], whole))
     kept = [
-        [row["domain"], f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
+        [
+            row["domain"],
+            f"{row['T']:g}",
+            row["case"],
+            interval(row["tokens_per_call"]),
+            _number(row.get("speedup")),
+        ]
         for row in result.get("trees", [])
     ]
     parts.append(table(["domain", "T", "way", "tokens per target call", "times plain"], kept))
     shaped = [
-        [f"{row['T']:g}", row["case"], interval(row["tokens_per_call"]), _number(row.get("speedup"))]
+        [
+            f"{row['T']:g}",
+            row["case"],
+            interval(row["tokens_per_call"]),
+            _number(row.get("speedup")),
+        ]
         for row in result.get("shapes", [])
     ]
-    parts.append(table(["T", "shape, siblings × levels", "tokens per target call", "times plain"], shaped))
+    parts.append(
+        table(["T", "shape, siblings × levels", "tokens per target call", "times plain"], shaped)
+    )
     return "\n\n".join(parts)
 
 

@@ -1,11 +1,10 @@
-"""Measure all systems on the embedded models, beside each other, and beside what the planner predicted.
+"""Measure all systems on the embedded models, beside each other and beside the planner's numbers.
 
-    python examples/reproduce/measure_systems.py                   # the prompts that ship with the project
-    python examples/reproduce/measure_systems.py --data FOLDER     # text that the models never saw
+    python examples/reproduce/measure_systems.py                  # the prompts of the project
+    python examples/reproduce/measure_systems.py --data FOLDER    # text that the models never saw
 
-Writes assets/results/systems.json, from which measured_page.py makes blocks of the page "Measured". About eight "
-f"minutes on
-two quiet cores; other work beside it shows in the numbers.
+Writes assets/results/systems.json, from which measured_page.py makes blocks of the page "Measured".
+About eight minutes on two quiet cores; other work beside it shows in the numbers.
 """
 
 from __future__ import annotations
@@ -32,8 +31,15 @@ from hsd.planner.measure import measure_stack
 from hsd.sampling import Sampling
 
 RESULTS = FOLDER / "systems.json"
-LEVELS = ("level 0", "draft", "target")  # what `hsd.bench` calls the models of a stack of three; the last of a smaller
-STACKS = (((0, 2), (2,)), ((1, 2), (5,)), ((0, 1, 2), (2, 3)), ((0, 1, 2), (5, 5)), ((0, 1, 2), (3, 8)))
+# what `hsd.bench` calls the models of a stack of three; the last of a smaller
+LEVELS = ("level 0", "draft", "target")
+STACKS = (
+    ((0, 2), (2,)),
+    ((1, 2), (5,)),
+    ((0, 1, 2), (2, 3)),
+    ((0, 1, 2), (5, 5)),
+    ((0, 1, 2), (3, 8)),
+)
 TOLERANCE = 0.5
 Row = dict[str, Any]
 
@@ -48,11 +54,18 @@ def main() -> None:
 
 def measured(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """Yield what is measured, and on what: the systems, then what the planner expects as well."""
-    target, draft, smallest = (str(ASSETS / "tiny" / part) for part in ("target", "middle", "draft"))
-    pair = hsd.load_pair(target=target, draft=draft, smaller=[smallest], device="cpu")  # by torch, as the peer is
-    prompts, before = domains(pair, given), machine(pair)
+    target, draft, smallest = (
+        str(ASSETS / "tiny" / part) for part in ("target", "middle", "draft")
+    )
+    # by torch, as the peer is
+    pair = hsd.load_pair(target=target, draft=draft, smaller=[smallest], device="cpu")
+    prompts = domains(pair, given)
+    before = machine(pair)
     cases = systems(given.new_tokens)
-    found = {d: bench_rows(in_turn(pair, cases, texts, given.repetitions)) for d, texts in prompts.items()}
+    found = {
+        d: bench_rows(in_turn(pair, cases, texts, given.repetitions))
+        for d, texts in prompts.items()
+    }
     result = {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "prompts": source(given),
@@ -64,7 +77,9 @@ def measured(given: argparse.Namespace) -> Iterator[dict[str, Any]]:
         "systems": {domain: [row(one) for one in rows] for domain, rows in found.items()},
     }
     yield result
-    yield result | {"planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given)}
+    yield result | {
+        "planned": planned(pair, [p for texts in prompts.values() for p in texts[:4]], given)
+    }
 
 
 def systems(new_tokens: int) -> list[Case]:
@@ -75,10 +90,23 @@ def systems(new_tokens: int) -> list[Case]:
         "plain decoding": {"system": "plain"},
         "vanilla, γ = 5": {"rule": "tokenwise", "gamma": 5},
         "HSD, γ = 5": {"rule": "hsd", "gamma": 5},
-        "smallest model drafts, HSD, γ = 2": {"system": "stack", "stack": (0, 2), "thresholds": (2,), "rule": "hsd"},
-        "stack of three, token by token, T = 2, 3": {"system": "stack", "thresholds": (2, 3), "rule": "tokenwise"},
+        "smallest model drafts, HSD, γ = 2": {
+            "system": "stack",
+            "stack": (0, 2),
+            "thresholds": (2,),
+            "rule": "hsd",
+        },
+        "stack of three, token by token, T = 2, 3": {
+            "system": "stack",
+            "thresholds": (2, 3),
+            "rule": "tokenwise",
+        },
         "stack of three, HSD, T = 2, 3": {"system": "stack", "thresholds": (2, 3), "rule": "hsd"},
-        "single exit drafts (layer 2), HSD, γ = 5": {"system": "hispec", "exits": (2,), "thresholds": (5,)},
+        "single exit drafts (layer 2), HSD, γ = 5": {
+            "system": "hispec",
+            "exits": (2,),
+            "thresholds": (5,),
+        },
         "HiSpec, token by token": {"system": "hispec", "rule": "tokenwise"},
         "HiSpec, HSD": {"system": "hispec", "rule": "hsd"},
         f"FSD, KL ≤ {TOLERANCE:g}, γ = 5": fuzzy,
@@ -90,7 +118,10 @@ def systems(new_tokens: int) -> list[Case]:
 def row(found: Row) -> Row:
     """What the page says about one case of a benchmark."""
     names = ("case", "options", "tokens_per_second", "speedup", "limit", "efficiency")
-    told = {"tokens_per_call": found["block_efficiency"], **{name: found[name] for name in names if name in found}}
+    told = {
+        "tokens_per_call": found["block_efficiency"],
+        **{name: found[name] for name in names if name in found},
+    }
     if "limit" in found:
         outside = found["outside_ms_per_step"]
         told |= {"outside_ms_per_step": outside, "outside_share": outside / found["ms_per_step"]}
@@ -98,7 +129,9 @@ def row(found: Row) -> Row:
 
 
 def planned(pair: hsd.Pair, prompts: Sequence[str], given: argparse.Namespace) -> dict[str, Any]:
-    """What the planner expects of some stacks, and what they then take; all with token-wise verification."""
+    """What the planner expects of some stacks, and what they then take; all with token-wise
+    verification.
+    """
     found = measure_stack(pair, pair.models, prompts, given.new_tokens, Sampling())
     best = plan(found.models).best
     stacks = [(best.models, best.thresholds)] if best.thresholds else []  # none: the target alone
@@ -119,14 +152,22 @@ def planned(pair: hsd.Pair, prompts: Sequence[str], given: argparse.Namespace) -
 
 def stack_options(stack: Sequence[int], thresholds: Sequence[int], new_tokens: int) -> Row:
     levels = {"stack": tuple(stack), "thresholds": tuple(thresholds)}
-    return {"system": "stack", **levels, "rule": "tokenwise", "max_new_tokens": new_tokens, "trace": False}
+    return {
+        "system": "stack",
+        **levels,
+        "rule": "tokenwise",
+        "max_new_tokens": new_tokens,
+        "trace": False,
+    }
 
 
 def predicted(models: Models, result: Measurement) -> Row:
-    """Milliseconds per token: what the planner expects, from call times measured before, and from those of this run;
-    what the models' forward passes took; and all of it. Calls per token: expected and made, smallest model first.
+    """Milliseconds per token: what the planner expects, from call times measured before, and from
+    those of this run; what the models' forward passes took; and all of it. Calls per token:
+    expected and made, smallest model first.
     """
-    stack, thresholds = result.case.options["stack"], result.case.options["thresholds"]
+    stack = result.case.options["stack"]
+    thresholds = result.case.options["thresholds"]
     tokens = sum(record["new_tokens"] for record in result.records)
     expected = expected_calls(models, stack, thresholds)
     made, seconds = zip(*(calls(result, name) for name in LEVELS[-len(stack) :]), strict=True)
@@ -143,7 +184,9 @@ def predicted(models: Models, result: Measurement) -> Row:
 
 
 def expected_calls(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> list[float]:
-    """Forward calls per committed token at every level, smallest model first, as the planner expects them."""
+    """Forward calls per committed token at every level, smallest model first, as the planner
+    expects them.
+    """
     found = levels(models, stack, thresholds)
     per_round = [1.0]
     for level in reversed(found[:-1]):  # every call asks the level below once
@@ -152,8 +195,12 @@ def expected_calls(models: Models, stack: Sequence[int], thresholds: Sequence[in
 
 
 def calls(result: Measurement, name: str) -> tuple[int, float]:
-    """How many calls one level made, those that read the prompt left out, and the typical seconds of one."""
-    widths = [record["calls"][name]["widths"] for record in result.records if name in record["calls"]]
+    """How many calls one level made, those that read the prompt left out, and the typical seconds
+    of one.
+    """
+    widths = [
+        record["calls"][name]["widths"] for record in result.records if name in record["calls"]
+    ]
     count = sum(entry[0] for found in widths for entry in found.values())
     steps = sum(record["steps"] for record in result.records)
     return count, result.typical_seconds(name) * steps / count
@@ -172,7 +219,8 @@ def systems_table(by_domain: dict[str, list[Row]]) -> str:
     """Return a row per system: tokens per target call and speed-up in each domain."""
     lines = [
         [of[0]["case"], *(f"{one['tokens_per_call'][0]:.2f}, ×{one['speedup']:.2f}" for one in of)]
-        for of in list(zip(*by_domain.values(), strict=True))[1:]  # without plain decoding, which is 1
+        # without plain decoding, which is 1
+        for of in list(zip(*by_domain.values(), strict=True))[1:]
     ]
     return table(("system", *by_domain), lines)
 
@@ -191,8 +239,10 @@ def planner_words(planned: Row) -> str:
     """Say how far the planner's stacks came out from what it expected."""
     return (
         f"For {len(planned['stacks'])} stacks of the toys the forward passes took within "
-        f"{worst(planned, 'predicted_ms')} of what the planner expected from call times measured before, and within "
-        f"{worst(planned, 'at_these_times_ms')} with those of the run. It assumes that every token is kept with the "
+        f"{worst(planned, 'predicted_ms')} of what the planner expected from call times measured "
+        "before, and within "
+        f"{worst(planned, 'at_these_times_ms')} with those of the run. It assumes that every token "
+        "is kept with the "
         "same chance; in text kept tokens cluster."
     )
 
@@ -202,7 +252,8 @@ def claims(by_domain: dict[str, list[Row]]) -> str:
 
     def span(pick: str, over: str) -> str:
         ratios = [
-            of(rows, pick)["tokens_per_second"] / of(rows, over)["tokens_per_second"] for rows in by_domain.values()
+            of(rows, pick)["tokens_per_second"] / of(rows, over)["tokens_per_second"]
+            for rows in by_domain.values()
         ]
         return f"{min(ratios):.2f}–{max(ratios):.2f}×"
 
@@ -213,7 +264,8 @@ def claims(by_domain: dict[str, list[Row]]) -> str:
         [
             "stack of models ([2510.19705](https://arxiv.org/abs/2510.19705))",
             "up to 1.2× over the best single draft",
-            f"{span('stack of three, HSD', 'smallest model drafts')} over the smallest model alone as draft, γ = 2",
+            f"{span('stack of three, HSD', 'smallest model drafts')} over the smallest model alone "
+            "as draft, γ = 2",
         ],
         [
             "early exits, HiSpec ([2510.01336](https://arxiv.org/abs/2510.01336))",
@@ -228,7 +280,8 @@ def claims(by_domain: dict[str, list[Row]]) -> str:
         [
             "early exits in `transformers`",
             "",
-            f"{span('HiSpec, token', 'transformers, exit')}: HiSpec, token by token, over `assistant_early_exit`",
+            f"{span('HiSpec, token', 'transformers, exit')}: HiSpec, token by token, over "
+            "`assistant_early_exit`",
         ],
     ]
     return table(("system", "published, on other models", "measured here"), lines)
@@ -237,9 +290,12 @@ def claims(by_domain: dict[str, list[Row]]) -> str:
 def setting(result: dict[str, Any]) -> str:
     m = result["machine"]
     return (
-        f"{result['prompts']}: {result['prompts_per_domain']} prompts per domain, {result['new_tokens']} new tokens, "
-        f"{result['repetitions']} repetitions in turn after one that warms up, temperature 1; {m['processor']}, "
-        f"{m['threads']} of {m['cores']} threads, load {m['load']} at the start, {m['dtype']}, Python {m['python']}, "
+        f"{result['prompts']}: {result['prompts_per_domain']} prompts per domain, "
+        f"{result['new_tokens']} new tokens, "
+        f"{result['repetitions']} repetitions in turn after one that warms up, temperature 1; "
+        f"{m['processor']}, "
+        f"{m['threads']} of {m['cores']} threads, load {m['load']} at the start, {m['dtype']}, "
+        f"Python {m['python']}, "
         f"torch {m['torch']}, transformers {m['transformers']}; {result['date'][:10]}"
     )
 

@@ -1,10 +1,10 @@
-"""Several drafts on the embedded pair: tokens per target call of every rule and layout, and what a step costs.
+"""Several drafts on the embedded pair: tokens per target call and the cost of a step.
 
-    python examples/reproduce/measure_trees.py                      # the prompts that ship with the project
-    python examples/reproduce/measure_trees.py --data FOLDER        # text that the models never saw
+    python examples/reproduce/measure_trees.py                  # the prompts of the project
+    python examples/reproduce/measure_trees.py --data FOLDER    # text that the models never saw
 
-Also times verification alone, on a tree of 60 tokens over a vocabulary of 152,000. Writes assets/results/trees.json
-(or --out) and prints the same numbers as Markdown.
+Also times verification alone, on a tree of 60 tokens over a vocabulary of 152,000. Writes
+assets/results/trees.json (or --out) and prints the same numbers as Markdown.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ import hsd
 from hsd.bench import Case, Measurement, machine
 from hsd.rules import TREE_RULES, DraftTree, decide
 
-GAMMA, TEMPERATURE = 5, 1.0
+GAMMA = 5
+TEMPERATURE = 1.0
 CASES: dict[str, dict[str, Any]] = {
     "vanilla, one draft": {"rule": "tokenwise"},
     "HSD, one draft": {"rule": "hsd"},
@@ -37,7 +38,8 @@ CASES: dict[str, dict[str, Any]] = {
     "traversal, 4 distinct": {"rule": "traversal", "drafts": 4, "tree": "distinct"},
     "one-hot, 4 likeliest": {"rule": "one-hot", "drafts": 4, "tree": "top"},
 }
-NODES, VOCABULARY = 60, 152_000
+NODES = 60
+VOCABULARY = 152_000
 
 
 def main() -> None:
@@ -63,7 +65,12 @@ def main() -> None:
 
 
 def cases(new_tokens: int) -> list[Case]:
-    common = {"gamma": GAMMA, "temperature": TEMPERATURE, "max_new_tokens": new_tokens, "trace": False}
+    common = {
+        "gamma": GAMMA,
+        "temperature": TEMPERATURE,
+        "max_new_tokens": new_tokens,
+        "trace": False,
+    }
     return [Case(name, {**common, **options}) for name, options in CASES.items()]
 
 
@@ -77,11 +84,16 @@ def row(measurement: Measurement) -> dict[str, Any]:
 
 
 def verify_times() -> dict[str, dict[str, float]]:
-    """Milliseconds of one verification of a tree of 60 tokens, V = 152,000, float32: every test fails, and typical."""
+    """Milliseconds of one verification of a tree of 60 tokens, V = 152,000, float32: every test
+    fails, and typical.
+    """
     torch.set_num_threads(2)
     tree = large_tree()
     always_fails = [[1 - 2**-24] * NODES]
-    random = [torch.rand(NODES, generator=torch.Generator().manual_seed(seed)).tolist() for seed in range(9)]
+    random = [
+        torch.rand(NODES, generator=torch.Generator().manual_seed(seed)).tolist()
+        for seed in range(9)
+    ]
     return {
         name: {
             "every test fails": _verify_ms(name, tree, always_fails),
@@ -92,7 +104,7 @@ def verify_times() -> dict[str, dict[str, float]]:
 
 
 def _verify_ms(rule: str, tree: DraftTree, coin_sets: list[list[float]]) -> float:
-    """Median milliseconds of deciding with each set of coins in turn; coin i belongs to node i + 1."""
+    """Return the median ms of deciding with each set of coins in turn; coin i is of node i + 1."""
     sets = cycle(coin_sets)
 
     def verify() -> None:
@@ -117,11 +129,16 @@ def markdown(result: dict[str, Any]) -> str:
     """The result as a table, and the times of verification."""
     domains = list(next(iter(result["cases"].values())))
     rows = [
-        [name, *(interval(found[d]["tokens_per_target_call"]) for d in domains),
-         f"{statistics.mean(found[d]['ms_per_step'] for d in domains):.1f}"]
+        [
+            name,
+            *(interval(found[d]["tokens_per_target_call"]) for d in domains),
+            f"{statistics.mean(found[d]['ms_per_step'] for d in domains):.1f}",
+        ]
         for name, found in result["cases"].items()
-    ]  # fmt: skip
-    verification = f"Verification of {NODES} nodes at V = {VOCABULARY:,}, ms: {result['verification_ms']}"
+    ]
+    verification = (
+        f"Verification of {NODES} nodes at V = {VOCABULARY:,}, ms: {result['verification_ms']}"
+    )
     where = f"Prompts: {result['prompts']}. Machine: {result['machine']}"
     return "\n\n".join([where, table(("case", *domains, "ms per step"), rows), verification])
 

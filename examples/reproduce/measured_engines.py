@@ -1,7 +1,8 @@
-"""Several engines on one model, as blocks of the page "Measured"; which sentences are said follows from the numbers.
+"""Several engines on one model, as blocks of the page "Measured"; which sentences are said follows
+from the numbers.
 
-Reads assets/results/engines.json (engines/measure.py). engines-epyc.json, by the same script on another machine, is of
-an engine whose threads slept sooner.
+Reads assets/results/engines.json (engines/measure.py). engines-epyc.json, by the same script on
+another machine, is of an engine whose threads slept sooner.
 """
 
 from __future__ import annotations
@@ -33,28 +34,43 @@ def made(found: dict[str, Any]) -> dict[str, str]:
         "engines": f"{setting(found)}\n\n{speed(one, two)}",
         "passes": passes(two),
         "sizes": sizes(one),
-        "engines_words": " ".join(filter(None, (paying(two), another(found["engines"]), missing(found["missing"])))),
+        "engines_words": " ".join(
+            filter(None, (paying(two), another(found["engines"]), missing(found["missing"])))
+        ),
         "engines_limit": limit(found),
     }
 
 
 def readme(found: dict[str, Any]) -> str:
-    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding of this project."""
+    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding
+    of this project.
+    """
     ours, peers = (by_threads(found, name) for name in ("native", PEER))
     best = {count: case["speed"]["plain"][0] for count, case in ours.items()}
     rows = [
-        [f"{PEER}, plain", *cells({count: case["speed"]["plain"] for count, case in peers.items()}, best)],
+        [
+            f"{PEER}, plain",
+            *cells({count: case["speed"]["plain"] for count, case in peers.items()}, best),
+        ],
         *(
-            [f"this project, {name}", *cells({n: case["speed"][way] for n, case in ours.items()}, best)]
+            [
+                f"this project, {name}",
+                *cells({n: case["speed"][way] for n, case in ours.items()}, best),
+            ]
             for name, way in WAYS.items()
         ),
     ]
-    machine, asked = found["machine"], found["asked"]
-    low, high = min(machine["load"]), max(machine["load"])
+    machine = found["machine"]
+    asked = found["asked"]
+    low = min(machine["load"])
+    high = max(machine["load"])
     return (
-        f"SmolLM2-135M-Instruct on {named(machine)}, {machine['cores']} cores, load {low:g} to {high:g}; "
-        f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in turn. Tokens a second, "
-        f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that this project has.\n\n"
+        f"SmolLM2-135M-Instruct on {named(machine)}, {machine['cores']} cores, load {low:g} to "
+        f"{high:g}; "
+        f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in "
+        "turn. Tokens a second, "
+        f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that "
+        "this project has.\n\n"
         + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
         + f"\n\nOn two threads HSD is at best {gain(found)}."
     )
@@ -71,24 +87,36 @@ def named(machine: dict[str, Any]) -> str:
 
 
 def gain(found: dict[str, Any]) -> str:
-    """Return how fast the fastest HSD of README's table is on two threads, beside llama.cpp and plain decoding."""
-    ours, peer = by_threads(found, "native")[2]["speed"], by_threads(found, PEER)[2]["speed"]["plain"][0]
+    """Return how fast the fastest HSD of README's table is on two threads, beside llama.cpp and
+    plain decoding.
+    """
+    ours = by_threads(found, "native")[2]["speed"]
+    peer = by_threads(found, PEER)[2]["speed"]["plain"][0]
     best = max(ours[way][0] for way in WAYS.values())
     return f"{best / peer:.1f} × llama.cpp and {best / ours['plain'][0]:.2f} × plain decoding"
 
 
 def cells(speeds: dict[int, list[float]], best: dict[int, float]) -> list[str]:
-    return [f"{interval(values, '.0f')}, ×{values[0] / best[count]:.2f}" for count, values in speeds.items()]
+    return [
+        f"{interval(values, '.0f')}, ×{values[0] / best[count]:.2f}"
+        for count, values in speeds.items()
+    ]
 
 
 def setting(found: dict[str, Any]) -> str:
-    machine, asked = found["machine"], found["asked"]
-    versions = {name: number for case in found["engines"] for name, number in case["versions"].items()}
-    low, high = min(machine["load"]), max(machine["load"])
+    machine = found["machine"]
+    asked = found["asked"]
+    versions = {
+        name: number for case in found["engines"] for name, number in case["versions"].items()
+    }
+    low = min(machine["load"])
+    high = max(machine["load"])
     return (
-        f"{machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g} with the engine; "
+        f"{machine['processor']}, {machine['cores']} cores, load {low:g} to {high:g} with the "
+        "engine; "
         f"{len(asked['prompts'])} prompts of {asked['new_tokens']} new tokens; "
-        f"{asked['rounds']} rounds, every engine in turn in each, as a process of its own. Python {machine['python']}, "
+        f"{asked['rounds']} rounds, every engine in turn in each, as a process of its own. Python "
+        f"{machine['python']}, "
         + ", ".join(f"{name} {number}" for name, number in versions.items())
         + "."
     )
@@ -99,7 +127,7 @@ def threads(case: Case) -> str:
 
 
 def speed(one: list[Case], two: list[Case]) -> str:
-    """Return the table of tokens per second on two threads, with plain decoding on one beside it."""
+    """Return the table of tokens per second on two threads, beside plain decoding on one."""
     ways = [way for way in two[0]["speed"] if way != "plain"] if two else []
     alone = {case["engine"]: f"{case['speed']['plain'][0]:.0f}" for case in one}
     lines = [
@@ -107,11 +135,15 @@ def speed(one: list[Case], two: list[Case]) -> str:
             case["engine"],
             alone.get(case["engine"], ""),
             interval(case["speed"]["plain"], ".0f"),
-            *(f"{case['speed'][way][0]:.0f}, ×{case['times_plain'][way][0]:.2f}" if way in case["speed"] else ""
-              for way in ways),
+            *(
+                f"{case['speed'][way][0]:.0f}, ×{case['times_plain'][way][0]:.2f}"
+                if way in case["speed"]
+                else ""
+                for way in ways
+            ),
         ]
         for case in two
-    ]  # fmt: skip
+    ]
     head = ["engine", "plain, 1 thread", "plain", *(f"HSD γ = {way.split()[-1]}" for way in ways)]
     return table(head, lines)
 
@@ -119,16 +151,24 @@ def speed(one: list[Case], two: list[Case]) -> str:
 def passes(cases: list[Case]) -> str:
     widths = ("3", "4", "8")
     lines = [
-        [case["engine"], interval(case["passes"]["1"], ".1f"), *(f"{case['ratios'][width][0]:.2f}" for width in widths)]
+        [
+            case["engine"],
+            interval(case["passes"]["1"], ".1f"),
+            *(f"{case['ratios'][width][0]:.2f}" for width in widths),
+        ]
         for case in cases
     ]
     return table(["engine", "T(1), ms", *(f"T({width})/T(1)" for width in widths)], lines)
 
 
 def limit(found: dict[str, Any]) -> str:
-    """Say how far a pass over one token is from the time in which memory gives as many bytes as the file has."""
+    """Say how far a pass over one token is from the time in which memory gives as many bytes as the
+    file has.
+    """
     read = {count: found["reading"][str(count)][0] for count in by_threads(found, "native")}
-    times = [case["passes"]["1"][0] / read[count] for count, case in by_threads(found, "native").items()]
+    times = [
+        case["passes"]["1"][0] / read[count] for count, case in by_threads(found, "native").items()
+    ]
     words = " and ".join(f"{ms:.1f} ms on {count}" for count, ms in read.items())
     return (
         f"Memory gives as many bytes as the file has in {words} threads: "
@@ -149,7 +189,14 @@ def sizes(cases: list[Case]) -> str:
         ]
         for case in cases
     ]
-    head = ["engine", "ready, s", "memory, MB", "model, MB", "likeliest token as torch's", "KL from torch, nats"]
+    head = [
+        "engine",
+        "ready, s",
+        "memory, MB",
+        "model, MB",
+        "likeliest token as torch's",
+        "KL from torch, nats",
+    ]
     return table(head, lines)
 
 
@@ -158,7 +205,9 @@ def share(case: Case) -> float:
 
 
 def paying(cases: list[Case]) -> str:
-    """Where HSD is faster in every round than plain decoding by the same engine, slower in every round, or neither."""
+    """Where HSD is faster in every round than plain decoding by the same engine, slower in every
+    round, or neither.
+    """
     ours = [case for case in cases if case["times_plain"]]
     groups: dict[str, list[str]] = {"pays": [], "does not pay": [], "is level": []}
     for case in ours:
@@ -166,13 +215,23 @@ def paying(cases: list[Case]) -> str:
         value, least, most = case["times_plain"][way]
         word = "pays" if least > 1 else "does not pay" if most < 1 else "is level"
         groups[word].append(f"by {case['engine']} (×{value:.2f})")
-    told = [f"At its best draft length HSD {word} {'; '.join(these)}." for word, these in groups.items() if these]
+    told = [
+        f"At its best draft length HSD {word} {'; '.join(these)}."
+        for word, these in groups.items()
+        if these
+    ]
     return " ".join(told)
 
 
 def another(cases: list[Case]) -> str:
-    """Name the engines whose likeliest tokens are mostly others than torch's, and how many are the same."""
-    wrong = {case["engine"]: case["likeliest"] for case in cases if case.get("likeliest") and share(case) < SAME}
+    """Name the engines whose likeliest tokens are mostly others than torch's, and how many are the
+    same.
+    """
+    wrong = {
+        case["engine"]: case["likeliest"]
+        for case in cases
+        if case.get("likeliest") and share(case) < SAME
+    }
     return " ".join(
         f"{engine} makes another model of the file ({equal} of {count} likeliest tokens): left out."
         for engine, (equal, count) in wrong.items()

@@ -1,6 +1,9 @@
-"""Write the blocks of the page "Measured" and the speeds in README, from assets/results: nothing is measured here.
+"""Write the blocks of the page "Measured" and the speeds in README, from assets/results.
 
-python examples/reproduce/measured_page.py    # assets/docs/measured.md, README.md, and what science.md has from results
+    python examples/reproduce/measured_page.py
+
+Nothing is measured here. Writes assets/docs/measured.md, README.md, and what science.md has from
+results.
 """
 
 from __future__ import annotations
@@ -19,7 +22,8 @@ from pages import DOCS, ROOT, prose, table, write
 from hsd.bench.report import interval as speeds
 from hsd.bench.report import read
 
-PAGE, README = DOCS / "measured.md", ROOT / "README.md"
+PAGE = DOCS / "measured.md"
+README = ROOT / "README.md"
 KINDS = {"stories": "stories", "gsm8k": "sums", "humaneval": "code", "spec_bench:qa": "questions"}
 WAYS = {
     "n-grams, γ=2": "n-grams, γ = 2",
@@ -39,21 +43,32 @@ def main() -> None:
 
 
 def gpu() -> str:
-    """What a GPU takes for the parts of a step, by `gpu_bench.py`, in passes over one token and in milliseconds."""
+    """What a GPU takes for the parts of a step, by `gpu_bench.py`, in passes over one token and in
+    milliseconds.
+    """
     result = json.loads((RESULTS / "gpu-nvidia-h100-80gb-hbm3.json").read_text(encoding="utf-8"))
-    calls, checks, waits = result["calls_ms"], result["verification_ms"]["captured"], result["waits_per_step"]
-    one, drafted = calls["target, width 1, captured"], calls["draft, width 1, captured"]
+    calls = result["calls_ms"]
+    checks = result["verification_ms"]["captured"]
+    waits = result["waits_per_step"]
+    one = calls["target, width 1, captured"]
+    drafted = calls["draft, width 1, captured"]
     two, six, eleven = (calls[f"target, width {width}, captured"] for width in (2, 6, 11))
     hsd = checks["hsd"]
     return prose(
-        "Measured on an NVIDIA H100 with random weights of a 7B target's shape and of one layer of it as draft, "
-        "`bfloat16`, captured (`python examples/reproduce/gpu_bench.py --size 7b-head --gamma 5`, torch "
+        "Measured on an NVIDIA H100 with random weights of a 7B target's shape and of one layer of "
+        "it as draft, "
+        "`bfloat16`, captured (`python examples/reproduce/gpu_bench.py --size 7b-head --gamma 5`, "
+        "torch "
         f"{result['machine']['torch']}): a pass over one token takes {one:.1f} ms "
-        f"({one / result['memory']['target_floor_ms']:.1f} times the reading of its weights), one over 2, 6 and 11 "
-        f"tokens {two / one:.2f}, {six / one:.2f} and {eleven / one:.2f} times as long, nearly the same. A drafted "
+        f"({one / result['memory']['target_floor_ms']:.1f} times the reading of its weights), one "
+        "over 2, 6 and 11 "
+        f"tokens {two / one:.2f}, {six / one:.2f} and {eleven / one:.2f} times as long, nearly the "
+        "same. A drafted "
         f"token costs {drafted / one:.2f} passes. Judging five of them takes HSD {hsd:.2f} ms, "
-        f"{hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}. The host waits for "
-        f"the device {waits['captured']:.0f} time a step, {waits['eager']:.1f} times where nothing is captured."
+        f"{hsd / (six + 5 * drafted + hsd):.1%} of a step, token-wise {checks['tokenwise']:.2f}. "
+        "The host waits for "
+        f"the device {waits['captured']:.0f} time a step, {waits['eager']:.1f} times where nothing "
+        "is captured."
     )
 
 
@@ -78,13 +93,15 @@ def readme() -> dict[str, str]:
 
 
 def by_kind() -> str:
-    """Say how fast both rules are on many prompts of each kind of text, by the recorded benchmark."""
+    """Say how fast both rules are on prompts of each kind of text, by the recorded benchmark."""
     found = read(RESULTS / "bench-smollm2.jsonl")
     kinds = [{row["case"]: row for row in rows} for rows in found.by_kind().values()]
     hsd, vanilla = (span([of[way] for of in kinds]) for way in ("hsd, γ=2", "tokenwise, γ=2"))
-    count, load = len(found.header["prompts"]["kinds"]) // len(kinds), found.header["machine"]["load"]
+    count = len(found.header["prompts"]["kinds"]) // len(kinds)
+    load = found.header["machine"]["load"]
     return (
-        f"On {count} prompts of each of {len(kinds)} kinds of text (load {load}, 95 % intervals) HSD at γ = 2 is {hsd} "
+        f"On {count} prompts of each of {len(kinds)} kinds of text (load {load}, 95 % intervals) "
+        f"HSD at γ = 2 is {hsd} "
         f"times as fast as plain decoding, the classic rule {vanilla}."
     )
 
@@ -96,13 +113,31 @@ def benchmark(name: str) -> str:
     for kind, rows in found.by_kind().items():
         of = {row["case"]: row for row in rows}
         times = (speeds(of[way]["speedup_interval"]) for way in WAYS)
-        lines.append([KINDS[kind], f"{of['plain']['tokens_per_second']:.0f}", *times, f"{of['hsd, γ=2']['limit']:.2f}"])
-    machine, heat = found.header["machine"], found.header["cases"][0]["options"]["temperature"]
-    size = f"{found.header['max_new_tokens']} tokens a prompt" if "max_new_tokens" in found.header else ""
+        lines.append(
+            [
+                KINDS[kind],
+                f"{of['plain']['tokens_per_second']:.0f}",
+                *times,
+                f"{of['hsd, γ=2']['limit']:.2f}",
+            ]
+        )
+    machine = found.header["machine"]
+    heat = found.header["cases"][0]["options"]["temperature"]
+    size = (
+        f"{found.header['max_new_tokens']} tokens a prompt"
+        if "max_new_tokens" in found.header
+        else ""
+    )
     where = ", ".join(
         filter(
             None,
-            (f"T = {heat:g}", size, machine["processor"], f"{machine['threads']} threads", f"load {machine['load']}"),
+            (
+                f"T = {heat:g}",
+                size,
+                machine["processor"],
+                f"{machine['threads']} threads",
+                f"load {machine['load']}",
+            ),
         )
     )
     return f"{where}:\n\n" + table(["text", "plain, tokens/s", *WAYS.values(), "limit"], lines)
@@ -119,8 +154,10 @@ def greedy() -> str:
     found = read(RESULTS / "bench-greedy.jsonl")
     rows = [{row["case"]: row for row in kind}["hsd, γ=2"] for kind in found.by_kind().values()]
     return (
-        f"At T = 0, where the text is the same whatever drafts, HSD at γ = 2 is {span(rows)} times as fast as plain "
-        f"decoding, by kind of text (bench-greedy, load {found.header['machine']['load']}, intervals by Student's t)."
+        f"At T = 0, where the text is the same whatever drafts, HSD at γ = 2 is {span(rows)} times "
+        "as fast as plain "
+        f"decoding, by kind of text (bench-greedy, load {found.header['machine']['load']}, "
+        "intervals by Student's t)."
     )
 
 
@@ -132,7 +169,13 @@ def tiny() -> str:
         if row["temperature"] == 1:
             kinds.setdefault(row["domain"], []).append(row)
     lines = [
-        [kind, *(f"{interval(row['tokenwise'])} → {interval(row['hsd'])}, {row['gain']:+.1%}" for row in these)]
+        [
+            kind,
+            *(
+                f"{interval(row['tokenwise'])} → {interval(row['hsd'])}, {row['gain']:+.1%}"
+                for row in these
+            ),
+        ]
         for kind, these in kinds.items()
     ]
     return table(["text", *(f"γ = {row['gamma']}" for row in next(iter(kinds.values())))], lines)
@@ -142,7 +185,8 @@ def peer() -> str:
     """Compare with assisted generation of `transformers` on the toy pair."""
     rows = {row["case"]: row for row in read(RESULTS / "peer.jsonl").rows()}
     told = (
-        f"{words} {row['tokens_per_second']:.0f} ({row['block_efficiency'][0]:.2f} tokens per target call)"
+        f"{words} {row['tokens_per_second']:.0f} ({row['block_efficiency'][0]:.2f} tokens per "
+        "target call)"
         for words, row in (
             ("HSD", rows["hsd, γ=5"]),
             ("token-wise", rows["tokenwise, γ=5"]),
@@ -165,12 +209,18 @@ def step_ms(found: Row) -> float:
 
 def verdict(cases: Row, domains: list[str]) -> str:
     """What several drafts bring, and what they cost, in one sentence."""
-    one, four = cases["HSD, one draft"], cases["HSD, 4 drafts"]
-    gains = [four[d]["tokens_per_target_call"][0] / one[d]["tokens_per_target_call"][0] - 1 for d in domains]
+    one = cases["HSD, one draft"]
+    four = cases["HSD, 4 drafts"]
+    gains = [
+        four[d]["tokens_per_target_call"][0] / one[d]["tokens_per_target_call"][0] - 1
+        for d in domains
+    ]
     cost = step_ms(four) / step_ms(one)
     return (
-        f"On the toy pair (γ = 5, T = 1, one thread) four drafts bring HSD {100 * min(gains):.0f} to "
-        f"{100 * max(gains):.0f} % more tokens per target call, and a step takes {cost:.2f} times as long: "
+        f"On the toy pair (γ = 5, T = 1, one thread) four drafts bring HSD {100 * min(gains):.0f} "
+        "to "
+        f"{100 * max(gains):.0f} % more tokens per target call, and a step takes {cost:.2f} times "
+        "as long: "
         f"{'more' if min(gains) + 1 > cost else 'less'} than they cost."
     )
 

@@ -25,9 +25,10 @@ def results() -> dict[str, Any]:
 def made() -> dict[str, str]:
     """Return the blocks of the page."""
     found = results()
+    how = setting(found["trees"][0], found["machine"]["trees"])
     return {
         "law": law(found["law"], found["machine"]["law"]),
-        "head_trees": f"{setting(found['trees'][0], found['machine']['trees'])}.\n\n{speed(found['trees'])}",
+        "head_trees": f"{how}.\n\n{speed(found['trees'])}",
         "head_trees_words": f"{speed_words(found['trees'])} {chance(found['trees'])}",
     }
 
@@ -50,7 +51,11 @@ def kept_by_both(row: Row) -> str:
 
 def setting(row: Row, machine: Row) -> str:
     """Return the setting in which a part was measured, in words."""
-    size = f"{row['count']} prompts of {row['new_tokens']} tokens per kind of text" if "count" in row else ""
+    size = (
+        f"{row['count']} prompts of {row['new_tokens']} tokens per kind of text"
+        if "count" in row
+        else ""
+    )
     trees = f"T = {row['T']:g}" if "trees" in row else "cases in turn"
     threads = f"{machine['threads']} thread{'s' if machine['threads'] > 1 else ''}"
     place = f"{machine['processor']}, {threads}, {machine['dtype']}, torch {machine['torch']}"
@@ -68,7 +73,11 @@ def speed(rows: list[Row]) -> str:
     grouped = by_row(rows)
     ways = [name for name in next(iter(grouped.values())) if name.startswith(SHOWN)]
     lines = [
-        [domain, f"{heat:g}", *(f"{interval(of[way]['tokens_per_call'])} [{of[way]['speedup']:.2f}]" for way in ways)]
+        [
+            domain,
+            f"{heat:g}",
+            *(f"{interval(of[way]['tokens_per_call'])} [{of[way]['speedup']:.2f}]" for way in ways),
+        ]
         for (domain, heat), of in grouped.items()
     ]
     return table(["text", "T", *ways], lines)
@@ -86,27 +95,35 @@ def chance(rows: list[Row]) -> str:
     ]
     spreads = [max(speeds) - min(speeds) for speeds in same]
     return (
-        f"At T = 0 chains and sampled trees do the same work, yet their speeds differ by {min(spreads):.2f} to "
+        "At T = 0 chains and sampled trees do the same work, yet their speeds differ by "
+        f"{min(spreads):.2f} to "
         f"{max(spreads):.2f}: smaller differences mean nothing."
     )
 
 
 def speed_words(rows: list[Row]) -> str:
-    """The fastest of chains, grown and sampled trees at each temperature, and what the grown tree shown gives."""
-    grouped, told = by_row(rows), []
+    """The fastest of chains, grown and sampled trees at each temperature, and what the grown tree
+    shown gives.
+    """
+    grouped = by_row(rows)
+    told = []
     for heat in sorted({heat for _, heat in grouped}):
         here = {domain: of for (domain, at), of in grouped.items() if at == heat}
         own = ("plain", "sampled") if heat == 0 else ("plain",)  # a sampled tree is a chain there
         best = {
-            domain: max((row["speedup"], name) for name, row in of.items() if not name.startswith(own))
+            domain: max(
+                (row["speedup"], name) for name, row in of.items() if not name.startswith(own)
+            )
             for domain, of in here.items()
         }
         winners = " and ".join(dict.fromkeys(name for _, name in sorted(best.values())))
         values = [value for value, _ in best.values()]
         more = [_most(of, GROWN) / _most(of, "hsd 2", "tokenwise 2") - 1 for of in here.values()]
         told.append(
-            f"At T = {heat:g} {winners} {'are' if ' and ' in winners else 'is'} fastest, {min(values):.2f} to "
-            f"{max(values):.2f} times plain; the grown tree gives {min(more):+.0%} to {max(more):+.0%} tokens per pass "
+            f"At T = {heat:g} {winners} {'are' if ' and ' in winners else 'is'} fastest, "
+            f"{min(values):.2f} to "
+            f"{max(values):.2f} times plain; the grown tree gives {min(more):+.0%} to "
+            f"{max(more):+.0%} tokens per pass "
             "over the better chain of two."
         )
     return " ".join(told)

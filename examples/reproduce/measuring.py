@@ -1,4 +1,5 @@
-"""What the measuring scripts beside this file share: their options, prompts, cases in turn, files and tables.
+"""What the measuring scripts beside this file share: their options, prompts, cases in turn, files
+and tables.
 
 What one case's numbers are, such as tokens per target call, speed-up and limit, is in `hsd.bench`.
 """
@@ -16,7 +17,8 @@ from typing import Any
 
 import torch
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import hsd
 from hsd.bench import Case, Measurement, measure, measurements, prompt_set, shipped
@@ -24,9 +26,15 @@ from hsd.paths import RESULTS
 
 
 def options(description: str | None, out: str, **defaults: int) -> argparse.ArgumentParser:
-    """The options that all scripts have; `out` is a file in assets/results. defaults: other numbers than these."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, help="folder with public text: tiny/corpus.py, hsd/bench/prompts.py")
+    """The options that all scripts have; `out` is a file in assets/results. defaults: other numbers
+    than these.
+    """
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, help="folder with public text: tiny/corpus.py, hsd/bench/prompts.py"
+    )
     parser.add_argument("--prompts", type=int, default=12, help="prompts per domain")
     parser.add_argument("--repetitions", type=int, default=3)
     parser.add_argument("--new-tokens", type=int, default=64)
@@ -39,11 +47,16 @@ def domains(pair: hsd.Pair, given: argparse.Namespace) -> dict[str, list[str]]:
     """Prompts by domain, as many as were asked for, that leave room for the new tokens."""
     found = unseen(given.data) if given.data else shipped()
     room = pair.context - given.new_tokens
-    return {d: [p for p in texts if len(pair.codec.encode(p)) <= room][: given.prompts] for d, texts in found.items()}
+    return {
+        d: [p for p in texts if len(pair.codec.encode(p)) <= room][: given.prompts]
+        for d, texts in found.items()
+    }
 
 
 def unseen(data: Path) -> dict[str, list[str]]:
-    """Text that the embedded models never saw: openings of stories that training held out, and benchmark prompts."""
+    """Text that the embedded models never saw: openings of stories that training held out, and
+    benchmark prompts.
+    """
     from tiny.corpus import read
 
     openings = [" ".join(story.split()[:25]) for story in read(data)["stories"].held_out]
@@ -53,10 +66,16 @@ def unseen(data: Path) -> dict[str, list[str]]:
 
 def source(given: argparse.Namespace) -> str:
     """Where the prompts come from, in words."""
-    return "unseen text: held-out stories, GSM8K test, HumanEval" if given.data else "written for this project"
+    return (
+        "unseen text: held-out stories, GSM8K test, HumanEval"
+        if given.data
+        else "written for this project"
+    )
 
 
-def in_turn(pair: hsd.Pair, cases: Sequence[Case], prompts: Sequence[str], repetitions: int) -> list[Measurement]:
+def in_turn(
+    pair: hsd.Pair, cases: Sequence[Case], prompts: Sequence[str], repetitions: int
+) -> list[Measurement]:
     """All cases in turn on all prompts."""
     return measurements(cases, list(measure(pair, cases, list(enumerate(prompts)), repetitions)))
 

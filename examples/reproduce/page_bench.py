@@ -1,11 +1,14 @@
-"""What the page weighs when it is first opened, and how long a step takes to draw. Needs Chromium and Playwright.
+"""What the page weighs when it is first opened, and how long a step takes to draw.
 
-    python examples/reproduce/page_bench.py                      # this checkout
-    python examples/reproduce/page_bench.py --folder A --folder B   # checkouts in turn, for a comparison in one run
+    python examples/reproduce/page_bench.py                         # this checkout
+    python examples/reproduce/page_bench.py --folder A --folder B   # checkouts in turn, in one run
 
-Bytes are counted as they cross the wire, with the heads of the answers, and as they are unpacked, until the page is
-drawn and quiet; each visitor comes with an empty cache. A draw is measured from the key that goes to the
-next step until the page has been laid out again, a move inside a step likewise.
+Needs Chromium and Playwright.
+
+Bytes are counted as they cross the wire, with the heads of the answers, and as they are unpacked,
+until the page is drawn and quiet; each visitor comes with an empty cache. A draw is measured from
+the key that goes to the next step until the page has been laid out again, a move inside a step
+likewise.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ DRAW = """() => {
   const press = (key, shiftKey = true) => {
     const target = root.querySelector("[tabindex='0']") || root.firstElementChild || root;
     const begin = performance.now();
-    target.dispatchEvent(new KeyboardEvent("keydown", { key, shiftKey, bubbles: true, cancelable: true }));
+    const how = { key, shiftKey, bubbles: true, cancelable: true };
+    target.dispatchEvent(new KeyboardEvent("keydown", how));
     document.body.getBoundingClientRect();
     return performance.now() - begin;
   };
@@ -47,10 +51,16 @@ DRAW = """() => {
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--folder", action="append", type=Path, help="a checkout; several are measured in turn")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--folder", action="append", type=Path, help="a checkout; several are measured in turn"
+    )
     parser.add_argument("--rounds", type=int, default=5, help="how often each page is opened")
-    parser.add_argument("--query", default="", help="what the address asks for, such as ?preset=story")
+    parser.add_argument(
+        "--query", default="", help="what the address asks for, such as ?preset=story"
+    )
     arguments = parser.parse_args()
     folders = [folder.resolve() for folder in arguments.folder or [ROOT]]
     with sync_playwright() as playwright:
@@ -78,7 +88,9 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], str]:
         port = s.getsockname()[1]
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "hsd", "app", "--port", str(port)]
-    process = subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+    )
     assert process.stdout is not None
     for line in process.stdout:
         if line.startswith("The app is ready"):
@@ -124,21 +136,27 @@ def listen(session: Any) -> dict[str, dict[str, Any]]:
 
     session.on("Network.requestWillBeSent", begun)
     session.on("Network.dataReceived", lambda event: add(event, "bytes", event["dataLength"]))
-    session.on("Network.loadingFinished", lambda event: add(event, "wire", event["encodedDataLength"]))
+    session.on(
+        "Network.loadingFinished", lambda event: add(event, "wire", event["encodedDataLength"])
+    )
     session.send("Network.enable")
     return seen
 
 
 def summary(visits: list[dict[str, Any]]) -> dict[str, Any]:
     warm = visits[1:] or visits
-    loaded, here = visits[-1]["requests"], visits[-1]["address"].split("?")[0]
+    loaded = visits[-1]["requests"]
+    here = visits[-1]["address"].split("?")[0]
     draws, moves = ([t for one in warm for t in one[kind]] for kind in ("draw", "move"))
     return {
         "requests": len(loaded),
         "requests_outside": sum(not one["url"].startswith(here) for one in loaded),
         "wire_bytes": sum(one["wire"] for one in loaded),
         "bytes": sum(one["bytes"] for one in loaded),
-        "largest": {one["url"].removeprefix(here): one["wire"] for one in sorted(loaded, key=lambda r: -r["wire"])[:5]},
+        "largest": {
+            one["url"].removeprefix(here): one["wire"]
+            for one in sorted(loaded, key=lambda r: -r["wire"])[:5]
+        },
         "layout_shift": round(max(one["shift"] for one in visits), 4),
         "seconds_until_drawn": statistics.median(one["opened"] for one in warm),
         "draw_ms_median": statistics.median(draws),

@@ -1,4 +1,5 @@
-"""What the scripts share that write parts of the pages in assets/docs: blocks between marks, and tables.
+"""What the scripts share that write parts of the pages in assets/docs: blocks between marks, and
+tables.
 
 A page is edited by hand, except for blocks that a script makes from results:
 
@@ -26,19 +27,30 @@ def blocks(page: Path) -> dict[str, str]:
 
 
 def write(page: Path, made: Mapping[str, str]) -> None:
-    """Put these blocks into a page and print where. Raises ValueError if the page has no block of a name."""
+    """Put these blocks into a page and print where. Raises ValueError if the page has no block of a
+    name.
+    """
     if unknown := set(made) - set(blocks(page)):
-        raise ValueError(f"{page.name} has no block {min(unknown)}: mark its place with <!-- made: {min(unknown)} -->")
+        raise ValueError(
+            f"{page.name} has no block {min(unknown)}: mark its place with <!-- made: "
+            f"{min(unknown)} -->"
+        )
     text = page.read_text(encoding="utf-8")
-    page.write_text(BLOCK.sub(lambda one: f"{one[1]}{one[2]}{made.get(one[1], one[3])}", text), encoding="utf-8")
+    page.write_text(
+        BLOCK.sub(lambda one: f"{one[1]}{one[2]}{made.get(one[1], one[3])}", text), encoding="utf-8"
+    )
     print(f"written: {page}")
 
 
 def prose(text: str) -> str:
-    """Return a block whose paragraphs have lines of at most 120 characters; tables, lists and code stay as they are."""
+    """Return a block whose paragraphs have lines of at most 120 characters; tables, lists and code
+    stay as they are.
+    """
     as_they_are = re.compile(r"\||-|#|```| |\d+\. ")
     parts = re.split(r"\n\n(?![^`]*\n```(?:\n|$))", text)  # not at an empty line inside of code
-    return "\n\n".join(part if as_they_are.match(part) else fill(part, 120, **WHOLE_WORDS) for part in parts)
+    return "\n\n".join(
+        part if as_they_are.match(part) else fill(part, 120, **WHOLE_WORDS) for part in parts
+    )
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -1,6 +1,8 @@
-"""Write the blocks of the page "For programs" about traces: their limits, and what the example that reads one prints.
+"""Write the blocks of the page "For programs" about traces: their limits, and how to read one.
 
-python examples/reproduce/programs_page.py    # assets/docs/programs.md
+    python examples/reproduce/programs_page.py
+
+The page is assets/docs/programs.md.
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from pathlib import Path
 
 from pages import DOCS, ROOT, prose, write
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hsd.trace import MAX_BYTES
 from hsd.trace.run import SCHEMA_ID
@@ -28,7 +31,8 @@ print(trace["setup"]["pair"], "·", trace["setup"]["options"]["rule"])
 for step in trace["steps"][:2]:
     tests = [(test["threshold"], test["coin"]) for test in step["verdict"]["decisions"]]
     new = [(token["piece"], token["origin"]) for token in step["committed"]]
-    print([node["piece"] for node in step["nodes"]], [f"{{coin:.2f}} < {{bar:.2f}}" for bar, coin in tests], new)
+    print([node["piece"] for node in step["nodes"]], \
+[f"{{coin:.2f}} < {{bar:.2f}}" for bar, coin in tests], new)
 """.strip()
 
 
@@ -42,8 +46,9 @@ def made() -> dict[str, str]:
     with contextlib.redirect_stdout(io.StringIO()) as read:
         exec(READING.replace(FILE, str(ROOT / FILE)), {})
     limits = (
-        f"The schema's `$id` is `{SCHEMA_ID}`; its last number is every file's `trace_version`, which grows when a "
-        f"field changes its meaning or goes away. At most {MAX_BYTES // 1_000_000} MB, {Most.STEPS:,} steps, "
+        f"The schema's `$id` is `{SCHEMA_ID}`; its last number is every file's `trace_version`, "
+        "which grows when a field changes its meaning or goes away. "
+        f"At most {MAX_BYTES // 1_000_000} MB, {Most.STEPS:,} steps, "
         f"{Most.NODES:,} drafted tokens in a step."
     )
     reading = f"```python\n{READING}\n```\n\n```text\n{read.getvalue().strip()}\n```"

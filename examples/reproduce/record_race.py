@@ -1,18 +1,22 @@
-"""Record what the tab Speed opens on: races on many prompts, and what each rule keeps at every draft length.
+"""Record what the tab Speed opens on: races, and what each rule keeps at every draft length.
 
-    python examples/reproduce/record_race.py                    the races, into assets/results/race.json: 8 minutes
-    python examples/reproduce/record_race.py --lengths          the calculator's rows, into lengths.json: 10 minutes
-    python examples/reproduce/record_race.py --pair tiny        on the embedded pair; --out FILE goes with it
+    python examples/reproduce/record_race.py              the races, into race.json: 8 minutes
+    python examples/reproduce/record_race.py --lengths    the rows of the calculator: 10 minutes
+    python examples/reproduce/record_race.py --pair tiny  the embedded pair; needs --out FILE
 
-A race: plain decoding, vanilla, HSD and n-grams of the text take turns on eight prompts of a kind with four seeds, at
-temperature 0.7 (--temperatures), and at 0, where both rules decide alike, with one seed. Each drafting lane has the
-draft length of --gamma, "3" or one a lane as "2,3,2"; by default the one with which it was fastest in a short
-measurement before, from 2 on, as vanilla and HSD are one rule at 1. Beside the timed runs the same prompts are decoded
-with their records, for the tokens that a call of both rules gives over all coins. Times are worth keeping only where
+The rows are written to lengths.json, and both files are in assets/results.
+
+A race: plain decoding, vanilla, HSD and n-grams of the text take turns on eight prompts of a kind
+with four seeds, at temperature 0.7 (--temperatures), and at 0, where both rules decide alike, with
+one seed. Each drafting lane has the draft length of --gamma, "3" or one a lane as "2,3,2"; by
+default the one with which it was fastest in a short measurement before, from 2 on, as vanilla and
+HSD are one rule at 1. Beside the timed runs the same prompts are decoded with their records, for
+the tokens that a call of both rules gives over all coins. Times are worth keeping only where
 nothing else runs.
 
-The rows of the calculator: for γ = 1, 2, … the tokens that both rules keep of the same drafts on average over all
-coins, by prompt, and what passes over several tokens and drafted tokens cost here, as a library and as WebAssembly.
+The rows of the calculator: for γ = 1, 2, … the tokens that both rules keep of the same drafts on
+average over all coins, by prompt, and what passes over several tokens and drafted tokens cost here,
+as a library and as WebAssembly.
 """
 
 from __future__ import annotations
@@ -26,7 +30,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
 
@@ -94,25 +99,42 @@ PROMPTS = {
     ],
 }
 RULES = ("tokenwise", "hsd")
-LANES: list[dict[str, Any]] = [*({"rule": rule} for rule in RULES), {"rule": "tokenwise", "proposer": "ngram"}]
+LANES: list[dict[str, Any]] = [
+    *({"rule": rule} for rule in RULES),
+    {"rule": "tokenwise", "proposer": "ngram"},
+]
 GAMMAS = (2, 3, 4, 5)  # that are tried
 SHORT = 32  # new tokens of a run that only chooses γ
 SOURCE = 48  # and of one whose drafts both rules judge
 EVERY = (1, 2, 3, 4, 5, 6, 8, 10)  # draft lengths of the calculator
-WIDTHS, BEFORE, TIMES = (1, 2, 3, 4, 6, 9, 11), 100, 15  # tokens of a pass, those before it, and how often it is timed
+WIDTHS = (1, 2, 3, 4, 6, 9, 11)
+BEFORE = 100
+TIMES = 15  # tokens of a pass, those before it, and how often it is timed
 Values = dict[str, Any]
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--pair", default="smollm2", help="name of a pair in the Spacefile")
-    parser.add_argument("--lengths", action="store_true", help="the rows of the calculator instead of races")
+    parser.add_argument(
+        "--lengths", action="store_true", help="the rows of the calculator instead of races"
+    )
     parser.add_argument("--prompts", type=int, default=8, help="of each kind")
     parser.add_argument("--seeds", type=int, default=4, help="of each prompt, above temperature 0")
     parser.add_argument("--max-new-tokens", type=int, default=96, help="new tokens, at most")
-    parser.add_argument("--temperatures", default="0.7,0", help="with commas; the first is shown first")
-    parser.add_argument("--gamma", default="", help="draft length of all lanes, or one for each (default: the fastest)")
-    parser.add_argument("--prompt-as", default="", help="chat or text (default: as the pair was made for)")
+    parser.add_argument(
+        "--temperatures", default="0.7,0", help="with commas; the first is shown first"
+    )
+    parser.add_argument(
+        "--gamma",
+        default="",
+        help="draft length of all lanes, or one for each (default: the fastest)",
+    )
+    parser.add_argument(
+        "--prompt-as", default="", help="chat or text (default: as the pair was made for)"
+    )
     parser.add_argument("--out", type=Path, help="default: in assets/results")
     options = parser.parse_args()
     heats = [float(text) for text in options.temperatures.split(",")]
@@ -120,7 +142,9 @@ def main() -> int:
     began = time.monotonic()
     try:
         if options.lengths:
-            write(options.out or LENGTHS, lengths(shared | {"temperature": heats[0]}, options.prompts))
+            write(
+                options.out or LENGTHS, lengths(shared | {"temperature": heats[0]}, options.prompts)
+            )
         else:
             races(shared, options, heats, options.out or race.FILE)
     except HsdError as error:
@@ -141,7 +165,9 @@ def write(out: Path, result: Values) -> None:
 def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], out: Path) -> None:
     """Record a race of every kind at every temperature, and print the page's own sentences."""
     given = [int(text) for text in options.gamma.split(",") if text]
-    gammas = (given * len(LANES) if len(given) == 1 else given) or fastest(shared | {"temperature": heats[0]})
+    gammas = (given * len(LANES) if len(given) == 1 else given) or fastest(
+        shared | {"temperature": heats[0]}
+    )
     found = []
     for heat in heats:
         own = (
@@ -167,45 +193,77 @@ def plan_of(asked: Values, prompt: str) -> tuple[race.Plan, Pair]:
 
 
 def fastest(asked: Values) -> list[int]:
-    """Return the draft length with which each lane makes most tokens a second, on two prompts of a kind."""
+    """Return the draft length with which each lane makes most tokens a second, on two prompts of a
+    kind.
+    """
     prompts = list(enumerate(prompt for own in PROMPTS.values() for prompt in own[:2]))
     ways = [lane | {"gamma": gamma} for lane in LANES for gamma in GAMMAS]
-    plans = [plan_of({**asked, "max_new_tokens": SHORT, "lanes": [way]}, prompts[0][1]) for way in ways]
-    cases, pair = [plan.cases[1] for plan, _ in plans], plans[0][1]
+    plans = [
+        plan_of({**asked, "max_new_tokens": SHORT, "lanes": [way]}, prompts[0][1]) for way in ways
+    ]
+    cases = [plan.cases[1] for plan, _ in plans]
+    pair = plans[0][1]
     records = list(measure(pair, cases, prompts, 1))
     best = []
     for own in (cases[i : i + len(GAMMAS)] for i in range(0, len(cases), len(GAMMAS))):
-        speeds = [Measurement(c, tuple(r for r in records if r["case"] == c.name)).tokens_per_second()[0] for c in own]
-        print(*(f"{c.name}: {speed:.1f} tokens a second" for c, speed in zip(own, speeds, strict=True)), sep="\n")
+        speeds = [
+            Measurement(c, tuple(r for r in records if r["case"] == c.name)).tokens_per_second()[0]
+            for c in own
+        ]
+        print(
+            *(
+                f"{c.name}: {speed:.1f} tokens a second"
+                for c, speed in zip(own, speeds, strict=True)
+            ),
+            sep="\n",
+        )
         best.append(GAMMAS[speeds.index(max(speeds))])
     return best
 
 
 def record(kind: str, asked: Values, prompts: Sequence[str], seeds: int) -> Values:
-    """Return the race on all prompts of a kind: header, events, and what both rules keep over all coins.
+    """Return the race on all prompts of a kind: header, events, and what both rules keep over all
+    coins.
 
-    One run of every lane, on the first prompt, has its steps, for the replay; of all others the record alone is kept.
+    One run of every lane, on the first prompt, has its steps, for the replay; of all others the
+    record alone is kept.
     """
     plan, pair = plan_of(asked, prompts[0])
     numbered = list(enumerate(prompts))
     lanes = {case.name: lane for lane, case in enumerate(plan.cases)}
     events = shown(pair, plan)
     for one in measure(pair, plan.cases, numbered, seeds):
-        events.append({"lane": lanes[one["case"]], "repetition": one["repetition"], "steps": [], "record": short(one)})
+        events.append(
+            {
+                "lane": lanes[one["case"]],
+                "repetition": one["repetition"],
+                "steps": [],
+                "record": short(one),
+            }
+        )
         if one["prompt"] == 0:
             speed = one["new_tokens"] / one["seconds"]
-            print(f"{kind}, seed {one['repetition']}, {one['case']}: {speed:.1f} tokens a second", flush=True)
+            print(
+                f"{kind}, seed {one['repetition']}, {one['case']}: {speed:.1f} tokens a second",
+                flush=True,
+            )
     more = {**timing.facts(pair, plan.cases), "prompts": len(prompts), "rounds": seeds}
-    return {"header": {**plan.as_data(), **more}, "events": events, "coins": coins(pair, plan, numbered)}
+    return {
+        "header": {**plan.as_data(), **more},
+        "events": events,
+        "coins": coins(pair, plan, numbered),
+    }
 
 
 def shown(pair: Pair, plan: race.Plan) -> list[Values]:
-    """Return the steps of every lane's run on the plan's prompt, all of one length, an event each."""
+    """Return the steps of every lane's run on the plan's prompt, an event each, of one length."""
     runs: dict[int, Values] = {}
     for news in timing.rounds(pair, plan.request.prompt, plan.cases, plan.request.options.seed, 1):
         for event in news:
             if event["repetition"]:
-                own = runs.setdefault(event["lane"], {"lane": event["lane"], "repetition": 1, "steps": []})
+                own = runs.setdefault(
+                    event["lane"], {"lane": event["lane"], "repetition": 1, "steps": []}
+                )
                 own["steps"] += event["steps"]
     return list(runs.values())
 
@@ -215,12 +273,18 @@ def short(one: Any) -> Any:
     if isinstance(one, dict):
         return {name: short(value) for name, value in one.items()}
     return (
-        [short(value) for value in one] if isinstance(one, list) else round(one, 6) if isinstance(one, float) else one
+        [short(value) for value in one]
+        if isinstance(one, list)
+        else round(one, 6)
+        if isinstance(one, float)
+        else one
     )
 
 
 def coins(pair: Pair, plan: race.Plan, prompts: Sequence[tuple[int, str]]) -> list[Values]:
-    """Return by lane and prompt the tokens that both rules keep over all coins, and of how many drafts."""
+    """Return by lane and prompt the tokens that both rules keep over all coins, and of how many
+    drafts.
+    """
     if plan.request.options.sampling.temperature == 0:
         return []
     found = []
@@ -235,39 +299,69 @@ def coins(pair: Pair, plan: race.Plan, prompts: Sequence[tuple[int, str]]) -> li
 
 
 def over_coins(pair: Pair, prompt: str, gamma: int, options: Values) -> Values:
-    """Return how many drafts of γ tokens a run by each rule makes, and what either rule keeps of all of them.
+    """Return how many drafts of γ tokens a run by each rule makes, and what either rule keeps of
+    all of them.
 
-    What is kept is summed over drafts, each on average over all coins, so the luck of no coin is in it.
+    What is kept is summed over drafts, each on average over all coins, so the luck of no coin is in
+    it.
     """
-    sampling = {name: options[name] for name in ("temperature", "top_p", "top_k", "prompt_as") if name in options}
+    sampling = {
+        name: options[name]
+        for name in ("temperature", "top_p", "top_k", "prompt_as")
+        if name in options
+    }
     runs = [
         hsd.run(pair, prompt, rule=rule, gamma=gamma, max_new_tokens=SOURCE, seed=seed, **sampling)
         for seed, rule in enumerate(RULES)
     ]
     steps = [step for run in runs for step in run.steps if step.drafted == gamma]
-    return {"drafts": len(steps), **{rule: round(sum(s.expected_kept[rule] for s in steps), 6) for rule in RULES}}
+    return {
+        "drafts": len(steps),
+        **{rule: round(sum(s.expected_kept[rule] for s in steps), 6) for rule in RULES},
+    }
 
 
 # ---- the rows of the calculator
 
 
 def lengths(asked: Values, count: int) -> Values:
-    """Return what each rule gives at each draft length on each prompt (samples), and what passes cost."""
+    """Return what each rule gives at each draft length on each prompt (samples), and what passes
+    cost.
+    """
     plan, pair = plan_of(asked, PROMPTS["Stories"][0])
     samples: list[Values] = []
     for kind, prompts in PROMPTS.items():
         for gamma in EVERY:
             for number, prompt in enumerate(prompts[:count]):
                 own = over_coins(pair, prompt, gamma, plan.cases[0].options)
-                about = {"kind": kind, "gamma": gamma, "text": f"{kind} {number}", "passes": own["drafts"]}
-                samples += ({**about, "rule": rule, "tokens": round(own[rule] + own["drafts"], 6)} for rule in RULES)
+                about = {
+                    "kind": kind,
+                    "gamma": gamma,
+                    "text": f"{kind} {number}",
+                    "passes": own["drafts"],
+                }
+                samples += (
+                    {**about, "rule": rule, "tokens": round(own[rule] + own["drafts"], 6)}
+                    for rule in RULES
+                )
             print(f"{kind}, γ = {gamma}", flush=True)
-    about = {"pair": pair.name, "temperature": asked["temperature"], "version": __version__, "machine": machine(pair)}
-    return {"format": "hsd-lengths-2", **about, "samples": samples, "passes": passes(asked["pair"], pair)}
+    about = {
+        "pair": pair.name,
+        "temperature": asked["temperature"],
+        "version": __version__,
+        "machine": machine(pair),
+    }
+    return {
+        "format": "hsd-lengths-2",
+        **about,
+        "samples": samples,
+        "passes": passes(asked["pair"], pair),
+    }
 
 
 def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
-    """Return the milliseconds of a pass over so many tokens, and of a drafted token, here and by WebAssembly.
+    """Return the milliseconds of a pass over so many tokens, and of a drafted token, here and by
+    WebAssembly.
 
     gpu: of a target of 7 billion weights and a head of its size, as `gpu_bench.py` measured them.
     """
@@ -280,7 +374,9 @@ def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
 
 
 def by_webassembly(name: str) -> Pair:
-    """Return a fetched pair that is loaded anew, so that its engine is the WebAssembly module in place of a library."""
+    """Return a fetched pair that is loaded anew, so that its engine is the WebAssembly module in
+    place of a library.
+    """
     engines.usable = sums.usable = list  # no library
     return named_pair(name, fetch.find(name), None)
 
@@ -289,7 +385,8 @@ def times(pair: Pair) -> dict[str, float]:
     """Return the medians for one pair, in turn, after `BEFORE` other tokens."""
     pair.target.use_threads(threads_of(pair.target))
     ids = torch.arange(BEFORE + max(WIDTHS)) % 200 + 20
-    target, draft = pair.target.start(), pair.draft.start()
+    target = pair.target.start()
+    draft = pair.draft.start()
     if hasattr(draft, "follow"):
         draft.follow(target)
     target.forward(ids[:BEFORE], 1)
@@ -299,8 +396,13 @@ def times(pair: Pair) -> dict[str, float]:
         session.forward(ids[BEFORE : BEFORE + width], width)
         session.crop(BEFORE)
 
-    known = {str(width): milliseconds(lambda width=width: read(target, width), TIMES) for width in WIDTHS}
-    return {name: round(ms, 3) for name, ms in (known | {"draft": milliseconds(lambda: read(draft, 1), TIMES)}).items()}
+    known = {
+        str(width): milliseconds(lambda width=width: read(target, width), TIMES) for width in WIDTHS
+    }
+    return {
+        name: round(ms, 3)
+        for name, ms in (known | {"draft": milliseconds(lambda: read(draft, 1), TIMES)}).items()
+    }
 
 
 if __name__ == "__main__":

@@ -3,9 +3,9 @@
     python examples/reproduce/screenshots.py               all screens
     python examples/reproduce/screenshots.py watch lab     some of them
 
-Pictures that the README or a page of `assets/docs` shows are written to assets/screenshots, all others to
-runs/screenshots, which git ignores.
-Needs Chromium and the development packages (`make test` installs both).
+Pictures that the README or a page of `assets/docs` shows are written to assets/screenshots, all
+others to runs/screenshots, which git ignores. Needs Chromium and the development packages (`make
+test` installs both).
 """
 
 from __future__ import annotations
@@ -19,9 +19,15 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 ROOT = Path(__file__).resolve().parents[2]
-SHOWN = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", *ROOT.glob("assets/docs/*.md")))
+SHOWN = "".join(
+    page.read_text(encoding="utf-8")
+    for page in (ROOT / "README.md", *ROOT.glob("assets/docs/*.md"))
+)
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-WATCH = "window.__hsd && window.__hsd.ready && document.querySelector('.hf-player :is(.hp-guess, .hp-node)')"
+WATCH = (
+    "window.__hsd && window.__hsd.ready && "
+    "document.querySelector('.hf-player :is(.hp-guess, .hp-node)')"
+)
 VIEWS = {  # name: what the address asks for, and when it is drawn
     "watch": ("", WATCH),
     "trie": ("preset=four-drafts", WATCH),
@@ -51,10 +57,14 @@ def main() -> None:
         next(line for line in app.stdout if line.startswith("The app is ready"))
         with sync_playwright() as playwright:
             browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=FLAGS)
-            for name, (look, (theme, width, height)) in product(sys.argv[1:] or VIEWS, LOOKS.items()):
+            for name, (look, (theme, width, height)) in product(
+                sys.argv[1:] or VIEWS, LOOKS.items()
+            ):
                 query, ready = VIEWS[name]
                 address = f"http://127.0.0.1:{port}/?{query}&__theme={theme}"
-                photograph(browser, address, ready, file_of(name + look), width, height, TOPS.get(name))
+                photograph(
+                    browser, address, ready, file_of(name + look), width, height, TOPS.get(name)
+                )
             photograph(browser, f"http://127.0.0.1:{port}/", WATCH, file_of("watch-whole"), 1280, 0)
     finally:
         app.terminate()
@@ -63,18 +73,30 @@ def main() -> None:
 
 def file_of(name: str) -> Path:
     """Where the picture of that name belongs."""
-    return ROOT / ("assets" if f"screenshots/{name}.png" in SHOWN else "runs") / "screenshots" / f"{name}.png"
+    return (
+        ROOT
+        / ("assets" if f"screenshots/{name}.png" in SHOWN else "runs")
+        / "screenshots"
+        / f"{name}.png"
+    )
 
 
 def photograph(
-    browser: Browser, address: str, ready: str, file: Path, width: int, height: int, top: str | None = None
+    browser: Browser,
+    address: str,
+    ready: str,
+    file: Path,
+    width: int,
+    height: int,
+    top: str | None = None,
 ) -> None:
     """Wait until it is drawn, then take the picture; of the whole page where no height is given.
 
     top: what to scroll to.
     """
     size = {"width": width, "height": height or 1000}
-    page = browser.new_page(viewport=size, reduced_motion="reduce", bypass_csp=True)  # else Playwright cannot wait
+    # else Playwright cannot wait
+    page = browser.new_page(viewport=size, reduced_motion="reduce", bypass_csp=True)
     page.goto(address)
     page.wait_for_function(ready)
     page.wait_for_load_state("networkidle")

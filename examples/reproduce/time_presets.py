@@ -1,12 +1,12 @@
 """Time every recorded run beside plain decoding, in turn, for the line at the top of the page.
 
-    python examples/reproduce/time_presets.py               all presets, each on its pair; a few minutes
-    python examples/reproduce/time_presets.py lighthouse    some of them; the others keep their numbers
+    python examples/reproduce/time_presets.py               all presets; a few minutes
+    python examples/reproduce/time_presets.py lighthouse    some; the others keep their numbers
 
-Each round decodes the preset's run and then, with the same target, prompt, sampling and seed, plain decoding of as many
-tokens, neither with its record. The first round is dropped; what is written to assets/results/presets.json are
-medians over the others, with the machine and its load beside them. Times are worth keeping only where nothing else
-runs.
+Each round decodes the preset's run and then, with the same target, prompt, sampling and seed, plain
+decoding of as many tokens, neither with its record. The first round is dropped; what is written to
+assets/results/presets.json are medians over the others, with the machine and its load beside them.
+Times are worth keeping only where nothing else runs.
 """
 
 from __future__ import annotations
@@ -41,19 +41,25 @@ def main() -> int:
         found[name] = timed(presets[name], arguments.rounds)
         save(found, OUT)
         print(
-            f"{name:16} {found[name]['times']:.2f} x plain, {found[name]['tokens_per_second']:.1f} tokens/s", flush=True
+            f"{name:16} {found[name]['times']:.2f} x plain, {found[name]['tokens_per_second']:.1f} "
+            "tokens/s",
+            flush=True,
         )
     return 0
 
 
 def timed(preset: Preset, rounds: int) -> dict[str, Any]:
-    """tokens_per_second, plain: medians over rounds; times: of their ratios, round by round, and spread: its ends."""
+    """tokens_per_second, plain: medians over rounds; times: of their ratios, round by round, and
+    spread: its ends.
+    """
     pair = hsd.load_pair(preset.pair)
     seed = trace_of(preset).setup.options.seed
     shared = {name: preset.options[name] for name in SHARED if name in preset.options}
     speeds = []
     for _ in range(rounds + 1):
-        own = hsd.run(pair, preset.prompt, **preset.options | {"seed": seed, "trace": False}).stats()
+        own = hsd.run(
+            pair, preset.prompt, **preset.options | {"seed": seed, "trace": False}
+        ).stats()
         plain = {**shared, "system": "plain", "max_new_tokens": int(own["new_tokens"])}
         other = hsd.run(pair, preset.prompt, seed=seed, trace=False, **plain).stats()
         speeds.append((own["tokens_per_second"], other["tokens_per_second"]))
@@ -70,7 +76,9 @@ def timed(preset: Preset, rounds: int) -> dict[str, Any]:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("names", nargs="*", help="presets to time (default: all)")
     parser.add_argument("--rounds", type=int, default=5)
     return parser.parse_args()

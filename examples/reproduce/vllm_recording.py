@@ -1,10 +1,14 @@
-"""What recording costs a vLLM server, and that it changes no text: 200 requests in 8 lanes, with it and without.
+"""What recording costs a vLLM server, and that it changes no text.
 
     make vllm
-    .vllm/bin/python examples/reproduce/vllm_recording.py [REQUESTS]     # the toys; on a quiet machine, some minutes
+    .vllm/bin/python examples/reproduce/vllm_recording.py [REQUESTS]
 
-Each side is a process of its own, in turn. Both have the plugin, so that both have its mends; one records no request.
-Prints seconds a step of the engine, the largest memory after each half, and whether all texts are equal.
+By default 200 requests in 8 lanes, with it and without, on the toys; some minutes on a quiet
+machine.
+
+Each side is a process of its own, in turn. Both have the plugin, so that both have its mends; one
+records no request. Prints seconds a step of the engine, the largest memory after each half, and
+whether all texts are equal.
 """
 
 from __future__ import annotations
@@ -20,13 +24,26 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 TOYS = ROOT / "assets" / "tiny"
-PROMPTS = ("Once upon a time there was a", "The little dog was", "Tom and Sue went to the", "One day, a bird")
-SETTINGS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_ENABLE_V1_MULTIPROCESSING": "0", "HF_HUB_OFFLINE": "1"}
-LANES, NEW, MEGABYTES = 8, 48, 512
+PROMPTS = (
+    "Once upon a time there was a",
+    "The little dog was",
+    "Tom and Sue went to the",
+    "One day, a bird",
+)
+SETTINGS = {
+    "VLLM_CPU_KVCACHE_SPACE": "1",
+    "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
+    "HF_HUB_OFFLINE": "1",
+}
+LANES = 8
+NEW = 48
+MEGABYTES = 512
 
 
 def decode(share: float, count: int) -> dict[str, Any]:
-    """Return texts, seconds and steps of `count` requests of which a share is recorded, and the peaks of memory."""
+    """Return texts, seconds and steps of `count` requests of which a share is recorded, and the
+    peaks of memory.
+    """
     from vllm import LLM, SamplingParams
 
     draft = {"model": str(TOYS / "draft"), "method": "draft_model", "num_speculative_tokens": 4}
@@ -49,13 +66,19 @@ def decode(share: float, count: int) -> dict[str, Any]:
 
     engine.llm_engine.step = counted
     asked = [
-        SamplingParams(max_tokens=NEW, temperature=(1, 0.8, 0)[i % 3], top_k=(-1, 20)[i % 2], seed=i)
+        SamplingParams(
+            max_tokens=NEW, temperature=(1, 0.8, 0)[i % 3], top_k=(-1, 20)[i % 2], seed=i
+        )
         for i in range(count)
     ]
-    texts, peaks, seconds = [], [], 0.0
+    texts = []
+    peaks = []
+    seconds = 0.0
     for half in (slice(count // 2), slice(count // 2, count)):
         begin = time.perf_counter()
-        found = engine.generate([PROMPTS[i % 4] for i in range(count)[half]], asked[half], use_tqdm=False)
+        found = engine.generate(
+            [PROMPTS[i % 4] for i in range(count)[half]], asked[half], use_tqdm=False
+        )
         seconds += time.perf_counter() - begin
         texts += [list(one.outputs[0].token_ids) for one in found]
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
@@ -69,10 +92,15 @@ def main(count: int = 200) -> int:
     sides = {}
     for name, share in (("without", 0.0), ("with", 1.0)):
         command = [sys.executable, __file__, "side", str(share), str(count)]
-        done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **SETTINGS})
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env={**os.environ, **SETTINGS}
+        )
         side = json.loads(done.stdout.strip().splitlines()[-1])
         sides[name] = side.pop("texts")
-        print(f"{name} recording: {1e3 * side['seconds'] / side['steps']:.2f} ms a step; {side}", flush=True)
+        print(
+            f"{name} recording: {1e3 * side['seconds'] / side['steps']:.2f} ms a step; {side}",
+            flush=True,
+        )
     equal = sum(a == b for a, b in zip(*sides.values(), strict=True))
     print(f"{equal} of {count} texts are equal")
     return int(equal < count)

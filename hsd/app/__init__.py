@@ -29,11 +29,12 @@ def launch(
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
-    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free port from 7860, or what
-    Gradio's environment variables say. download: fetch the manifest's missing models in the background; HSD_DOWNLOAD=0
-    turns this off too. allowed_hosts, servers: see `hsd.app.trust`. manifest: used in place of the
-    Spacefile. decode, offers: in place of `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from
-    elsewhere, such as from a server that is watched. Raises HsdError for an address that is not of this machine, and
+    trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free
+    port from 7860, or what Gradio's environment variables say. download: fetch the manifest's
+    missing models in the background; HSD_DOWNLOAD=0 turns this off too. allowed_hosts, servers: see
+    `hsd.app.trust`. manifest: used in place of the Spacefile. decode, offers: in place of
+    `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from elsewhere, such as
+    from a server that is watched. Raises HsdError for an address that is not of this machine, and
     when the port is taken.
     """
     _check_host(host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1")
@@ -49,7 +50,8 @@ def launch(
     trust.current = trust.started(host, allowed_hosts, servers)
     if not trust.current.local:
         outside.OPENER = outside.GUARDED
-    server = build(manifest, None if trace_file is None else Trace.from_file(trace_file), decode, offers)
+    opened = None if trace_file is None else Trace.from_file(trace_file)
+    server = build(manifest, opened, decode, offers)
     try:
         app, url, _ = server.launch(
             server_name=host,
@@ -65,7 +67,11 @@ def launch(
             state_session_capacity=SESSIONS,
         )
     except (OSError, OverflowError):
-        which = f"port {port} is taken or no port" if port else f"no free port was found on {host or 'this machine'}"
+        which = (
+            f"port {port} is taken or no port"
+            if port
+            else f"no free port was found on {host or 'this machine'}"
+        )
         raise HsdError(f"{which}: choose another with --port or --host") from None
     threading.Thread(target=preload, args=[manifest], daemon=True).start()
     if download:
@@ -75,10 +81,16 @@ def launch(
 
 
 def _check_host(host: str) -> None:
-    """Raise HsdError for a host that no program of this machine can listen on; Gradio would try it without end."""
+    """Raise HsdError for a host that no program of this machine can listen on.
+
+    Gradio would try it without end.
+    """
     try:
         family, *_, address = socket.getaddrinfo(host.strip("[]"), 0, type=socket.SOCK_STREAM)[0]
         socket.create_server(address, family=family).close()
     except (OSError, UnicodeError):
-        advice = "choose 127.0.0.1 for this machine alone, 0.0.0.0 for whoever can reach it, or one of its addresses"
+        advice = (
+            "choose 127.0.0.1 for this machine alone, 0.0.0.0 for whoever can reach it, "
+            "or one of its addresses"
+        )
         raise HsdError(f"--host {host[:60]!r} is no address of this machine: {advice}") from None

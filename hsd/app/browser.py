@@ -1,7 +1,8 @@
-"""What a page needs to decode by itself: the portable engine, the pair's files, and facts about them.
+"""What a page needs to decode by itself.
 
-`hsd/web/answers/browser` reads it. The weights are the file that the package index has, as published. Large files
-lie in pieces, each with its own hash, so that a download which breaks off goes on from the last whole piece.
+That is the portable engine, the pair's files, and facts about them. `hsd/web/answers/browser` reads
+it. The weights are the file that the package index has, as published. Large files lie in pieces,
+each with its own hash, so that a download which breaks off goes on from the last whole piece.
 """
 
 import json
@@ -32,7 +33,8 @@ FOLDER = "model/"
 HEAD_PATH = f"{FOLDER}head.safetensors"
 PIECE = 8 << 20  # bytes: the most that is downloaded again after an interruption
 CHAT = (
-    "<|im_start|>system\nYou are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
+    "<|im_start|>system\n"
+    "You are a helpful AI assistant named SmolLM, trained by Hugging Face<|im_end|>\n"
     "<|im_start|>user\n",
     "<|im_end|>\n<|im_start|>assistant\n",
 )
@@ -45,8 +47,12 @@ def spec(space: Space) -> PairSpec | None:
 
 
 def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
-    """Return facts about the pair for the page. folder: of the page's modules; weights: are in the site too."""
-    pair, model = spec(space), fetch.MODELS[NAME]
+    """Return facts about the pair for the page.
+
+    folder: of the page's modules; weights: whether they are in the site too.
+    """
+    pair = spec(space)
+    model = fetch.MODELS[NAME]
     assert pair, "the manifest names no pair that a browser can run"
     config = json.loads((HEAD / "config.json").read_text(encoding="utf-8"))
     target = SIZES[f"HuggingFaceTB/{model.title}"]
@@ -57,7 +63,11 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
         "engine": f"{folder}{MODULE.name}",
         "threaded": f"{folder}{THREADED.name}",
         "weights": {"name": name, "bytes": model.gguf_bytes, "pieces": pieces},
-        "head": {"name": "the draft", "bytes": HEAD_FILE.stat().st_size, "pieces": _pieces(HEAD_FILE, HEAD_PATH)},
+        "head": {
+            "name": "the draft",
+            "bytes": HEAD_FILE.stat().st_size,
+            "pieces": _pieces(HEAD_FILE, HEAD_PATH),
+        },
     }
     sizes = {"target": target.parameters, "draft": _drafting()}
     chip = {"name": NAME, "title": pair.title, "device": "in this browser", **sizes}
@@ -75,35 +85,49 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
 
 
 def files(folder: str, weights: bool) -> dict[str, Any]:
-    """Return, for each path, a function that reads its file. Raises HsdError for missing or damaged weights."""
-    contents: dict[str, Any] = {f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)}
+    """Return, for each path, a function that reads its file.
+
+    Raises HsdError for missing or damaged weights.
+    """
+    contents: dict[str, Any] = {
+        f"{folder}{module.name}": module.read_bytes for module in (MODULE, THREADED)
+    }
     contents |= _contents(HEAD_FILE, HEAD_PATH)
     if weights:
-        model, file = fetch.MODELS[NAME], fetch.fetch(NAME)
+        model = fetch.MODELS[NAME]
+        file = fetch.fetch(NAME)
         if sha256(file.read_bytes()).hexdigest() != model.gguf_sha256:
             raise HsdError(f"{file} is damaged: delete it, and run this again")
         contents |= _contents(file, f"{FOLDER}{model.title}.gguf")
-        contents[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes  # Apache-2.0 as well
-        credits = Path(__file__).with_suffix(".md").read_text(encoding="utf-8").format(**vars(model))
-        contents[f"{FOLDER}README.md"] = credits.encode
+        # Apache-2.0 as well
+        contents[f"{FOLDER}LICENSE"] = (WEB / "vendor" / "tokenizers.LICENSE").read_bytes
+        template = Path(__file__).with_suffix(".md").read_text(encoding="utf-8")
+        contents[f"{FOLDER}README.md"] = template.format(**vars(model)).encode
     return contents
 
 
 def _pieces(file: Path, path: str) -> list[dict[str, Any]]:
     """Return path, length and hash of each piece of a file."""
     pieces = ((name, read()) for name, read in _contents(file, path).items())
-    return [{"path": name, "bytes": len(piece), "sha256": sha256(piece).hexdigest()} for name, piece in pieces]
+    return [
+        {"path": name, "bytes": len(piece), "sha256": sha256(piece).hexdigest()}
+        for name, piece in pieces
+    ]
 
 
 def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:
-    """Cut a file into pieces of at most PIECE bytes: return a function that reads the piece, for each piece's path."""
+    """Cut a file into pieces of at most PIECE bytes.
+
+    Return for each piece's path a function that reads it.
+    """
 
     def read(begin: int) -> bytes:
         with file.open("rb") as source:
             source.seek(begin)
             return source.read(PIECE)
 
-    return {f"{path}.{i}": partial(read, at) for i, at in enumerate(range(0, file.stat().st_size, PIECE))}
+    begins = range(0, file.stat().st_size, PIECE)
+    return {f"{path}.{i}": partial(read, begin) for i, begin in enumerate(begins)}
 
 
 @cache

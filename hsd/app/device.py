@@ -23,17 +23,21 @@ Deltas = Callable[..., Iterator[Any]]
 def prepare_environment(space: Space) -> None:
     """Turn off usage reports, and requests to the Hub unless an offered pair needs them.
 
-    To load models of your own from the Hub, start the app with HF_HUB_OFFLINE=0. Raises HsdError if Gradio has no
-    folder that it can write to, or its port is not a number.
+    To load models of your own from the Hub, start the app with HF_HUB_OFFLINE=0. Raises HsdError if
+    Gradio has no folder that it can write to, or its port is not a number.
     """
     folder = Path(os.environ.get("GRADIO_TEMP_DIR") or Path(tempfile.gettempdir()) / "gradio")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
     except OSError as error:
-        raise HsdError(f"cannot write in {folder} ({error.strerror}): set GRADIO_TEMP_DIR to another folder") from None
+        raise HsdError(
+            f"cannot write in {folder} ({error.strerror}): set GRADIO_TEMP_DIR to another folder"
+        ) from None
     if not os.environ.get("GRADIO_SERVER_PORT", "0").isdecimal():
-        raise HsdError("GRADIO_SERVER_PORT is not a number: set it to a port, such as 7860, or unset it")
+        raise HsdError(
+            "GRADIO_SERVER_PORT is not a number: set it to a port, such as 7860, or unset it"
+        )
     os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")
     os.environ.setdefault("HF_HUB_DISABLE_TELEMETRY", "1")
     if not any(pair.from_hub for pair in offered(space)):
@@ -41,7 +45,10 @@ def prepare_environment(space: Space) -> None:
 
 
 def zero_gpu() -> bool:
-    """Return whether this is a Space on ZeroGPU: a GPU is lent for single calls, which run in their own process."""
+    """Return whether this is a Space on ZeroGPU.
+
+    A GPU is lent for single calls, which run in their own process.
+    """
     return spaces is not None and os.environ.get("SPACES_ZERO_GPU", "").lower() in ("1", "true")
 
 
@@ -51,8 +58,12 @@ def on_a_space() -> bool:
 
 
 def public_address() -> str:
-    """Return the public URL of this app, "" if unknown: the Space's, or Gradio's root path if that is a full URL."""
-    host, root = os.environ.get("SPACE_HOST", ""), os.environ.get("GRADIO_ROOT_PATH", "")
+    """Return the public URL of this app, "" if unknown.
+
+    It is the Space's, or Gradio's root path if that is a full URL.
+    """
+    host = os.environ.get("SPACE_HOST", "")
+    root = os.environ.get("GRADIO_ROOT_PATH", "")
     address = f"https://{host}" if host else root
     return f"{address.rstrip('/')}/" if address.startswith(("https://", "http://")) else ""
 
@@ -69,7 +80,7 @@ def offered(space: Space) -> list[PairSpec]:
 
 
 def label(pair: PairSpec | None = None) -> str:
-    """Return the device that runs `pair`, as the page names it: "CPU", "CUDA · bf16" and the like."""
+    """Return the device that runs `pair`, as the page names it, such as "CPU" or "CUDA · bf16"."""
     if pair and not pair.from_hub:  # by the portable engine
         return "CPU (ZeroGPU Space)" if zero_gpu() else "CPU"
     if zero_gpu():
@@ -80,11 +91,13 @@ def label(pair: PairSpec | None = None) -> str:
 
 
 def lent_gpu(duration: Callable[..., int]) -> Callable[[Deltas], Deltas]:
-    """Return a decorator for a generator that needs the GPU; it changes nothing where no GPU is lent.
+    """Return a decorator for a generator that needs the GPU.
 
-    The generator's arguments and values must be picklable: it runs in another process. duration: seconds to ask for,
-    computed from the same arguments. The result raises HsdError with the generator's own message, or the reason why no
-    GPU was lent.
+    It changes nothing where no GPU is lent.
+
+    The generator's arguments and values must be picklable: it runs in another process. duration:
+    seconds to ask for, computed from the same arguments. The result raises HsdError with the
+    generator's own message, or the reason why no GPU was lent.
     """
     if spaces is None:
         return lambda function: function

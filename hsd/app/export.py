@@ -1,4 +1,7 @@
-"""The page as a folder of files, which needs no server: what is recorded, with every screen that can show it."""
+"""The page as a folder of files, which needs no server.
+
+It has what is recorded, with every screen that can show it.
+"""
 
 import re
 import shutil
@@ -26,12 +29,18 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
     """
     try:
         if address and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", address):
-            raise HsdError(f"{address!r} is no address of a page: give one like https://example.org/page/")
+            raise HsdError(
+                f"{address!r} is no address of a page: give one like https://example.org/page/"
+            )
         _check(folder)
         folder.mkdir(parents=True, exist_ok=True)
         place = f"{address.rstrip('/')}/" if address else ""
-        parts = site(space, "browser" if browser.spec(space) else "files", address=place, weights=weights).items()
-        contents = {"README.md": readme(space).encode(), **{path: content() for path, content in parts}}
+        answers = "browser" if browser.spec(space) else "files"
+        parts = site(space, answers, address=place, weights=weights)
+        contents = {
+            "README.md": readme(space).encode(),
+            **{path: content() for path, content in parts.items()},
+        }
         for own in OWN:
             shutil.rmtree(folder / own, ignore_errors=True)
         for name, content in contents.items():
@@ -49,18 +58,29 @@ def _check(folder: Path) -> None:
     if folder.is_file():
         raise HsdError(f"{folder} is a file: name a folder")
     full = folder.is_dir() and any(path.name != ".git" for path in folder.iterdir())
-    if full and not (index.is_file() and MARK in index.read_text(encoding="utf-8", errors="replace")):
+    if full and not (
+        index.is_file() and MARK in index.read_text(encoding="utf-8", errors="replace")
+    ):
         raise HsdError(f"{folder} is not empty, and no export: name another folder")
 
 
 def readme(space: Space) -> str:
-    """Return the README of the folder: what it is, how to get it live, and the papers; a Space reads its head."""
-    rules: list[Rule | TreeRule] = [*RULES.values(), *(rule for name, rule in TREE_RULES.items() if name not in RULES)]
+    """Return the README of the folder: what it is, how to get it live, and the papers.
+
+    A Space reads its head.
+    """
+    rules: list[Rule | TreeRule] = [
+        *RULES.values(),
+        *(rule for name, rule in TREE_RULES.items() if name not in RULES),
+    ]
     sources = [(rule.title, rule.citation) for rule in rules]
     sources += [(system["title"], system["source"]) for system in SYSTEM_WORDS.values()]
-    papers = "\n".join(f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source)
+    papers = "\n".join(
+        f"- {title}: {linked(source)}" for title, source in sources if "arXiv" in source
+    )
     words = {"title": space.title, "description": space.short_description, "papers": papers}
-    return TEMPLATE.read_text(encoding="utf-8").format(front_matter=front_matter(space, "static"), **words)
+    template = TEMPLATE.read_text(encoding="utf-8")
+    return template.format(front_matter=front_matter(space, "static"), **words)
 
 
 def linked(source: str) -> str:

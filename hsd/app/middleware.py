@@ -1,4 +1,4 @@
-"""Middleware of the app: who and what is answered, a limit on the size of requests, and errors in one line."""
+"""Middleware of the app: who and what is answered, how large requests may be, errors in a line."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,10 @@ from hsd.paths import read_yaml
 from hsd.trace import MAX_BYTES
 
 HEADER = POLICY.format(script="'self'")
-"""Nothing is loaded from, or sent to, anywhere else. Who may embed the page is left open: papers and slides do."""
+"""Nothing is loaded from, or sent to, anywhere else.
+
+Who may embed the page is left open: papers and slides do.
+"""
 
 MOST = MAX_BYTES + 1_000_000  # a trace as a file of the visitor's, and what is wrapped around it
 NOTHING = "nothing is here: the page is at /, and what programs can ask at /docs"
@@ -30,9 +33,10 @@ ROUTES = [
 
 
 def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
-    """Wrap `app`: refuse websockets, untrusted hosts and pages, what is not in `ROUTES`, and POST bodies but JSON.
+    """Wrap `app`: refuse requests that it should not see.
 
-    root: the path that the app lies under.
+    These are websockets, untrusted hosts and pages, what is not in `ROUTES`, and POST bodies but
+    JSON. root: the path that the app lies under.
     """
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
@@ -42,7 +46,8 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
         elif not status:
             await app(scope, receive, send)
         elif scope["method"] in READING:
-            await PlainTextResponse(words, status, {"X-Content-Type-Options": "nosniff"})(scope, receive, send)
+            answer = PlainTextResponse(words, status, {"X-Content-Type-Options": "nosniff"})
+            await answer(scope, receive, send)
         else:
             await JSONResponse({"error": words}, status)(scope, receive, send)
 
@@ -50,14 +55,21 @@ def admitted(app: ASGIApp, root: str = "") -> ASGIApp:
 
 
 def answers_at(method: str, path: str) -> bool:
-    """Return whether `ROUTES` has this path with this method. HEAD counts as GET; OPTIONS fits any of its paths."""
+    """Return whether `ROUTES` has this path with this method.
+
+    HEAD counts as GET; OPTIONS fits any of its paths.
+    """
     method = "GET" if method == "HEAD" else method
-    return any(re.fullmatch(pattern, path) and method in (*methods, "OPTIONS") for pattern, methods in ROUTES)
+    return any(
+        re.fullmatch(pattern, path) and method in (*methods, "OPTIONS")
+        for pattern, methods in ROUTES
+    )
 
 
 def _refusal(scope: Scope, root: str) -> tuple[int, str]:
     """Return the status of a request that is refused, and why; 0 for one that is not."""
-    headers, method = Headers(scope=scope), scope["method"]
+    headers = Headers(scope=scope)
+    method = scope["method"]
     words = trust.current.refusal(headers, method not in READING)
     if words:
         return 403, words
@@ -69,7 +81,10 @@ def _refusal(scope: Scope, root: str) -> tuple[int, str]:
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
-    """Wrap `app`: answer 413 to requests over `MOST` bytes and 400 to those that make it fail; add security headers."""
+    """Wrap `app`: answer 413 to requests over `MOST` bytes and 400 to those that make it fail.
+
+    It also adds security headers.
+    """
 
     async def answered(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -96,7 +111,9 @@ def guarded(app: ASGIApp) -> ASGIApp:
         try:
             await app(scope, _limited(receive), with_headers)
         except Exception as error:  # Gradio does not catch its own errors on malformed requests
-            words = unexpected(error, "check what was sent, or reload the page", "this request is not understood")
+            words = unexpected(
+                error, "check what was sent, or reload the page", "this request is not understood"
+            )
             if not started:
                 await JSONResponse({"error": words}, status_code=400)(scope, receive, send)
 
@@ -104,7 +121,10 @@ def guarded(app: ASGIApp) -> ASGIApp:
 
 
 def _limited(receive: Receive) -> Receive:
-    """Return a `receive` that disconnects a request after `MOST` bytes of body: it need not have declared its size."""
+    """Return a `receive` that disconnects a request after `MOST` bytes of body.
+
+    It need not have declared its size.
+    """
     read = 0
 
     async def next_part() -> Message:

@@ -1,4 +1,4 @@
-"""The modules of `hsd/web`: what each imports, and any of them with all that it needs as one script."""
+"""The modules of `hsd/web`: what each imports, and any of them as one script with its imports."""
 
 import re
 from functools import cache
@@ -7,16 +7,21 @@ from posixpath import dirname, join, normpath
 from hsd.errors import HsdError
 from hsd.paths import WEB
 
-STATEMENT = re.compile(r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?(?:"([^"]+)")?;.*\n', re.MULTILINE)
+STATEMENT = re.compile(
+    r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?(?:"([^"]+)")?;.*\n', re.MULTILINE
+)
 LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
 WORKER = re.compile(r'\bnew Worker\(new URL\("(\.[^"]+)"')
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
-"""Patterns of an import or export statement, of `import()`, of a worker's start, and of a comment on its own lines."""
+"""Patterns of import and export statements, `import()`, a worker's start, comments on own lines."""
 
 
 @cache
 def content(name: str) -> bytes:
-    """Return a file of `hsd/web` as browsers get it: a module of ours without comments, which are a fifth of it."""
+    """Return a file of `hsd/web` as browsers get it.
+
+    A module of ours without comments, which are a fifth of it.
+    """
     data = (WEB / name).read_bytes()
     own = name.endswith(".js") and not name.startswith("vendor/")
     return COMMENT.sub("", data.decode()).encode() if own else data
@@ -33,7 +38,10 @@ def imports(module: str) -> list[str]:
 
 
 def imported_later(module: str) -> list[str]:
-    """Return the modules that `module` imports by `import()` or starts as workers; none for a vendored one."""
+    """Return the modules that `module` imports by `import()` or starts as workers.
+
+    There are none for a vendored one.
+    """
     if module.startswith("vendor/"):
         return []
     text = read(module)
@@ -41,7 +49,7 @@ def imported_later(module: str) -> list[str]:
 
 
 def modules(*entries: str) -> list[str]:
-    """Return these modules and all that their import statements need, directly or not, each after its own imports."""
+    """Return these modules and all that they import, directly or not, each after its imports."""
     ordered: list[str] = []
 
     def add(name: str) -> None:
@@ -56,9 +64,10 @@ def modules(*entries: str) -> list[str]:
 
 
 def script(*entries: str) -> str:
-    """Return the text of a script of `modules(*entries)`, in which each module is a function that returns its exports.
+    """Return the text of a script of `modules(*entries)`.
 
-    Modules that are only imported on demand are left out. Raises HsdError for one that cannot be part of a script.
+    Each module is a function in it that returns its exports. Modules that are only imported on
+    demand are left out. Raises HsdError for one that cannot be part of a script.
     """
     names = modules(*entries)
     text = "".join(_as_function(name, names) for name in names)
@@ -76,7 +85,10 @@ def _variable(module: str) -> str:
 
 
 def _as_function(name: str, names: list[str]) -> str:
-    """Return `const $kit_dom = await (async () => { … return { h, s }; })();` for a module. names: all modules."""
+    """Return `const $kit_dom = await (async () => { … return { h, s }; })();` for a module.
+
+    names: all modules.
+    """
     exported: list[str] = []
 
     def statement(match: re.Match[str]) -> str:
@@ -86,7 +98,9 @@ def _as_function(name: str, names: list[str]) -> str:
             names = re.findall(r"(\w+)(?: as (\w+))?", bindings)
             exported.extend(f"{new or old}: {of + '.' if of else ''}{old}" for old, new in names)
             return ""
-        return f"const {bindings.replace(' as ', ': ').removeprefix('*:').strip()} = {of};\n" if bindings else ""
+        if not bindings:
+            return ""
+        return f"const {bindings.replace(' as ', ': ').removeprefix('*:').strip()} = {of};\n"
 
     def later(match: re.Match[str]) -> str:
         other = _resolved(name, match[1])
@@ -95,4 +109,5 @@ def _as_function(name: str, names: list[str]) -> str:
     body = LATER.sub(later, STATEMENT.sub(statement, read(name)))
     if re.search(r"^(?:import|export)\b", body, re.MULTILINE):
         raise HsdError(f"{name} imports or exports in a way that one script cannot have")
-    return f"const {_variable(name)} = await (async () => {{\n{body}return {{ {', '.join(exported)} }};\n}})();\n"
+    whole = f"{body}return {{ {', '.join(exported)} }};\n"
+    return f"const {_variable(name)} = await (async () => {{\n{whole}}})();\n"

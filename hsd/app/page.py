@@ -1,4 +1,7 @@
-"""The page, `index.html`, filled in: for a server, for a folder of files, or with one run as a single file."""
+"""The page, `index.html`, filled in.
+
+It is for a server, for a folder of files, or with one run as a single file.
+"""
 
 import base64
 import hashlib
@@ -24,8 +27,8 @@ SHARED_STYLES = ("kit/kit.css", "page.css", "step/step.css", "watch/watch.css")
 """The style sheets that are loaded before any screen is opened."""
 
 POLICY = (
-    "default-src 'none'; script-src {script}; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
-    "connect-src 'self'; base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src {script}; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; form-action 'none'"
 )
 SCREENS = tuple(name.partition("/")[0] for name in imported_later("page.js"))
 """The names of the tabs, in their order. The first is there from the start."""
@@ -34,25 +37,42 @@ FOOT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
 """What a page without a server says about itself, by who answers it; how to run the app follows."""
 
 ENTRIES = ("answers/answers.js", f"{SCREENS[0]}/{SCREENS[0]}.js", "page.js")
-ON_DEMAND = ("step/export.js", "step/folds.js")  # of the first screen, when they are wanted; the single file has them
-ABOUT = ASSETS / "page" / "about.html"  # what the page says of itself, folded up on its first screen
-FIRST, CARD, CARD_SIZE = ASSETS / "page" / "first.html", ASSETS / "page" / "card.png", (1200, 630)
-"""The first preset as HTML, and as a picture for shared links: examples/reproduce/first_picture.py makes both."""
+# of the first screen, when they are wanted; the single file has them
+ON_DEMAND = ("step/export.js", "step/folds.js")
+# what the page says of itself, folded up on its first screen
+ABOUT = ASSETS / "page" / "about.html"
+FIRST = ASSETS / "page" / "first.html"
+CARD = ASSETS / "page" / "card.png"
+CARD_SIZE = (1200, 630)
+"""The first preset as HTML, and as a picture for shared links, with its width and height.
+
+Both are made by examples/reproduce/first_picture.py.
+"""
 
 
 def index(
-    answers: str, space: Space, presets: Sequence[Preset], folder: str, first: bool, address: str, speed: str
+    answers: str,
+    space: Space,
+    presets: Sequence[Preset],
+    folder: str,
+    first: bool,
+    address: str,
+    speed: str,
 ) -> str:
     """Return the page as HTML.
 
-    answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside it; first: whether it
-    opens on the first preset; address: where it will be, "" if nobody knows; speed: the words of the link to Speed.
+    answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside
+    it; first: whether it opens on the first preset; address: where it will be, "" if nobody knows;
+    speed: the words of the link to Speed.
     """
     loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
         f'<script src="{folder}early.js"></script>',
         *(f'<link rel="stylesheet" href="{folder}{name}">' for name in SHARED_STYLES),
-        *(f'<link rel="preload" as="fetch" crossorigin href="{path}">' for path in (f"{folder}facts.json", PAGE)),
+        *(
+            f'<link rel="preload" as="fetch" crossorigin href="{path}">'
+            for path in (f"{folder}facts.json", PAGE)
+        ),
         *(f'<link rel="modulepreload" href="{folder}{name}">' for name in loaded),
         f'<script type="module" src="{folder}page.js"></script>',
     ]
@@ -71,35 +91,63 @@ def index(
 
 
 def _menu(space: Space, presets: Sequence[Preset]) -> str:
-    """Return the recorded runs to choose from, by system and by pair: those of a real model first, then the toys."""
+    """Return the recorded runs to choose from, by system and by pair.
+
+    Those of a real model come first, then the toys.
+    """
     titles = {pair.name: pair.title for pair in space.pairs}
     groups: dict[str, str] = {}
     for one in sorted(presets, key=lambda one: one.pair == "tiny"):
         pair = titles.get(one.pair, one.pair)
-        group = f"{SYSTEM_WORDS[one.system]['title']} · {pair.partition(' · ')[0]}" if one.system else pair
-        groups[group] = groups.get(group, "") + f'<option value="{one.name}">{escape(one.title)}</option>'
-    menu = "".join(f'<optgroup label="{escape(group)}">{choices}</optgroup>' for group, choices in groups.items())
+        group = (
+            f"{SYSTEM_WORDS[one.system]['title']} · {pair.partition(' · ')[0]}"
+            if one.system
+            else pair
+        )
+        choice = f'<option value="{one.name}">{escape(one.title)}</option>'
+        groups[group] = groups.get(group, "") + choice
+    menu = "".join(
+        f'<optgroup label="{escape(group)}">{choices}</optgroup>'
+        for group, choices in groups.items()
+    )
     return f'{menu}<option value="" hidden>– a run of your own –</option>'
 
 
 def mark_of(preset: Preset) -> str:
-    """Return the preset's name with a hash of its recording; a picture made from the recording carries it too."""
+    """Return the preset's name with a hash of its recording.
+
+    A picture made from the recording carries it too.
+    """
     return f"{preset.name}-{hashlib.sha256(preset.file.read_bytes()).hexdigest()[:12]}"
 
 
 def _first(preset: Preset) -> str:
-    """Return the first preset's picture as HTML; "" if it was not made from the preset's current recording."""
+    """Return the first preset's picture as HTML; "" if it shows an older recording."""
     picture = FIRST.read_text(encoding="utf-8") if FIRST.is_file() else ""
     return picture if f'data-of="{mark_of(preset)}"' in picture else ""
 
 
 def _card(space: Space, address: str) -> list[str]:
-    """Return the tags for the preview card of a shared link to the page. A picture needs a full URL."""
-    tags = {"og:type": "website", "og:title": space.title, "og:description": space.short_description}
+    """Return the tags for the preview card of a shared link to the page.
+
+    A picture needs a full URL.
+    """
+    tags = {
+        "og:type": "website",
+        "og:title": space.title,
+        "og:description": space.short_description,
+    }
     if address:
         size = dict(zip(("og:image:width", "og:image:height"), map(str, CARD_SIZE), strict=True))
-        alt = "One draft of a small model, and which of its tokens two rules keep, with every number"
-        tags |= {"og:url": address, "og:image": f"{address}{CARD.name}", **size, "og:image:alt": alt}
+        alt = (
+            "One draft of a small model, and which of its tokens two rules keep, with every number"
+        )
+        tags |= {
+            "og:url": address,
+            "og:image": f"{address}{CARD.name}",
+            **size,
+            "og:image:alt": alt,
+        }
     card = "summary_large_image" if address else "summary"
     lines = [f'<meta property="{name}" content="{escape(value)}">' for name, value in tags.items()]
     return [*lines, f'<meta name="twitter:card" content="{card}">']
@@ -114,7 +162,8 @@ def _needed(first: Sequence[str]) -> dict[str, Any]:
     needed = {}
     for screen in SCREENS:
         own = [name for name in modules(f"{screen}/{screen}.js") if name not in first]
-        sheets = [name for name in (f"{screen}/{screen}.css",) if name not in SHARED_STYLES and (WEB / name).is_file()]
+        sheet = f"{screen}/{screen}.css"
+        sheets = [sheet] if sheet not in SHARED_STYLES and (WEB / sheet).is_file() else []
         needed[screen] = {"modules": own, "styles": sheets}
     return needed
 
@@ -134,24 +183,33 @@ def single(trace: Trace, step: int | None = None, title: str = "") -> str:
 
 
 def with_run(run: dict[str, Any]) -> str:
-    """Return the single file with what answers/file.js reads: trace, step from 0, title, and a selected node."""
-    return template().replace(">RUN<", f">{_data(json.dumps(run, ensure_ascii=False, separators=(',', ':')))}<", 1)
+    """Return the single file with what answers/file.js reads.
+
+    run: the trace, the step from 0, the title, and a selected node.
+    """
+    data = _data(json.dumps(run, ensure_ascii=False, separators=(",", ":")))
+    return template().replace(">RUN<", f">{data}<", 1)
 
 
 @cache
 def template() -> str:
-    """Return the single file with `>RUN<` in place of a run. The page fills it in as well (step/export.js)."""
+    """Return the single file with `>RUN<` in place of a run.
+
+    The page fills it in as well (step/export.js).
+    """
     code = script("early.js", "answers/file.js", *ON_DEMAND, *ENTRIES)
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    needed: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
+    policy = POLICY.format(script=f"'sha256-{digest}'")
     data = [
         _block("hsd-facts", facts_json()),
-        _block("hsd-modules", json.dumps({name: {"modules": [], "styles": []} for name in SCREENS})),
+        _block("hsd-modules", json.dumps(needed)),
         '<script type="application/json" id="hsd-one-run">RUN</script>',
         f'<script type="module">{code}</script>',
     ]
     return _filled(
         answers="file",
-        policy=POLICY.format(script=f"'sha256-{digest}'").replace("'self' ", "").replace("connect-src 'self'; ", ""),
+        policy=policy.replace("'self' ", "").replace("connect-src 'self'; ", ""),
         title="A run, step by step",
         head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
         data="\n".join(data),
@@ -159,8 +217,15 @@ def template() -> str:
 
 
 def _filled(**words: str) -> str:
-    none = dict.fromkeys(("description", "presets", "first", "speed"), "")  # in the file of a single run
-    known = {**none, "foot": FOOT["files"], "version": __version__, "about": ABOUT.read_text("utf-8"), **words}
+    # the file of a single run has none of these
+    none = dict.fromkeys(("description", "presets", "first", "speed"), "")
+    known = {
+        **none,
+        "foot": FOOT["files"],
+        "version": __version__,
+        "about": ABOUT.read_text("utf-8"),
+        **words,
+    }
     return re.sub(r"\{\{(\w+)\}\}", lambda match: known[match[1]], read("index.html"))
 
 
@@ -169,25 +234,35 @@ def _block(name: str, data: str) -> str:
 
 
 def _data(text: str) -> str:
-    """Return JSON as it may stand inside <script>: "<" is escaped, so that none of its texts ends the element."""
+    """Return JSON as it may stand inside <script>.
+
+    "<" is escaped, so that none of its texts ends the element.
+    """
     return text.replace("<", "\\u003c")
 
 
 # ---- the page /docs, from what Gradio and tools of language models read as well
 
-STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-code { font-family: ui-monospace, monospace; } th { text-align: left; } td, th { padding: .2rem .8rem .2rem 0; }
+STYLE = """body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; }
+body { margin: 2rem auto; padding: 0 1rem; }
+code { font-family: ui-monospace, monospace; } th { text-align: left; }
+td, th { padding: .2rem .8rem .2rem 0; }
 table { border-collapse: collapse; } tr { border-top: 1px solid #8886; vertical-align: top; }
 :root { color-scheme: light dark; }"""
 
 
 def reference(space: Space, endpoints: Iterable[Callable[..., Any]], programs: str) -> str:
-    """Return the page /docs, which lists all endpoints, as HTML. programs: the path of the page with examples."""
+    """Return the page /docs, which lists all endpoints, as HTML.
+
+    programs: the path of the page with examples.
+    """
     title = f"{escape(space.title)}: endpoints"
     return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
-        f"<h1>{title}</h1><p>Each takes its arguments by name: <code>POST gradio_api/call/v2/NAME</code>, or by "
-        f'<code>gradio_client</code>; <a href="{programs}">examples in Python and for a shell</a>.</p>'
+        '<!doctype html><html lang="en"><meta charset="utf-8">'
+        f"<title>{title}</title><style>{STYLE}</style><h1>{title}</h1>"
+        "<p>Each takes its arguments by name: <code>POST gradio_api/call/v2/NAME</code>, or by "
+        "<code>gradio_client</code>; "
+        f'<a href="{programs}">examples in Python and for a shell</a>.</p>'
         f"{''.join(map(_endpoint, endpoints))}</html>"
     )
 
@@ -196,10 +271,12 @@ def _endpoint(function: Callable[..., Any]) -> str:
     words, _, listed = inspect.cleandoc(function.__doc__ or "").partition("Args:")
     arguments = dict(entry.split(": ", 1) for entry in re.split(r"\n    (?! )", listed)[1:])
     rows = "".join(
-        f"<tr><td><code>{one.name}</code><td>{escape(getattr(one.annotation, '__name__', str(one.annotation)))}"
+        f"<tr><td><code>{one.name}</code>"
+        f"<td>{escape(getattr(one.annotation, '__name__', str(one.annotation)))}"
         f"<td>{'' if one.default is one.empty else f'<code>{escape(repr(one.default))}</code>'}"
         f"<td>{escape(arguments.get(one.name, ''))}"
         for one in inspect.signature(function).parameters.values()
     )
-    table = f"<table><tr><th>Argument<th>Type<th>If left out<th>What it is{rows}</table>" if rows else ""
+    head = "<tr><th>Argument<th>Type<th>If left out<th>What it is"
+    table = f"<table>{head}{rows}</table>" if rows else ""
     return f"<h2><code>/{function.__name__}</code></h2><p>{escape(words)}</p>{table}"

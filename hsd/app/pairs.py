@@ -19,7 +19,8 @@ OWN = "own"
 class PairChoice:
     """Which pair to run; plain data, so that it can travel to another process.
 
-    name: of a pair in the manifest, or `OWN`. target, draft: None for a pair that does not come from the Hub.
+    name: of a pair in the manifest, or `OWN`. target, draft: None for a pair that does not come
+    from the Hub.
     """
 
     name: str
@@ -32,48 +33,63 @@ class PairChoice:
 
 
 def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairChoice:
-    """Return the choice that the controls or a link describe. Raises HsdError when it is not offered here."""
+    """Return the choice that the controls or a link describe.
+
+    Raises HsdError when it is not offered here.
+    """
     if target.strip() or draft.strip():
         if not device.own_pairs_allowed(space):
             raise HsdError("own models cannot be loaded here: run the app on your own machine")
         if not (target.strip() and draft.strip()):
-            raise HsdError("an own pair needs both a target and a draft: give two folders or two Hub ids")
+            raise HsdError(
+                "an own pair needs both a target and a draft: give two folders or two Hub ids"
+            )
         return PairChoice(OWN, target.strip(), draft.strip())
     spec = next((pair for pair in device.offered(space) if pair.name == name), None)
     if spec is None:
         names = [pair.name for pair in downloads.available(space)]
         known = any(pair.name == name for pair in space.pairs)
-        why = f"the pair {name!r} needs a larger GPU than this machine has" if known else f"unknown pair {name!r}"
+        why = (
+            f"the pair {name!r} needs a larger GPU than this machine has"
+            if known
+            else f"unknown pair {name!r}"
+        )
         raise HsdError(f"{why}: choose {', '.join(names)}")
     news = downloads.news(spec)  # of a pair that comes from the package index
     if news is downloads.ABSENT:
         load_pair(spec.name)  # raises, and says what to do
     if news.coming:
         why = f"{spec.short_title} is not here yet ({news.words})"
-        raise HsdError(f"{why}: try again when it is, or choose the pair {downloads.first(space).name}")
+        raise HsdError(
+            f"{why}: try again when it is, or choose the pair {downloads.first(space).name}"
+        )
     if news.problem:
         raise HsdError(news.problem)
     return PairChoice(spec.name, spec.target, spec.draft)
 
 
 def chats(space: Space, name: str) -> bool:
-    """Return whether a pair of the manifest takes questions, which it does if it was tuned on chats."""
+    """Return whether a pair of the manifest takes questions: whether it was tuned on chats."""
     spec = next((pair for pair in space.pairs if pair.name == name), None)
     fetched = fetch.MODELS.get(name)
     return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
 
 
 def load(choice: PairChoice) -> Pair:
-    """Return the pair itself; from memory when it was loaded before. Raises HsdError when it cannot be loaded."""
+    """Return the pair itself; from memory when it was loaded before.
+
+    Raises HsdError when it cannot be loaded.
+    """
     return _load_models(choice) if choice.from_hub else load_pair(choice.name)
 
 
 def needs_lent_gpu(choice: PairChoice) -> bool:
-    """Return whether a run of this pair needs a GPU that is lent, as on ZeroGPU; if so, fetch its files first.
+    """Return whether a run of this pair needs a GPU that is lent, as on ZeroGPU.
 
-    Thus no lent second is spent waiting for the network. The models are loaded in the process that is lent the GPU:
-    outside it CUDA is a stand-in that holds in the main thread only, and `transformers` loads in threads. Raises
-    HsdError where the files cannot be had.
+    If so, fetch its files first: thus no lent second is spent waiting for the network. The models
+    are loaded in the process that is lent the GPU: outside it CUDA is a stand-in that holds in the
+    main thread only, and `transformers` loads in threads. Raises HsdError where the files cannot be
+    had.
     """
     if not (device.zero_gpu() and choice.from_hub):
         return False
@@ -87,17 +103,21 @@ def _load_models(choice: PairChoice) -> Pair:
     named = PAIRS.get(choice.name)
     published = named and (named.target, named.draft) == (choice.target, choice.draft)
     try:
-        return load_pair(choice.name) if published else load_pair(target=choice.target, draft=choice.draft)
+        if published:
+            return load_pair(choice.name)
+        return load_pair(target=choice.target, draft=choice.draft)
     except HsdError as error:
         offline = "HF_HUB_OFFLINE" in str(error)
-        hint = "; this app works offline: start it with HF_HUB_OFFLINE=0 to load models from the Hub" if offline else ""
+        remedy = "start it with HF_HUB_OFFLINE=0 to load models from the Hub"
+        hint = f"; this app works offline: {remedy}" if offline else ""
         raise HsdError(f"{error}{hint}") from None
 
 
 def describe(space: Space, name: str) -> dict[str, Any]:
-    """Return what the page says about a pair of the manifest: its title, the device, and its levels, see `levels`.
+    """Return what the page says about a pair of the manifest.
 
-    Pairs are loaded for that; those from the Hub only if they are to be preloaded, and never on ZeroGPU.
+    That is its title, the device, and its levels, see `levels`. Pairs are loaded for that; those
+    from the Hub only if they are to be preloaded, and never on ZeroGPU.
     """
     chosen = choose(space, name)
     spec = next(pair for pair in space.pairs if pair.name == chosen.name)
@@ -112,11 +132,13 @@ def describe(space: Space, name: str) -> dict[str, Any]:
 
 
 def levels(pair: Pair) -> dict[str, Any]:
-    """Return models (their names, smallest first), the target's layers, and HiSpec's usual exits and thresholds.
+    """Return facts about the levels of a pair, by name.
 
-    A target whose layers cannot be told apart has no layers and no exits.
+    models: their names, smallest first; then the target's layers, and HiSpec's usual exits and
+    thresholds. A target whose layers cannot be told apart has no layers and no exits.
     """
-    models, target = [model.name for model in pair.models], pair.target
+    models = [model.name for model in pair.models]
+    target = pair.target
     try:
         exits = default_exits(target)
     except HsdError:
@@ -127,6 +149,16 @@ def levels(pair: Pair) -> dict[str, Any]:
 
 
 def credits(space: Space) -> list[str]:
-    """Return a line for each pair from the package index: whose models these are, and their licence."""
-    fetched = [(pair.short_title, fetch.MODELS[pair.name]) for pair in space.pairs if pair.name in fetch.MODELS]
-    return [f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in fetched]
+    """Return a line for each pair from the package index.
+
+    It says whose models these are, and under which licence.
+    """
+    fetched = [
+        (pair.short_title, fetch.MODELS[pair.name])
+        for pair in space.pairs
+        if pair.name in fetch.MODELS
+    ]
+    return [
+        f"{title}: {model.note}; licence {model.licence}, {model.credit}"
+        for title, model in fetched
+    ]

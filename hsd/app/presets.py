@@ -1,4 +1,4 @@
-"""Recorded runs that the page shows at once, the step each is opened at, and prompts to start a run from."""
+"""Recorded runs that the page shows at once, the step each opens at, and prompts to start from."""
 
 import json
 from collections.abc import Callable, Iterable
@@ -15,7 +15,8 @@ from hsd.paths import ASSETS, TRACES, read_yaml
 from hsd.rules import VANILLA
 from hsd.trace import Step, Trace
 
-SYSTEMS, STARTERS = ASSETS / "presets" / "systems.yaml", ASSETS / "presets" / "starters.yaml"
+SYSTEMS = ASSETS / "presets" / "systems.yaml"
+STARTERS = ASSETS / "presets" / "starters.yaml"
 SYSTEM_WORDS: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("systems.yaml"))
 """Title, words, source and shown presets of every system, by name."""
 CLEAR = 0.05  # tokens that are a gain
@@ -28,8 +29,8 @@ ENOUGH = 1.0  # tokens: a larger gain over all coins makes a step no clearer
 class Preset:
     """A run worth looking at.
 
-    options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name; system: what it is an example of,
-    as systems.yaml names it, "" for one draft judged by an exact rule.
+    options: of `hsd.run`; seeds: how many are tried, 1 takes seed 0; pair: by name; system: what it
+    is an example of, as systems.yaml names it, "" for one draft judged by an exact rule.
     """
 
     name: str
@@ -48,7 +49,10 @@ class Preset:
 
 
 def _from_yaml(path: Path, make: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return what `make` makes of a file's data. Raises HsdError, one line, where the file has other data or none."""
+    """Return what `make` makes of a file's data.
+
+    Raises HsdError, one line, where the file has other data or none.
+    """
     try:
         return make(read_yaml(path))
     except (OSError, yaml.YAMLError, AttributeError, TypeError) as error:
@@ -56,8 +60,13 @@ def _from_yaml(path: Path, make: Callable[[Any], dict[str, Any]]) -> dict[str, A
 
 
 def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
-    """Return all presets by name. Raises HsdError, one line, for a file that cannot be read or has other keys."""
-    return _from_yaml(path, lambda entries: {name: Preset(name, **entry) for name, entry in entries.items()})
+    """Return all presets by name.
+
+    Raises HsdError, one line, for a file that cannot be read or has other keys.
+    """
+    return _from_yaml(
+        path, lambda entries: {name: Preset(name, **entry) for name, entry in entries.items()}
+    )
 
 
 @cache
@@ -68,14 +77,18 @@ def from_json(file: Path) -> Any:
 
 @cache
 def of_systems() -> dict[str, Preset]:
-    """Return the presets of stacks, HiSpec, FSD and EAGLE-3 by name. Those that were not recorded are left out."""
+    """Return the presets of stacks, HiSpec, FSD and EAGLE-3 by name.
+
+    Those that were not recorded are left out.
+    """
     return {name: preset for name, preset in definitions(SYSTEMS).items() if preset.file.is_file()}
 
 
 def trace_of(preset: Preset) -> Trace:
     """Return the trace of a preset. Raises HsdError when it has not been recorded."""
     if not preset.file.is_file():
-        raise HsdError(f"preset {preset.name!r} has no recorded trace: run `python examples/reproduce/record.py`")
+        remedy = "run `python examples/reproduce/record.py`"
+        raise HsdError(f"preset {preset.name!r} has no recorded trace: {remedy}")
     return _read(preset.file)
 
 
@@ -85,36 +98,48 @@ def _read(file: Path) -> Trace:
 
 
 def telling_step(trace: Trace) -> int:
-    """Return the step to open a run at, from 0: the one of most `interest`. 0 for a run without steps."""
+    """Return the step to open a run at, from 0: the one of most `interest`.
+
+    It is 0 for a run without steps.
+    """
     return max(range(len(trace.steps)), key=lambda i: interest(trace.steps[i]), default=0)
 
 
 def interest(step: Step) -> tuple[float, ...]:
     """Return nine numbers that say how telling a step is, to be compared from left to right.
 
-    cut: 1 if levels below the target test too, and the target keeps some tokens and rejects others. whole: 1 if `law`
-    is, and a single draft's first test fails and its last passes. sure: the draft's size, if the rule keeps all of it
-    whatever its coins, its `gain` is at least `ENOUGH`, and it keeps more than the other rule here. law: 1 if its gain
-    is above `CLEAR`, and it keeps more here. Then the gain up to `ENOUGH`, in tenths; 1 if the first test failed and
-    the last passed; the gain; kept tokens; drafted tokens. All but cut and the last two are 0 without both verdicts.
+    cut: 1 if levels below the target test too, and the target keeps some tokens and rejects others.
+    whole: 1 if `law` is, and a single draft's first test fails and its last passes. sure: the
+    draft's size, if the rule keeps all of it whatever its coins, its `gain` is at least `ENOUGH`,
+    and it keeps more than the other rule here. law: 1 if its gain is above `CLEAR`, and it keeps
+    more here. Then the gain up to `ENOUGH`, in tenths; 1 if the first test failed and the last
+    passed; the gain; kept tokens; drafted tokens. All but cut and the last two are 0 without both
+    verdicts.
     """
     size = (float(step.kept), float(step.drafted))
     cut = float(0 < step.kept < step.drafted and any(event.tested for event in step.events))
     if step.shadow is None or step.verdict is None or not step.verdict.decisions:
         return (cut, *(0.0,) * 6, *size)
-    stepped_back = step.kept > 0 and step.verdict.decisions[-1].accepted and not step.verdict.decisions[0].accepted
-    gained, more = gain(step), _side(step) * (step.kept - step.shadow.kept) > 0
+    stepped_back = (
+        step.kept > 0
+        and step.verdict.decisions[-1].accepted
+        and not step.verdict.decisions[0].accepted
+    )
+    gained = gain(step)
+    more = _side(step) * (step.kept - step.shadow.kept) > 0
     certain = step.expected_kept.get(step.verdict.rule, 0.0) > step.drafted - SURE
     sure = step.drafted * float(certain and gained >= ENOUGH and more)
-    law, capped = float(gained > CLEAR and more), round(min(gained, ENOUGH), 1)
+    law = float(gained > CLEAR and more)
+    capped = round(min(gained, ENOUGH), 1)
     whole = law * float(stepped_back and len(step.paths) == 1)
     return (cut, whole, sure, law, capped, float(stepped_back), gained, *size)
 
 
 def gain(step: Step) -> float:
-    """Return how many more tokens of its draft the rule keeps than the other rule, on average over all coins.
+    """Return how many more tokens of its draft the rule keeps on average than the other rule.
 
-    For a vanilla run, how many fewer. 0 if the step does not record it.
+    The average is over all coins. For a vanilla run: how many fewer. 0 if the step does not record
+    it.
     """
     if step.verdict is None or step.shadow is None:
         return 0.0
@@ -123,7 +148,10 @@ def gain(step: Step) -> float:
 
 
 def _side(step: Step) -> int:
-    """Return the sign that a difference between rules gets: -1 if the step's own rule is vanilla, else 1."""
+    """Return the sign that a difference between rules gets.
+
+    It is -1 if the step's own rule is vanilla, else 1.
+    """
     return -1 if step.verdict and step.verdict.rule in VANILLA.values() else 1
 
 
@@ -144,7 +172,10 @@ class Starter:
 
     @property
     def label(self) -> str:
-        """What the page shows of it: a question in full, of a long text to continue the last `LABEL` characters."""
+        """What the page shows of it.
+
+        A question is shown in full, of a long text to continue the last `LABEL` characters.
+        """
         text = " ".join(self.prompt.split())
         if self.prompt_as == "chat":
             return text
@@ -153,18 +184,29 @@ class Starter:
 
 @lru_cache(maxsize=4)
 def prompts_by_pair(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
-    """Return the starter prompts in a YAML file, by pair. Raises HsdError, one line, for an invalid file."""
+    """Return the starter prompts in a YAML file, by pair.
+
+    Raises HsdError, one line, for an invalid file.
+    """
 
     def read(data: Any) -> dict[str, Any]:
-        return {p: tuple(Starter(text, how) for one in of for how, text in one.items()) for p, of in data.items()}
+        return {
+            p: tuple(Starter(text, how) for one in of for how, text in one.items())
+            for p, of in data.items()
+        }
 
     prompts = _from_yaml(file, read)
     if odd := {starter.prompt_as for of in prompts.values() for starter in of} - {*PROMPTS}:
-        raise HsdError(f"{file.name}: a prompt cannot be read as {min(odd)!r}: choose {' or '.join(PROMPTS)}")
+        raise HsdError(
+            f"{file.name}: a prompt cannot be read as {min(odd)!r}: choose {' or '.join(PROMPTS)}"
+        )
     return prompts
 
 
 def starters(pair: str, presets: Iterable[Preset]) -> tuple[Starter, ...]:
-    """Return the prompts for a pair: what the file lists, else those of its recorded runs. May be none."""
+    """Return the prompts for a pair: what the file lists, else those of its recorded runs.
+
+    There may be none.
+    """
     own = dict.fromkeys(preset.prompt for preset in presets if trace_of(preset).setup.pair == pair)
     return prompts_by_pair().get(pair) or tuple(map(Starter, own))

@@ -1,7 +1,8 @@
-"""Races as the page and programs request them: checked, run in turn, streamed; and the recorded races.
+"""Races as the page and programs request them: checked, run in turn, streamed.
 
-A request is one flat mapping, from a form, a program or a link: prompt, pair and options that all lanes share;
-rounds; and lanes, each a mapping of its own options, or all of them as the text of a link. See `read_plan`.
+It knows the recorded races too. A request is one flat mapping, from a form, a program or a link:
+prompt, pair and options that all lanes share; rounds; and lanes, each a mapping of its own options,
+or all of them as the text of a link. See `read_plan`.
 """
 
 import json
@@ -29,7 +30,8 @@ from hsd.rules import USUAL, VANILLA
 from hsd.space import Space
 
 MOST_LANES = 5
-ROUNDS, USUAL_ROUNDS = (1, 3, 5), 3
+ROUNDS = (1, 3, 5)
+USUAL_ROUNDS = 3
 SHARED = RunOptions.scoped("shared")
 LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]
@@ -38,12 +40,18 @@ FILE = RESULTS / "race.json"
 Values = Mapping[str, Any]
 SECONDS = 30.0  # for an answer
 MOST = 200  # characters of a URL, and of a model's name
-NOT_HERE = "servers cannot be used from here: start the app on your own machine for that, or elsewhere with --servers"
+NOT_HERE = (
+    "servers cannot be used from here: start the app on your own machine for that, or elsewhere "
+    "with --servers"
+)
 
 
 @dataclass(frozen=True)
 class ServerLane(Case):
-    """A lane at a server that is not contacted yet. url: without /v1; model: its name, "" if there is only one."""
+    """A lane at a server that is not contacted yet.
+
+    url: without /v1; model: its name, "" if there is only one.
+    """
 
     url: str = ""
     model: str = ""
@@ -51,7 +59,10 @@ class ServerLane(Case):
 
 @dataclass(frozen=True)
 class Plan:
-    """A checked race. request: the shared options, as plain decoding; cases: lanes, plain first; rounds: timed ones."""
+    """A checked race.
+
+    request: the shared options, as plain decoding; cases: lanes, plain first; rounds: timed ones.
+    """
 
     request: Request
     cases: tuple[Case, ...]
@@ -64,25 +75,46 @@ class Plan:
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
     def as_data(self) -> dict[str, Any]:
-        """Return the plan as plain data. The seed is text: JavaScript's numbers lose digits of a large one."""
+        """Return the plan as plain data.
+
+        The seed is text: JavaScript's numbers lose digits of a large one.
+        """
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
-        kinds = [{"served": True} if isinstance(c, ServerLane) else {"lossless": lossless(c)} for c in self.cases]
+        kinds = [
+            {"served": True} if isinstance(c, ServerLane) else {"lossless": lossless(c)}
+            for c in self.cases
+        ]
         cases = zip(self.cases, kinds, strict=True)
-        lanes = [{"name": c.name, "options": c.options, "own": own(c.options), **kind} for c, kind in cases]
-        shared = {"prompt": self.request.prompt, "sampling": sampling, "seed": str(o.seed), "rounds": self.rounds}
+        lanes = [
+            {"name": c.name, "options": c.options, "own": own(c.options), **kind}
+            for c, kind in cases
+        ]
+        shared = {
+            "prompt": self.request.prompt,
+            "sampling": sampling,
+            "seed": str(o.seed),
+            "rounds": self.rounds,
+        }
         return {**shared, "lanes": lanes, "link": self.link()}
 
 
 def limits(space: Space) -> dict[str, Any]:
-    """Return how many lanes a race has at most, how often each may be timed, and whether one may be a server's."""
+    """Return the most lanes of a race, how often each may be timed, and whether servers may be."""
     return {"lanes": MOST_LANES, "rounds": ROUNDS, "server": servers_allowed(space)}
 
 
 def own(options: Values) -> dict[str, Any]:
-    """Return a lane's own options, beyond the shared ones: rule, γ, and all that differ from the default."""
-    always = ("rule", "gamma")
-    return {n: x for n, x in options.items() if n in LANE and (n in always or x != RunOptions.default(n))}
+    """Return a lane's own options, beyond the shared ones.
+
+    These are its rule, γ, and all that differ from the default.
+    """
+    named = {name: value for name, value in options.items() if name in LANE}
+    return {
+        name: value
+        for name, value in named.items()
+        if name in ("rule", "gamma") or value != RunOptions.default(name)
+    }
 
 
 # ---- requests
@@ -91,41 +123,61 @@ def own(options: Values) -> dict[str, Any]:
 def read_plan(space: Space, values: Values) -> Plan:
     """Check a request for a race; see the head of this file. Raises HsdError, one line.
 
-    Plain decoding is always the first lane and is not named. A lane has the options of `LANE`, or, where a server may
-    be named, url and model. A lane without γ takes the shared one, else the pair's own. Without lanes: the vanilla rule
-    and HSD. A pair that is missing and not being fetched, such as that of a recorded race, is replaced by another.
+    Plain decoding is always the first lane and is not named. A lane has the options of `LANE`, or,
+    where a server may be named, url and model. A lane without γ takes the shared one, else the
+    pair's own. Without lanes: the vanilla rule and HSD. A pair that is missing and not being
+    fetched, such as that of a recorded race, is replaced by another.
     """
     lanes = values.get("lanes") or [{"rule": rule} for rule in (VANILLA["single"], USUAL)]
     if isinstance(lanes, str):  # of a link, see `to_link`
-        lanes = [dict(part.partition(":")[::2] for part in lane.split("~")) for lane in lanes.split(",")]
+        lanes = [
+            dict(part.partition(":")[::2] for part in lane.split("~")) for lane in lanes.split(",")
+        ]
     if not isinstance(lanes, list) or not all(isinstance(lane, dict) for lane in lanes):
         raise HsdError("lanes: give a list of mappings, such as {'rule': 'hsd', 'gamma': 4}")
     if len(lanes) >= MOST_LANES:
-        raise HsdError(f"{len(lanes) + 1} lanes: a race has 2 to {MOST_LANES}, plain decoding among them")
+        raise HsdError(
+            f"{len(lanes) + 1} lanes: a race has 2 to {MOST_LANES}, plain decoding among them"
+        )
     rounds = str(values.get("rounds") or USUAL_ROUNDS)
     if rounds not in map(str, ROUNDS):
-        raise HsdError(f"{rounds[:20]} timed runs per lane: choose {', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}")
-    options = {RunOptions.old.get(name, name): value for name, value in values.items() if value not in (None, "")}
+        choices = f"{', '.join(map(str, ROUNDS[:-1]))} or {ROUNDS[-1]}"
+        raise HsdError(f"{rounds[:20]} timed runs per lane: choose {choices}")
+    options = {
+        RunOptions.old.get(name, name): value
+        for name, value in values.items()
+        if value not in (None, "")
+    }
     shared = {name: options[name] for name in (*BESIDE, *SHARED) if name in options}
     shared["pair"] = downloads.stand_in(space, str(shared.get("pair", "")))
     request = read(space, {"prompt": "", **shared, "system": "plain"})
     shared |= {name: options[name] for name in ("gamma",) if name in options}
     plain = Case(lane_name(request.options), _case_options(request.options))
-    cases = [plain, *(_lane(space, shared, plain, lane, n) for n, lane in enumerate(lanes, start=2))]
+    others = (_lane(space, shared, plain, lane, n) for n, lane in enumerate(lanes, start=2))
+    cases = [plain, *others]
     names = [case.name for case in cases]
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
-    names = [f"{name} ({count})" if count > 1 else name for name, count in zip(names, counts, strict=True)]
-    return Plan(request, tuple(map(lambda case, name: replace(case, name=name), cases, names)), int(rounds))
+    names = [
+        f"{name} ({count})" if count > 1 else name
+        for name, count in zip(names, counts, strict=True)
+    ]
+    named = (replace(case, name=name) for case, name in zip(cases, names, strict=True))
+    return Plan(request, tuple(named), int(rounds))
 
 
 def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) -> Case:
-    """Return a lane's case, without a seed, which all lanes share. Raises HsdError that names the lane's number."""
+    """Return a lane's case, without a seed, which all lanes share.
+
+    Raises HsdError that names the lane's number.
+    """
     try:
         if "url" in lane:
             return _server_lane(space, plain, lane["url"], lane.get("model"))
         unknown = [name for name in lane if name not in LANE]
         if unknown:
-            raise HsdError(f"unknown option {str(unknown[0])[:40]!r}: choose from {', '.join(LANE)}")
+            raise HsdError(
+                f"unknown option {str(unknown[0])[:40]!r}: choose from {', '.join(LANE)}"
+            )
         options = read(space, {**shared, **lane}).options
         if options.system == "plain":
             raise HsdError("plain decoding is the first lane of every race: choose another system")
@@ -136,88 +188,133 @@ def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) 
 
 def _case_options(o: RunOptions) -> dict[str, Any]:
     """Return keywords of `hsd.run` as plain data, tracing off: nothing but decoding is timed."""
-    names = ["system", *(name for name in SHARED if name != "seed" and (name != "prompt_as" or o.prompt_as)), *_own(o)]
+    left_out = ["seed", *([] if o.prompt_as else ["prompt_as"])]
+    names = ["system", *(name for name in SHARED if name not in left_out), *_own(o)]
     values = o.model_dump(mode="json")
     return {**{name: values[name] for name in names}, "trace": False}
 
 
 def _own(o: RunOptions) -> list[str]:
-    """Return the names of the options that say how a lane drafts and checks: rule, γ, and what is not the default."""
+    """Return the names of the options that say how a lane drafts and checks.
+
+    These are its rule, γ, and what is not the default.
+    """
     if o.system == "plain":
         return []
     always = ["rule"] if o.system == "hispec" or o.thresholds else ["rule", "gamma"]
     always += ["drafts"] if o.system == "speculative" else []
     always += ["tolerance", "divergence"] if o.rule in FUZZY else []
-    return always + [name for name in LANE if name in o.given() and name not in (*always, "system", "gamma")]
+    return always + [
+        name for name in LANE if name in o.given() and name not in (*always, "system", "gamma")
+    ]
 
 
 def lane_name(o: RunOptions) -> str:
-    """Return the lane's name, such as "HSD, γ = 5", "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
+    """Return the lane's name, such as "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
     if o.system == "plain":
         return str(facts.named("systems", "plain")["title"])
-    by = facts.named("systems", o.system)["title"].split(" (")[0] if o.system != "speculative" else ""
-    by = COPIERS[o.proposer].short.capitalize() if o.copies else by
+    if o.copies:
+        by = COPIERS[o.proposer].short.capitalize()
+    elif o.system != "speculative":
+        by = facts.named("systems", o.system)["title"].split(" (")[0]
+    else:
+        by = ""
+    if o.system == "stack":
+        gamma = f"T = {o.gamma} each"
+    elif o.auto:
+        gamma = f"γ {o.gamma}"
+    else:
+        gamma = f"γ = {o.gamma}"
+    drafts = f"{o.drafts} drafts, {facts.layout_names(o.tree)['words']}" if o.drafts > 1 else ""
+    divergence = facts.named("divergences", o.divergence)["formula"].split("(")[0]
     words = {
-        "gamma": f"T = {o.gamma} each" if o.system == "stack" else f"γ {o.gamma}" if o.auto else f"γ = {o.gamma}",
-        "drafts": f"{o.drafts} drafts, {facts.layout_names(o.tree)['words']}" if o.drafts > 1 else "",
+        "gamma": gamma,
+        "drafts": drafts,
         "exits": f"exits {in_a_name(o.exits)}",
         "thresholds": f"T = {in_a_name(o.thresholds)}",
-        "tolerance": f"{facts.named('divergences', o.divergence)['formula'].split('(')[0]} ≤ {o.tolerance:g}",
+        "tolerance": f"{divergence} ≤ {o.tolerance:g}",
         **dict.fromkeys(("rule", "proposer", "tree", "divergence"), ""),  # said already
     }
-    own = [words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}") for name in _own(o)]
+    own = [
+        words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}")
+        for name in _own(o)
+    ]
     return ", ".join(filter(None, [by, facts.head(o.rule), *own]))
 
 
 def to_link(lanes: Sequence[Values]) -> str:
-    """Return lanes as text for a link: option:value pairs joined by ~, lanes joined by commas, lists written as 3_5."""
+    """Return lanes as text for a link.
+
+    It has pairs option:value joined by ~, lanes joined by commas, and lists written as 3_5.
+    """
     options = RunOptions.options()
-    return ",".join("~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items()) for lane in lanes)
+    return ",".join(
+        "~".join(f"{name}:{options[name].text(value)}" for name, value in lane.items())
+        for lane in lanes
+    )
 
 
-# ---- servers that a visitor names by URL, reached without a key: no link has a URL, and on a Space none can be typed
+# ---- servers that a visitor names by URL, reached without a key
+#
+# No link has a URL, and on a Space none can be typed.
 
 
 def servers_allowed(space: Space) -> bool:
-    """Return whether visitors may name a server: never on a Space, nor if the manifest forbids models of their own.
+    """Return whether visitors may name a server.
 
-    If others than this machine can reach the app, that needs --servers, and then only public servers are contacted.
+    They never may on a Space, nor if the manifest forbids models of their own. If others than this
+    machine can reach the app, that needs --servers, and then only public servers are contacted.
     """
     trusted = trust.current.local or trust.current.servers
     return trusted and space.own_pair != "never" and not device.on_a_space()
 
 
 def _server_lane(space: Space, plain: Case, url: object, model: object) -> ServerLane:
-    """Return a lane timed at a server, not contacted yet. Raises HsdError for no URL, or where none is allowed."""
+    """Return a lane timed at a server, not contacted yet.
+
+    Raises HsdError for no URL, or where none is allowed.
+    """
     if not servers_allowed(space):
         raise HsdError(NOT_HERE)
     base, name = (str(value or "").strip() for value in (url, model))
     if not base:
         raise HsdError("no server is named: give its base URL, such as http://localhost:8000")
     if len(base) > MOST or len(name) > MOST:
-        raise HsdError(f"a server's URL and its model's name have at most {MOST} characters: shorten them")
-    options = {key: value for key, value in plain.options.items() if key != "system"}  # nobody knows what decodes there
-    return ServerLane(f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name)
+        raise HsdError(
+            f"a server's URL and its model's name have at most {MOST} characters: shorten them"
+        )
+    # nobody knows what decodes there
+    options = {key: value for key, value in plain.options.items() if key != "system"}
+    return ServerLane(
+        f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name
+    )
 
 
 # ---- runs
 
 
 def race(plan: Plan) -> Iterator[dict[str, Any]]:
-    """Run all lanes and yield plain data: first {"header": facts}, then {"events": some}, see `hsd.bench.race`.
+    """Run all lanes and yield plain data.
 
-    On ZeroGPU this runs in another process, so a plan can be pickled. Raises HsdError, before anything runs, for a lane
-    that the pair has no models for, or whose server is not there.
+    It yields {"header": facts} first, then {"events": some}, see `hsd.bench.race`.
+
+    On ZeroGPU this runs in another process, so a plan can be pickled. Raises HsdError, before
+    anything runs, for a lane that the pair has no models for, or whose server is not there.
     """
     cases = [_reach(case, number) for number, case in enumerate(plan.cases, start=1)]
     loaded = pairs.load(plan.request.pair)
     yield {"header": timing.facts(loaded, cases)}
-    for events in timing.rounds(loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds):
+    for events in timing.rounds(
+        loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds
+    ):
         yield {"events": events}
 
 
 def _reach(case: Case, number: int) -> Case:
-    """Return the lane as it is run; a server is contacted. Raises HsdError, naming the lane, where there is none."""
+    """Return the lane as it is run; a server is contacted.
+
+    Raises HsdError, naming the lane, where there is none.
+    """
     if not isinstance(case, ServerLane):
         return case
     try:
@@ -236,21 +333,31 @@ race_on_lent_gpu = device.lent_gpu(lambda plan: gpu_seconds(_most_tokens(plan)))
 
 
 def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield the messages of a race: {"header"} first, {"events"} as they come, {"report"} after each timed run.
+    """Yield the messages of a race.
 
-    A race that takes longer than `seconds` ends after its current run with {"ending": one line}. Raises HsdError.
+    It yields {"header"} first, {"events"} as they come, and {"report"} after each timed run.
+
+    A race that takes longer than `seconds` ends after its current run with {"ending": one line}.
+    Raises HsdError.
     """
     run = race_on_lent_gpu if pairs.needs_lent_gpu(plan.request.pair) else race
-    began, records = time.monotonic(), []
+    began = time.monotonic()
+    records = []
     with closing(run(plan)) as running:  # type: ignore[type-var]
         for piece in running:
             yield {"header": {**plan.as_data(), **piece["header"]}} if "header" in piece else piece
-            ended = [event["record"] for event in piece.get("events", ()) if event["repetition"] and "record" in event]
+            ended = [
+                event["record"]
+                for event in piece.get("events", ())
+                if event["repetition"] and "record" in event
+            ]
             records += ended
             if ended and (numbers := report(plan.cases, records)):
                 yield {"report": numbers}
             if time.monotonic() - began > seconds:
-                yield {"ending": f"stopped after {seconds:g} s, the longest time here: ask for less"}
+                yield {
+                    "ending": f"stopped after {seconds:g} s, the longest time here: ask for less"
+                }
                 return
 
 
@@ -261,8 +368,8 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
 def recordings(file: Path = FILE) -> dict[str, Any]:
     """Return the recorded races: {"races": domain, header, events, coins and report of each}.
 
-    Of several domains at one temperature there is one more, "All", with the report of all together. Raises HsdError
-    where none is recorded.
+    Of several domains at one temperature there is one more, "All", with the report of all together.
+    Raises HsdError where none is recorded.
     """
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
@@ -272,8 +379,11 @@ def recordings(file: Path = FILE) -> dict[str, Any]:
         raise HsdError("there is no recorded race: run `python examples/reproduce/record_race.py`")
     races = data["races"]
     heats = dict.fromkeys(one["header"]["sampling"]["temperature"] for one in races)
-    alike = [[one for one in races if one["header"]["sampling"]["temperature"] == heat] for heat in heats]
-    groups = [group for every in alike for group in [*([one] for one in every), *([every] if every[1:] else [])]]
+    groups = []
+    for heat in heats:
+        alike = [one for one in races if one["header"]["sampling"]["temperature"] == heat]
+        groups += [[one] for one in alike]
+        groups += [alike] if len(alike) > 1 else []
     return {"races": [_reported(group) for group in groups]}
 
 
@@ -281,12 +391,22 @@ def _reported(races: Sequence[dict[str, Any]]) -> dict[str, Any]:
     """Return a race with its report; of several, one race on the prompts of all, without events."""
     one, *more = races
     cases = [Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]]
-    records = [_numbered(e["record"], n) for n, race in enumerate(races) for e in race["events"] if "record" in e]
+    records = [
+        _numbered(e["record"], n)
+        for n, race in enumerate(races)
+        for e in race["events"]
+        if "record" in e
+    ]
     coins = [_numbered(entry, n) for n, race in enumerate(races) for entry in race.get("coins", ())]
-    whole = {"domain": "All", "header": {**one["header"], "prompt": ""}, "events": [], "coins": []} if more else one
+    header = {**one["header"], "prompt": ""}
+    together = {"domain": "All", "header": header, "events": [], "coins": []}
+    whole = together if more else one
     return {**whole, "report": report(cases, records, coins)}
 
 
 def _numbered(record: dict[str, Any], race: int) -> dict[str, Any]:
-    """Return the record with a prompt number that no other race has. race: the race's own number, from 0."""
+    """Return the record with a prompt number that no other race has.
+
+    race: the race's own number, from 0.
+    """
     return {**record, "prompt": 1_000 * race + record["prompt"]}

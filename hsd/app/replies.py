@@ -20,7 +20,10 @@ NOT_UNDERSTOOD = "the page asked for something in a way that is not understood: 
 
 
 def answer(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns; an error becomes {"error": one line}, and an unexpected one is logged."""
+    """Return what a function returns.
+
+    An error becomes {"error": one line}; an unexpected one is logged as well.
+    """
     try:
         return function(*arguments)
     except HsdError as error:
@@ -36,23 +39,31 @@ def brief(error: HsdError) -> str:
 
 
 def unexpected(error: Exception, advice: str, what: str = "that failed on the server") -> str:
-    """Return the message to a visitor about an unexpected error; the log has the details under the same name.
+    """Return the message to a visitor about an unexpected error.
 
-    The log says where it happened but not what was sent: prompts are private.
+    The log has the details under the same name: where it happened, but not what was sent, as
+    prompts are private.
     """
     name = secrets.token_hex(3)
     frames = traceback.extract_tb(error.__traceback__)[-FRAMES:]
-    where = " < ".join(f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames))
+    where = " < ".join(
+        f"{Path(frame.filename).name}:{frame.lineno} {frame.name}" for frame in reversed(frames)
+    )
     log.error("error %s: %s at %s", name, type(error).__name__, where)
     return f"{what} ({type(error).__name__}, error {name}): {advice}"
 
 
 def shortened(values: Answer) -> Answer:
     """Return plain data with all fractions rounded to `DIGITS` significant digits."""
-    rounded: Answer = json.loads(json.dumps(values), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}"))
+    rounded: Answer = json.loads(
+        json.dumps(values), parse_float=lambda text: float(f"{float(text):.{DIGITS}g}")
+    )
     return rounded
 
 
 def compact(data: Any) -> str:
-    """Return JSON without spaces. Raises ValueError for NaN and infinite numbers, which JSON lacks."""
+    """Return JSON without spaces.
+
+    Raises ValueError for NaN and infinite numbers, which JSON lacks.
+    """
     return json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

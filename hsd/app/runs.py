@@ -1,4 +1,7 @@
-"""Runs for pages and programs: requests read and checked, decoding as messages, the last runs kept for a while."""
+"""Runs for pages and programs.
+
+Requests are read and checked, decoded as messages, and the last runs kept for a while.
+"""
 
 import secrets
 import threading
@@ -26,7 +29,10 @@ UPDATE_SECONDS = 0.05  # at most 20 messages a second
 LOAD_SECONDS = 40  # asked of ZeroGPU on top of the work itself: moving a pair to the GPU
 TOKEN_SECONDS = 0.15  # asked of ZeroGPU for each new token
 BESIDE = ("prompt", "pair", "target", "draft")
-"""Parts of a request beside options. target, draft: models of the visitor's own, in place of the pair."""
+"""Parts of a request beside options.
+
+target, draft: models of the visitor's own, in place of the pair.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,25 +47,38 @@ class Request:
 def read(space: Space, values: Mapping[str, Any]) -> Request:
     """Return the request in `values`: `BESIDE` and options by name, former names too.
 
-    Numbers may be text, lists "3, 5". What is missing or null takes the default; γ is then the pair's own. A run is
-    always recorded. Raises HsdError, one line, for the first thing that is wrong.
+    Numbers may be text, lists "3, 5". What is missing or null takes the default; γ is then the
+    pair's own. A run is always recorded. Raises HsdError, one line, for the first thing that is
+    wrong.
     """
-    options = {RunOptions.old.get(name, name): value for name, value in values.items() if value is not None}
+    options = {
+        RunOptions.old.get(name, name): value for name, value in values.items() if value is not None
+    }
     prompt, pair, target, draft = (str(options.pop(name, "")) for name in BESIDE)
     most = space.limits.prompt_characters
     if not prompt.strip():
         raise HsdError("the prompt is empty: type some text to continue")
     if len(prompt) > most:
-        raise HsdError(f"the prompt has {len(prompt):,} characters, at most {most:,} are allowed: shorten it")
+        raise HsdError(
+            f"the prompt has {len(prompt):,} characters, at most {most:,} are allowed: shorten it"
+        )
     pair = pair or downloads.first(space).name
     options = {"gamma": draft_length(None if target or draft else pair)} | options | {"trace": True}
-    return Request(choose(space, pair, target, draft), prompt, RunOptions.read(options, space.limits.model_dump()))
+    return Request(
+        choose(space, pair, target, draft),
+        prompt,
+        RunOptions.read(options, space.limits.model_dump()),
+    )
 
 
 def query(request: Request) -> dict[str, str]:
     """Return the parameters of the link that asks for this run again."""
     pair = request.pair
-    models = {"target": str(pair.target), "draft": str(pair.draft)} if pair.name == OWN else {"pair": pair.name}
+    models = (
+        {"target": str(pair.target), "draft": str(pair.draft)}
+        if pair.name == OWN
+        else {"pair": pair.name}
+    )
     return {**models, "prompt": request.prompt, **request.options.query()}
 
 
@@ -69,7 +88,10 @@ Decoder = Callable[[Request, float], Iterator[Any]]
 
 
 class Kept:
-    """The latest finished runs, by keys that nobody can guess; the least recently used is dropped first."""
+    """The latest finished runs, by keys that nobody can guess.
+
+    The least recently used is dropped first.
+    """
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -92,19 +114,25 @@ class Kept:
             return self._traces.setdefault(key, trace) if trace else None
 
 
-def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> Iterator[Message]:
+def messages(
+    request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None
+) -> Iterator[Message]:
     """Yield a run as it goes on, as plain data.
 
-    First {"header", "link"}: the trace without steps and result, and the parameters that ask for it again. Then
-    {"steps"}, new ones, at most 20 times a second; with the last of them "result", and "message", one line, where the
-    run was stopped after `seconds`. At the end {"key", "telling", "finish"}: its key in `kept`, the step to show first,
-    and why it ended. decoder: in place of `decode`. Closing the iterator ends the run and frees its caches.
-    Raises HsdError, once all that was decoded before has been yielded.
+    First {"header", "link"}: the trace without steps and result, and the parameters that ask for it
+    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result", and
+    "message", one line, where the run was stopped after `seconds`. At the end {"key", "telling",
+    "finish"}: its key in `kept`, the step to show first, and why it ended. decoder: in place of
+    `decode`. Closing the iterator ends the run and frees its caches. Raises HsdError, once all that
+    was decoded before has been yielded.
     """
     run = decoder or (decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode)
     with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
         trace = next(pieces)
-        yield {"header": trace.model_dump(mode="json", exclude={"steps", "result"}), "link": query(request)}
+        yield {
+            "header": trace.model_dump(mode="json", exclude={"steps", "result"}),
+            "link": query(request),
+        }
         steps: list[Step] = []
         for piece in pieces:
             steps += piece["steps"]
@@ -114,17 +142,19 @@ def messages(request: Request, kept: Kept, seconds: float, decoder: Decoder | No
     yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
 
 
-def run_to_end(request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None) -> tuple[Trace, str]:
+def run_to_end(
+    request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None
+) -> tuple[Trace, str]:
     """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
     *_, last = messages(request, kept, seconds, decoder)
     return cast(Trace, kept.get(last["key"])), last["key"]  # it was kept a moment ago
 
 
 def decode(request: Request, seconds: float) -> Iterator[Any]:
-    """Decode and yield the trace without steps, then the steps and the result as in `messages`, as objects.
+    """Decode and yield the trace without steps, then steps and result: `messages` as objects.
 
-    On ZeroGPU this runs in another process, so all that is given and yielded can be pickled. Closing the iterator ends
-    the run and frees its caches.
+    On ZeroGPU this runs in another process, so all that is given and yielded can be pickled.
+    Closing the iterator ends the run and frees its caches.
     """
     loaded = pairs.load(request.pair)
     with closing(Decoding(loaded, request.prompt, request.options)) as decoding:
@@ -138,11 +168,13 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
                 steps.append(step)
                 now = time.monotonic()
                 if now - began > seconds:
-                    ending = {"message": f"stopped after {seconds:g} s, the longest time here: ask for less"}
+                    words = f"stopped after {seconds:g} s, the longest time here: ask for less"
+                    ending = {"message": words}
                     break
                 if now - sent >= UPDATE_SECONDS:
                     yield {"steps": steps}
-                    steps, sent = [], now
+                    steps = []
+                    sent = now
         except HsdError as error:
             failure = error  # what was decoded before it goes out first
         except Exception as error:
@@ -153,8 +185,10 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
 
 
 def gpu_seconds(tokens: int) -> int:
-    """Return the seconds of GPU time to ask for, enough to load a pair and decode so many tokens."""
+    """Return the seconds of GPU time to ask for, to load a pair and decode so many tokens."""
     return LOAD_SECONDS + round(TOKEN_SECONDS * tokens)
 
 
-decode_on_lent_gpu = device.lent_gpu(lambda request, _: gpu_seconds(request.options.max_new_tokens))(decode)
+decode_on_lent_gpu = device.lent_gpu(
+    lambda request, _: gpu_seconds(request.options.max_new_tokens)
+)(decode)

@@ -1,4 +1,7 @@
-"""The app, put together and served: the files of its site, questions of its page, and endpoints on Gradio's queue."""
+"""The app, put together and served.
+
+It serves the files of its site, questions of its page, and endpoints on Gradio's queue.
+"""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -28,25 +31,37 @@ from hsd.space import Space
 from hsd.trace import Trace
 
 
-def build(space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None) -> Server:
-    """Return the server. opened: a trace to show first, not a preset. decode, offers: see `hsd.app.launch`."""
+def build(
+    space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None
+) -> Server:
+    """Return the server.
+
+    opened: a trace to show first, not a preset. decode, offers: see `hsd.app.launch`.
+    """
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
-    packed = Middleware(GZipMiddleware, minimum_size=1000)  # what Gradio sends as it is; the site packs its own files
+    # what Gradio sends as it is; the site packs its own files
+    packed = Middleware(GZipMiddleware, minimum_size=1000)
     before = [Middleware(guarded), packed]
     functions = endpoints(space, presets_of(space), decode)
-    own = {"title": space.title, "docs_url": None, "redoc_url": None}  # Gradio's pages load from elsewhere
+    # Gradio's pages load from elsewhere
+    own = {"title": space.title, "docs_url": None, "redoc_url": None}
     server = Server(functions, space.limits.queue_size, middleware=before, **own)
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     questions = Questions(space, opened, offers)
-    server.add_api_route("/answers/{name}", questions.serve, methods=["POST"], include_in_schema=False)
+    server.add_api_route(
+        "/answers/{name}", questions.serve, methods=["POST"], include_in_schema=False
+    )
     docs = reference(space, functions, f"{folder_of_modules()}docs/programs.md")
     server.add_api_route("/docs", lambda: HTMLResponse(docs), include_in_schema=False)
     return server
 
 
 def preload(space: Space) -> None:
-    """Load the pairs that the manifest marks `preload`, unless they need a lent GPU; errors show when a pair is run."""
+    """Load the pairs that the manifest marks `preload`, unless they need a lent GPU.
+
+    Errors are shown when a pair is run.
+    """
     for pair in downloads.available(space):
         with suppress(HsdError):  # whoever runs it is told why
             if pair.preload and not pairs.needs_lent_gpu(pairs.choose(space, pair.name)):
@@ -62,10 +77,16 @@ class Questions:
     offers: in place of `hsd.app.downloads.offers`, for an app whose runs come from elsewhere.
     """
 
-    def __init__(self, space: Space, opened: Trace | None, offers: Callable[[], Answer] | None = None) -> None:
+    def __init__(
+        self, space: Space, opened: Trace | None, offers: Callable[[], Answer] | None = None
+    ) -> None:
         offers = offers or partial(downloads.offers, space)
+
+        def name_of(given: Answer) -> str:
+            return str(given.get("name") or downloads.first(space).name)
+
         self.functions: dict[str, Callable[[Answer], Any]] = {
-            "pair": lambda given: pairs.describe(space, str(given.get("name") or downloads.first(space).name)),
+            "pair": lambda given: pairs.describe(space, name_of(given)),
             "downloads": lambda _: offers(),
             "opened": lambda _: player_data(opened) if opened else None,
             "check": lambda given: player_data(Trace.from_json(str(given.get("text") or ""))),
@@ -89,15 +110,27 @@ class Questions:
 
 FOREVER = "public, max-age=31536000, immutable"
 LARGE = 1_000_000  # bytes from which the strongest compression takes seconds
-TYPES = {".js": "text/javascript", ".json": "application/json", ".md": "text/plain", ".html": "text/html"}
-"""Media types that operating systems disagree about; a browser refuses a module served under a wrong one."""
+TYPES = {
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".md": "text/plain",
+    ".html": "text/html",
+}
+"""Media types that operating systems disagree about.
+
+A browser refuses a module that is served under a wrong one.
+"""
 
 
 class Files:
-    """Answers GET with the files of a site. lasting: the prefix of the paths whose contents never change."""
+    """Answers GET with the files of a site.
+
+    lasting: the prefix of the paths whose contents never change.
+    """
 
     def __init__(self, site: Site, lasting: str) -> None:
-        self._site, self._lasting = site, lasting
+        self._site = site
+        self._lasting = lasting
         self.read = cache(lambda path: site[path]())
         self.packed = cache(self._packed)
 
@@ -108,17 +141,21 @@ class Files:
 
     def serve(self, request: Request) -> Response:
         """Return the file at a request's path, or status 304 if it has not changed."""
-        path = request.url.path.removeprefix(request.scope.get("root_path", "")).lstrip("/") or "index.html"
+        root = request.scope.get("root_path", "")
+        path = request.url.path.removeprefix(root).lstrip("/") or "index.html"
         if path not in self._site:
             return Response("no such file", 404, media_type="text/plain")
         content = self.read(path)
-        kind = TYPES.get(path[path.rfind(".") :]) or guess_type(path)[0] or "application/octet-stream"
+        known = TYPES.get(path[path.rfind(".") :]) or guess_type(path)[0]
+        kind = known or "application/octet-stream"
         headers = {"Vary": "Accept-Encoding", "Cache-Control": FOREVER}
         if not path.startswith(self._lasting):  # else nobody asks again
-            headers |= {"Cache-Control": "no-cache", "ETag": f'"{sha256(content).hexdigest()[:16]}"'}
+            mark = sha256(content).hexdigest()[:16]
+            headers |= {"Cache-Control": "no-cache", "ETag": f'"{mark}"'}
             if request.headers.get("If-None-Match") == headers["ETag"]:
                 return Response(status_code=304, headers=headers)
         if "br" in request.headers.get("Accept-Encoding", ""):
-            content, headers["Content-Encoding"] = self.packed(path), "br"
+            content = self.packed(path)
+            headers["Content-Encoding"] = "br"
         words = "" if kind.startswith("image/") else "; charset=utf-8"
         return Response(content, media_type=f"{kind}{words}", headers=headers)

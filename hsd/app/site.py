@@ -1,7 +1,8 @@
-"""The site: everything of the page that needs no model, as paths, each with a function that returns its contents.
+"""The site: for each path of the page that needs no model, a function that returns its contents.
 
-The app serves these paths and `python -m hsd space export --static` writes them into a folder, so both are the same
-page. A recorded answer lies at data/NAME/KEY.json; `hsd/web/answers/files.js` finds it by the same rule.
+The app serves these paths and `python -m hsd space export --static` writes them into a folder, so
+both are the same page. A recorded answer lies at data/NAME/KEY.json; `hsd/web/answers/files.js`
+finds it by the same rule.
 """
 
 import hashlib
@@ -15,7 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from hsd.app import browser, device, modules, page, pairs, race
-from hsd.app.presets import SYSTEM_WORDS, Preset, definitions, from_json, of_systems, player_data, starters, trace_of
+from hsd.app.presets import (
+    SYSTEM_WORDS,
+    Preset,
+    definitions,
+    from_json,
+    of_systems,
+    player_data,
+    starters,
+    trace_of,
+)
 from hsd.app.replies import compact, shortened
 from hsd.app.systems import planner
 from hsd.bench.report import read
@@ -29,11 +39,17 @@ from hsd.trace import MAX_BYTES, Trace
 
 Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
-DOCS, LESSONS, LENGTHS = ASSETS / "docs", ASSETS / "lessons" / "learn.json", RESULTS / "lengths.json"
-CHARTS = RESULTS / "systems_charts.json"  # of every system, by name; examples/reproduce/systems_charts.py makes them
-TIMINGS = RESULTS / "presets.json"  # the speed of recorded runs beside plain decoding; time_presets.py measures it
-BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}  # by their pair; the screen opens on the first
-PLOTLY = Path(str(find_spec("plotly").origin)).parent / "package_data" / "plotly.min.js"  # type: ignore[union-attr]
+DOCS = ASSETS / "docs"
+LESSONS = ASSETS / "lessons" / "learn.json"
+LENGTHS = RESULTS / "lengths.json"
+# of every system, by name; examples/reproduce/systems_charts.py makes them
+CHARTS = RESULTS / "systems_charts.json"
+# the speed of recorded runs beside plain decoding; time_presets.py measures it
+TIMINGS = RESULTS / "presets.json"
+# by their pair; the screen opens on the first
+BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
+_plotly = Path(str(find_spec("plotly").origin))  # type: ignore[union-attr]
+PLOTLY = _plotly.parent / "package_data" / "plotly.min.js"
 NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read
 
 
@@ -41,8 +57,8 @@ NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only 
 class Question:
     """A kind of question with recorded answers.
 
-    answer: takes one of `names`, or nothing if there are none. error: the message for any other name, which the page
-    puts in place of the "?" in it.
+    answer: takes one of `names`, or nothing if there are none. error: the message for any other
+    name, which the page puts in place of the "?" in it.
     """
 
     answer: Callable[..., Any]
@@ -51,30 +67,51 @@ class Question:
 
     def answers(self) -> dict[str, Callable[[], Any]]:
         """Return functions that answer, by the names of the answers' files."""
-        return {key_of(name): partial(self.answer, name) for name in self.names} or {"all": self.answer}
+        return {key_of(name): partial(self.answer, name) for name in self.names} or {
+            "all": self.answer
+        }
 
     def known(self) -> Values:
-        """Return the names of the answers' files ("keys"), and `error` if there is one, for the page."""
+        """Return for the page the names of the answers' files ("keys"), and "error" if any."""
         return {"keys": list(self.answers()), **({"error": self.error} if self.error else {})}
 
 
 def key_of(name: str) -> str:
-    """Return the file name, without .json, of the answer about `name`; answers/files.js computes it in the same way."""
+    """Return the file name, without .json, of the answer about `name`.
+
+    `hsd/web/answers/files.js` computes it in the same way.
+    """
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", name)
 
 
-def site(space: Space, answers: str, opened: Trace | None = None, address: str = "", weights: bool = False) -> Site:
-    """Return a function for each path that reads its file. Raises HsdError if the Spacefile names an unknown preset.
+def site(
+    space: Space,
+    answers: str,
+    opened: Trace | None = None,
+    address: str = "",
+    weights: bool = False,
+) -> Site:
+    """Return a function for each path that reads its file.
 
-    answers: who answers the page: "server", "files", or "browser", for which the files that it decodes with are added;
-    weights: add the model's weights too; opened: a trace to show first, instead of a preset; address: the page's future
-    URL, "" if unknown.
+    Raises HsdError if the Spacefile names an unknown preset.
+
+    answers: who answers the page: "server", "files", or "browser", for which the files that it
+    decodes with are added; weights: add the model's weights too; opened: a trace to show first,
+    instead of a preset; address: the page's future URL, "" if unknown.
     """
-    questions, folder, presets = recorded_questions(space), folder_of_modules(), [*presets_of(space).values()]
+    questions = recorded_questions(space)
+    folder = folder_of_modules()
+    presets = [*presets_of(space).values()]
     alone = answers == "browser"
-    more = {"own": False, "browser": browser.about(space, folder, weights), "offline": weights} if alone else {}
+    more: Values = {}
+    if alone:
+        more = {"own": False, "browser": browser.about(space, folder, weights), "offline": weights}
+
+    def index() -> str:
+        return page.index(answers, space, presets, folder, not opened, address, speed())
+
     files: Site = {
-        "index.html": lambda: page.index(answers, space, presets, folder, not opened, address, speed()).encode(),
+        "index.html": lambda: index().encode(),
         page.CARD.name: page.CARD.read_bytes,
         "data/page.json": _json(lambda: contents(space, questions, opened is not None) | more),
         f"{folder}facts.json": lambda: facts_json().encode(),
@@ -88,9 +125,13 @@ def site(space: Space, answers: str, opened: Trace | None = None, address: str =
     for name, question in questions.items():
         for key, answer in question.answers().items():
             files[f"data/{name}/{key}.json"] = _json(answer)
-    kept = ["./", *(path for path in files if not path.startswith(browser.FOLDER))]  # the model's pieces by themselves
-    worker = f"self.FILES = {json.dumps({'folder': folder, 'first': kept})};\n"  # the modules, and what is kept at once
-    return files | ({"offline.js": lambda: (worker + modules.read("offline.js")).encode()} if alone else {})
+    # the model's pieces by themselves
+    kept = ["./", *(path for path in files if not path.startswith(browser.FOLDER))]
+    # the modules, and what is kept at once
+    worker = f"self.FILES = {json.dumps({'folder': folder, 'first': kept})};\n"
+    if alone:
+        files["offline.js"] = lambda: (worker + modules.read("offline.js")).encode()
+    return files
 
 
 def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
@@ -102,13 +143,17 @@ def _json(answer: Callable[[], Any]) -> Callable[[], bytes]:
 
 def page_files() -> Iterator[str]:
     """Yield the files of `hsd/web` that the page may fetch, as paths relative to it."""
-    for file in sorted(path for path in WEB.rglob("*") if path.is_file() and path.suffix not in NOT_SERVED):
-        yield file.relative_to(WEB).as_posix()
+    for path in sorted(WEB.rglob("*")):
+        if path.is_file() and path.suffix not in NOT_SERVED:
+            yield path.relative_to(WEB).as_posix()
 
 
 @cache
 def folder_of_modules() -> str:
-    """Return the folder of the modules, beside the page. Its name changes with any file, so browsers may cache it."""
+    """Return the folder of the modules, beside the page.
+
+    Its name changes with any file, so browsers may cache it.
+    """
     digest = hashlib.sha256(facts_json().encode() + page.template().encode())
     for path in page_files():
         digest.update(path.encode() + b"\0" + (WEB / path).read_bytes())
@@ -119,31 +164,46 @@ def folder_of_modules() -> str:
 
 
 def presets_of(space: Space) -> dict[str, Preset]:
-    """Return the runs of the menu: first those of the Spacefile, then those of the systems. Raises HsdError."""
+    """Return the runs of the menu: first those of the Spacefile, then those of the systems.
+
+    Raises HsdError.
+    """
     known = definitions()
     missing = [name for name in space.presets if name not in known]
     if missing:
-        raise HsdError(f"the Spacefile names a preset that assets/presets/watch.yaml does not have: {missing[0]!r}")
+        what = "the Spacefile names a preset that assets/presets/watch.yaml does not have"
+        raise HsdError(f"{what}: {missing[0]!r}")
     return {name: known[name] for name in space.presets} | of_systems()
 
 
 def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> Values:
-    """Return what the page asks first: what it is made with, and which questions have an answer in a file.
+    """Return what the page asks first.
 
-    first: the preset to show; opened: whether there is a trace to show instead; own: whether a visitor may name models;
-    pairs: gamma is a pair's usual draft length, chats whether it answers questions; bytes: of a trace, at most.
+    That is what it is made with, and which questions have an answer in a file.
+
+    first: the preset to show; opened: whether there is a trace to show instead; own: whether a
+    visitor may name models; pairs: gamma is a pair's usual draft length, chats whether it answers
+    questions; bytes: of a trace, at most.
     """
-    presets, offered = presets_of(space), device.offered(space)
+    presets = presets_of(space)
+    offered = device.offered(space)
     begin = {pair.name: starters(pair.name, presets.values()) for pair in offered}
     return {
         "first": next(iter(presets)),
         "opened": opened,
         "own": device.own_pairs_allowed(space),
         "pairs": [
-            {"name": p.name, "title": p.title, "gamma": draft_length(p.name), "chats": pairs.chats(space, p.name)}
+            {
+                "name": p.name,
+                "title": p.title,
+                "gamma": draft_length(p.name),
+                "chats": pairs.chats(space, p.name),
+            }
             for p in offered
         ],
-        "starters": {name: [vars(one) | {"label": one.label} for one in own] for name, own in begin.items()},
+        "starters": {
+            name: [vars(one) | {"label": one.label} for one in own] for name, own in begin.items()
+        },
         "limits": space.limits.model_dump(),
         "race": race.limits(space),
         "credits": pairs.credits(space),
@@ -155,14 +215,23 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
 
 def recorded_questions(space: Space) -> dict[str, Question]:
     """Return the questions of the screens, by name."""
-    presets, charts, timings = presets_of(space), from_json(CHARTS), from_json(TIMINGS)
+    presets = presets_of(space)
+    charts = from_json(CHARTS)
+    timings = from_json(TIMINGS)
 
     def preset(name: str) -> Values:
         one = presets[name]
-        return {**shortened(player_data(trace_of(one))), "title": one.title, "why": one.why, "timed": timings.get(name)}
+        return {
+            **shortened(player_data(trace_of(one))),
+            "title": one.title,
+            "why": one.why,
+            "timed": timings.get(name),
+        }
 
     return {
-        "preset": Question(preset, presets, "unknown preset '?': choose one of the menu, or of /presets"),
+        "preset": Question(
+            preset, presets, "unknown preset '?': choose one of the menu, or of /presets"
+        ),
         "lessons": Question(partial(from_json, LESSONS)),
         "races": Question(race.recordings),
         "lengths": Question(partial(from_json, LENGTHS)),
@@ -179,24 +248,32 @@ def benchmark(name: str) -> Values:
 
 
 def speed() -> str:
-    """Return the words of the link to Speed, with the speed-up of the quickest case in the first benchmark."""
+    """Return the words of the link to Speed, with the best speed-up of the first benchmark."""
     times = max(float(row[2].split()[0]) for row in benchmark(next(iter(BENCHMARKS)))["rows"])
     return f"On a CPU: up to {times:.2f} × as fast"
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:
-    """Return {"systems", "planner"} for the Systems page: each system with its recorded runs; the planner's inputs.
+    """Return {"systems", "planner"} for the Systems page.
 
-    per_call: of a recorded run, per call of its target: new tokens, then calls of each level below, the lowest last.
+    systems: each with its recorded runs. planner: its inputs. per_call: of a recorded run, per call
+    of its target: new tokens, then calls of each level below, the lowest last.
     """
 
     def run(preset: Preset) -> Values:
         stats = trace_of(preset).stats()
-        per_call = [n / stats["target_calls"] for n in (stats["new_tokens"], *reversed(stats["calls_below"]))]
+        per_call = [
+            n / stats["target_calls"]
+            for n in (stats["new_tokens"], *reversed(stats["calls_below"]))
+        ]
         return {"name": preset.name, "title": preset.title, "why": preset.why, "per_call": per_call}
 
     shown = [
-        {"name": name, **about, "shown": [run(presets[one]) for one in about["shown"] if one in presets]}
+        {
+            "name": name,
+            **about,
+            "shown": [run(presets[one]) for one in about["shown"] if one in presets],
+        }
         for name, about in SYSTEM_WORDS.items()
     ]
     return {"systems": shown, "planner": {"presets": planner.presets(), **planner.LIMITS}}

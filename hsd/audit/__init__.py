@@ -21,28 +21,40 @@ MAX_OUTCOMES = 20_000
 MAX_NODES = 2_000
 
 __all__ = [
-    "TableModels", "audit", "audit_rules", "audit_tree_rules", "context_free_models", "ideal_kept", "output_law",
-    "random_models", "step_law", "target_law", "total_variation",
-]  # fmt: skip
+    "TableModels",
+    "audit",
+    "audit_rules",
+    "audit_tree_rules",
+    "context_free_models",
+    "ideal_kept",
+    "output_law",
+    "random_models",
+    "step_law",
+    "target_law",
+    "total_variation",
+]
 
 
 def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dict[str, Any]:
     """Judge every rule exactly on one random pair of models.
 
-    Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted", "total_variation", "lossless"}},
-    "ideal"}. "expected_accepted" is in tokens per draft; `lossless` means a total variation below 1e-12. With several
-    drafts the rules for trees are judged too, and "skipped" names those with too many trees to enumerate; "optimum" has
-    the most that any lossless rule keeps on each layout (`hsd.audit.optimum`), None if there are too many trees, and is
-    empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number of trees. Raises HsdError if that
-    is too much.
+    Returns {"vocab", "gamma", "seed", "drafts", "rules": {name: {"expected_accepted",
+    "total_variation", "lossless"}}, "ideal"}. "expected_accepted" is in tokens per draft;
+    `lossless` means a total variation below 1e-12. With several drafts the rules for trees are
+    judged too, and "skipped" names those with too many trees to enumerate; "optimum" has the most
+    that any lossless rule keeps on each layout (`hsd.audit.optimum`), None if there are too many
+    trees, and is empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number
+    of trees. Raises HsdError if that is too much.
     """
     for name, value in (("vocab", vocab), ("gamma", gamma), ("drafts", drafts)):
         if value < 1:
             raise HsdError(f"{name} {value}: choose at least 1")
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
-        raise HsdError(f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: reduce vocab or gamma")
+        wrong = f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}"
+        raise HsdError(f"{wrong}: reduce vocab or gamma")
     if drafts > 1 and drafts ** min(gamma, 12) > MAX_NODES:
-        raise HsdError(f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}: reduce drafts or gamma")
+        wrong = f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}"
+        raise HsdError(f"{wrong}: reduce drafts or gamma")
     models = random_models(vocab, gamma, seed)
     result: dict[str, Any] = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts}
     result["rules"] = audit_rules(models)

@@ -1,7 +1,10 @@
-"""Enumeration of rules for several drafts and trees: every draft tree, every outcome of every decision.
+"""Enumeration of rules for several drafts and trees.
 
-A tree is only drawn as far as a rule looks at it: when the rule reads a token that is still open, every token takes its
-place in turn, with its probability. So the rules run unchanged, and rejected parts cost nothing.
+That is: of every draft tree, and of every outcome of every decision.
+
+A tree is only drawn as far as a rule looks at it: when the rule reads a token that is still open,
+every token takes its place in turn, with its probability. So the rules run unchanged, and rejected
+parts cost nothing.
 """
 
 from collections.abc import Iterator
@@ -20,10 +23,13 @@ MAX_ENDINGS = 10_000
 
 @dataclass(frozen=True)
 class Shape:
-    """A draft tree without its tokens: the parent of each node (0: the root), and the drafts as paths.
+    """A draft tree without its tokens.
 
-    siblings: how the children of a node are drawn: "independent", "distinct" (without replacement), "chosen" as the
-    likeliest, or "mixed": the first drawn from what the others, which are chosen, leave.
+    parents: the parent of each node (0: the root). paths: the drafts as paths.
+
+    siblings: how the children of a node are drawn: "independent", "distinct" (without replacement),
+    "chosen" as the likeliest, or "mixed": the first drawn from what the others, which are chosen,
+    leave.
     """
 
     parents: tuple[int, ...]
@@ -39,7 +45,10 @@ class Shape:
         return self.siblings != "independent"
 
     def chances(self, row: Tensor, taken: list[int], count: int) -> Tensor:
-        """Return the law (V,) of the next of `count` children. row: the draft's; taken: the siblings so far."""
+        """Return the law (V,) of the next of `count` children.
+
+        row: the draft's; taken: the siblings so far.
+        """
         if self.siblings == "independent" or (not taken and self.siblings == "distinct"):
             return row
         rest = row.clone()
@@ -50,12 +59,18 @@ class Shape:
 
 
 class NotDrawn(Exception):
-    """Raised where a rule reads the token of a node that has not been drawn yet; its argument is the node."""
+    """Raised where a rule reads the token of a node that has not been drawn yet.
+
+    Its argument is the node.
+    """
 
 
 @dataclass(frozen=True)
 class OpenTree:
-    """A `Tree` on table models, with tokens for some of its nodes (`drawn`); reading another one raises `NotDrawn`."""
+    """A `Tree` on table models, with tokens for some of its nodes (`drawn`).
+
+    Reading another one raises `NotDrawn`.
+    """
 
     models: TableModels
     shape: Shape
@@ -82,7 +97,9 @@ class OpenTree:
     def proposal(self, node: int) -> Tensor:
         parent = self.shape.parents[node - 1]
         siblings = self.children(parent)
-        taken = [self.token(sibling) for sibling in siblings if sibling < node and self.shape.remembers]
+        taken = [
+            self.token(sibling) for sibling in siblings if sibling < node and self.shape.remembers
+        ]
         return self.shape.chances(self.draft(parent), taken, len(siblings))
 
     def path(self, node: int) -> Prefix:
@@ -90,9 +107,14 @@ class OpenTree:
         return tuple(map(self.token, line(self.shape.parents, node)))
 
     def draws(self, node: int) -> "Iterator[tuple[float, OpenTree]]":
-        """Yield (probability, tree) for each token of `node`; undrawn parents and earlier siblings are drawn first."""
+        """Yield (probability, tree) for each token of `node`.
+
+        Undrawn parents and earlier siblings are drawn first.
+        """
         parent = self.shape.parents[node - 1]
-        earlier = [sibling for sibling in self.children(parent) if sibling < node and self.shape.remembers]
+        earlier = [
+            sibling for sibling in self.children(parent) if sibling < node and self.shape.remembers
+        ]
         missing = [n for n in (parent, *earlier) if n and n not in self.drawn]
         if missing:
             yield from self.draws(missing[0])
@@ -102,24 +124,34 @@ class OpenTree:
                 yield chance, OpenTree(self.models, self.shape, {**self.drawn, node: token})
 
 
-def outcomes(rule: TreeRule, models: TableModels, shape: Shape) -> Iterator[tuple[float, OpenTree, Ending]]:
-    """Yield (probability, tree, ending) for every tree that can be drawn and every way in which the rule can end."""
+def outcomes(
+    rule: TreeRule, models: TableModels, shape: Shape
+) -> Iterator[tuple[float, OpenTree, Ending]]:
+    """Yield (probability, tree, ending) for every tree, and every way in which the rule can end."""
     waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
     while waiting:
         weight, answers, tree = waiting.pop()
         try:
             reached = replay(rule.process(tree), answers)
         except NotDrawn as missing:
-            waiting.extend((weight * chance, answers, drawn) for chance, drawn in tree.draws(missing.args[0]))
+            draws = tree.draws(missing.args[0])
+            waiting.extend((weight * chance, answers, drawn) for chance, drawn in draws)
             continue
         if isinstance(reached, Ending):
             yield weight, tree, reached
         else:
-            waiting += [(weight * chance, (*answers, answer), tree) for answer, chance in reached.answers]
+            waiting += [
+                (weight * chance, (*answers, answer), tree) for answer, chance in reached.answers
+            ]
 
 
-def tree_output_law(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[Tensor, float] | None:
-    """Return the law of the first γ+1 tokens, (V,) * (γ+1), and the mean number kept; None for too many outcomes."""
+def tree_output_law(
+    rule: TreeRule, models: TableModels, shape: Shape
+) -> tuple[Tensor, float] | None:
+    """Return the law of the first γ+1 tokens, (V,) * (γ+1), and the mean number kept.
+
+    Returns None if there are too many outcomes.
+    """
     output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
     expected = 0.0
     following = cache(partial(target_law, models))
@@ -142,15 +174,25 @@ def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape
 
 
 def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
-    """Return a path of `depth` tokens, and `drafts` - 1 more to that depth from its root and each inner node."""
+    """Return a path of `depth` tokens with further paths beside it.
+
+    `drafts` - 1 more lead to the same depth from its root and from each inner node.
+    """
     parents: list[int] = []
     main = _append_path(parents, (), depth)
-    spares = [_append_path(parents, main.nodes[:fork], depth) for fork in range(depth) for _ in range(drafts - 1)]
+    spares = [
+        _append_path(parents, main.nodes[:fork], depth)
+        for fork in range(depth)
+        for _ in range(drafts - 1)
+    ]
     return Shape(tuple(parents), (main, *spares), siblings)
 
 
 def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
-    """Return the tree of `depth` levels with `drafts` children below every node; with paths if siblings are mixed."""
+    """Return the tree of `depth` levels with `drafts` children below every node.
+
+    It has paths if siblings are mixed.
+    """
     parents: list[int] = []
     lines = [tuple[int, ...]()]
     for _ in range(depth):
@@ -161,26 +203,40 @@ def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
 
 
 def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
-    """Return shapes by name: the layouts of decoding, and full trees. Distinct siblings need `drafts` ≤ vocab."""
+    """Return shapes by name: the layouts of decoding, and full trees.
+
+    Distinct siblings need `drafts` ≤ vocab.
+    """
     known = {
         "paths": paths_shape(drafts, depth),
         "comb": comb_shape(drafts, depth),
         "distinct": paths_shape(drafts, depth, "distinct"),
         "distinct-comb": comb_shape(drafts, depth, "distinct"),
         "top": paths_shape(drafts, depth, "chosen"),
-        **{f"full, {one}": regular_shape(drafts, depth, one) for one in ("independent", "distinct", "chosen", "mixed")},
     }
-    return {name: shape for name, shape in known.items() if drafts <= vocab or shape.siblings == "independent"}
+    for siblings in ("independent", "distinct", "chosen", "mixed"):
+        known[f"full, {siblings}"] = regular_shape(drafts, depth, siblings)
+    return {
+        name: shape
+        for name, shape in known.items()
+        if drafts <= vocab or shape.siblings == "independent"
+    }
 
 
-def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[str, float | bool]], list[str]]:
-    """Return the audit's entry by "rule, layout" for all that fit, and the names of those with too many outcomes."""
+def audit_tree_rules(
+    models: TableModels, drafts: int
+) -> tuple[dict[str, dict[str, float | bool]], list[str]]:
+    """Return the audit's entry by "rule, layout" for all that fit, and names that were skipped.
+
+    Those have too many outcomes.
+    """
     truth = target_law(models)
     findings: dict[str, dict[str, float | bool]] = {}
     skipped: list[str] = []
     for layout, shape in shapes(drafts, models.gamma, models.vocab).items():
         for name, rule in TREE_RULES.items():
-            if shape.siblings in rule.siblings and (shape.paths or not name.startswith("recursive")):
+            has_paths = shape.paths or not name.startswith("recursive")
+            if shape.siblings in rule.siblings and has_paths:
                 if judged := tree_output_law(rule, models, shape):
                     findings[f"{name}, {layout}"] = audit_entry(*judged, truth)
                 else:
@@ -189,7 +245,10 @@ def audit_tree_rules(models: TableModels, drafts: int) -> tuple[dict[str, dict[s
 
 
 def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:
-    """Add nodes to `parents` for a draft of `depth` nodes that begins with the `shared` ones; return its path."""
+    """Add nodes to `parents` for a draft of `depth` nodes that begins with the `shared` ones.
+
+    Returns its path.
+    """
     nodes = list(shared)
     while len(nodes) < depth:
         parents.append(nodes[-1] if nodes else 0)

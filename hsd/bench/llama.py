@@ -1,4 +1,7 @@
-"""llama.cpp on the same published file, as a case beside ours: plain decoding, by the package `llama-cpp-python`."""
+"""llama.cpp on the same published file, as a case beside ours.
+
+It decodes plainly, by the package `llama-cpp-python`.
+"""
 
 import time
 from functools import lru_cache, partial
@@ -18,18 +21,22 @@ MODEL = "smollm2"  # whose published file it reads
 
 
 def llama_case(options: dict[str, Any]) -> Case:
-    """Return the case of llama.cpp on the published file. options: as for `hsd.run`; sampling and length matter.
+    """Return the case of llama.cpp on the published file.
 
-    It computes with the file's weights and activations of 8 bits, so its text may differ from our model's. It has as
-    many threads as the pair. Raises HsdError if the package is not installed or the file not fetched.
+    options: as for `hsd.run`; sampling and length matter. It computes with the file's weights and
+    activations of 8 bits, so its text may differ from our model's. It has as many threads as the
+    pair. Raises HsdError if the package is not installed or the file not fetched.
     """
     file = fetch.find(MODEL)
     if not file:
-        raise HsdError(f"{NAME} reads the published file: run `python -m hsd fetch {MODEL}`, or leave the peer out")
+        wanted = f"run `python -m hsd fetch {MODEL}`, or leave the peer out"
+        raise HsdError(f"{NAME} reads the published file: {wanted}")
     try:
         import llama_cpp  # noqa: F401
     except ImportError:
-        raise HsdError(f"{NAME} is not here: run `python -m pip install llama-cpp-python`, or leave it out") from None
+        raise HsdError(
+            f"{NAME} is not here: run `python -m pip install llama-cpp-python`, or leave it out"
+        ) from None
     return Case(f"{NAME}, plain", options, partial(_decoded, file, options))
 
 
@@ -37,20 +44,24 @@ def llama_case(options: dict[str, Any]) -> Case:
 def _loaded(file: Path, threads: int, context: int) -> Any:
     from llama_cpp import Llama
 
-    return Llama(str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False)
+    return Llama(
+        str(file), n_ctx=context, n_threads=threads, n_threads_batch=threads, verbose=False
+    )
 
 
 def _decoded(file: Path, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
     """Decode one prompt with an empty cache and return its record."""
     if pair.name != MODEL:
         raise HsdError(f"{NAME} reads the file of pair {MODEL}: leave the peer out for {pair.name}")
-    ids, most = pair.encode(prompt), options["max_new_tokens"]
+    ids = pair.encode(prompt)
+    most = options["max_new_tokens"]
     llama = _loaded(file, threads_of(pair.target), pair.target.context)
     llama.reset()
     llama.set_seed(seed)
     how = {"min_p": 0.0, "repeat_penalty": 1.0, **vars(Sampling.of(options))}
     how["temp"] = how.pop("temperature")
-    begin, count = time.perf_counter(), 0
+    begin = time.perf_counter()
+    count = 0
     for token in islice(llama.generate(ids, **how), most):
         count += 1
         if token in pair.codec.end_ids:

@@ -1,8 +1,9 @@
-"""A race: lanes that take turns on one prompt, each forward pass timed, everything that happens as plain data.
+"""A race: lanes that take turns on one prompt, with each forward pass timed, as plain data.
 
-Every lane runs once more than it is timed. That first run warms up and is shown as it goes on; it counts for nothing,
-but it tells how long the lanes' texts are: in the rounds that count every lane writes as many tokens as the shortest of
-them. Those rounds are disturbed as little as can be: no tracing, and news of them is sent seldom and in a pause.
+Every lane runs once more than it is timed. That first run warms up and is shown as it goes on; it
+counts for nothing, but it tells how long the lanes' texts are: in the rounds that count every lane
+writes as many tokens as the shortest of them. Those rounds are disturbed as little as can be: no
+tracing, and news of them is sent seldom and in a pause.
 """
 
 import time
@@ -29,7 +30,9 @@ PAUSE_SECONDS = 0.1  # for the page to read its news while nothing is timed
 
 
 def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
-    """Return the machine, pair and version of a race. notes: warnings about each lane, such as untrained exits.
+    """Return the machine, pair and version of a race.
+
+    notes: warnings about each lane, such as untrained exits.
 
     Raises HsdError, naming the lane, for one that the pair has no models for.
     """
@@ -51,17 +54,24 @@ def _notes(pair: Pair, case: Case, number: int) -> list[str]:
         levels = levels_of(pair, RunOptions(**case.options))
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
-    return levels.notes + ["A stack of two models is ordinary speculative decoding."] * (len(levels.stack) == 2)
+    if len(levels.stack) == 2:
+        return [*levels.notes, "A stack of two models is ordinary speculative decoding."]
+    return list(levels.notes)
 
 
-def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetitions: int) -> Iterator[list[Event]]:
-    """Run all cases `repetitions` times after one warm-up, in turn, and yield their new events, see `_lane`, in lists.
+def rounds(
+    pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetitions: int
+) -> Iterator[list[Event]]:
+    """Run all cases `repetitions` times after one warm-up, in turn, and yield their new events.
 
-    The last events of a round come together, when it has ended. Closing the iterator ends the race and frees all
-    caches. Raises HsdError for a server that fails.
+    They are those of `_lane`, in lists. The last events of a round come together, when it has
+    ended. Closing the iterator ends the race and frees all caches. Raises HsdError for a server
+    that fails.
     """
     for repetition in range(repetitions + 1):
-        lengths, held, sent = list[int](), list[Event](), time.monotonic()
+        lengths = list[int]()
+        held = list[Event]()
+        sent = time.monotonic()
         for lane, case in enumerate(cases):
             for event in _lane(pair, prompt, case, seed, {"lane": lane, "repetition": repetition}):
                 lengths += [event["record"]["new_tokens"]] if "record" in event else []
@@ -76,15 +86,20 @@ def rounds(pair: Pair, prompt: str, cases: Sequence[Case], seed: int, repetition
         yield held
         time.sleep(PAUSE_SECONDS)
         if not repetition:  # no lane is timed on a longer text than another of this project
-            most = max(min(length for case, length in zip(cases, lengths, strict=True) if not case.runner), 1)
-            short = [replace(case, options={**case.options, "max_new_tokens": most}) for case in cases]
-            cases = [case if case.runner else one for case, one in zip(cases, short, strict=True)]
+            lanes = zip(cases, lengths, strict=True)
+            most = max(min(length for case, length in lanes if not case.runner), 1)
+            cases = [case if case.runner else _of_length(case, most) for case in cases]
+
+
+def _of_length(case: Case, new_tokens: int) -> Case:
+    return replace(case, options={**case.options, "max_new_tokens": new_tokens})
 
 
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
-    """Run one lane once: yield an event per step, and a last one with its text and the record that numbers come from.
+    """Run one lane once: yield an event per step, and a last one with its text and its record.
 
-    `end` of a step is in seconds of decoding: what passes here between two steps does not count. A server has no steps.
+    `end` of a step is in seconds of decoding: what passes here between two steps does not count. A
+    server has no steps.
     """
     known = {"case": case.name, "prompt": 0, "repetition": which["repetition"]}
     if case.runner:
@@ -97,7 +112,13 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
             yield {**which, "steps": [_step(step, decoding.seconds)]}
     trace = decoding.trace()
     record = {**known, **sums(trace), "calls": calls()}
-    yield {**which, "steps": [], "text": trace.text, "finish": trace.result.finish, "record": record}
+    yield {
+        **which,
+        "steps": [],
+        "text": trace.text,
+        "finish": trace.result.finish,
+        "record": record,
+    }
 
 
 def _step(step: Step, end: float) -> Event:

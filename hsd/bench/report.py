@@ -1,7 +1,9 @@
-"""A benchmark as a file of JSON lines, and as a table. The file alone gives every number of the table again.
+"""A benchmark as a file of JSON lines, and as a table.
 
-The first line says what was measured, on what and how; each further line is the record of one run. The last may be what
-a page shows of it, see view.py.
+The file alone gives every number of the table again.
+
+The first line says what was measured, on what and how; each further line is the record of one run.
+The last may be what a page shows of it, see view.py.
 """
 
 import json
@@ -26,11 +28,15 @@ from hsd.version import __version__
 
 FORMAT = "hsd-bench-1"
 MAX_BYTES = 64_000_000
+NEEDED = {"case", "prompt", "repetition", "seconds", "calls"}  # fields of a record
 
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A benchmark as its file has it. header: pair, prompts, machine, version, options of each case."""
+    """A benchmark as its file has it.
+
+    header: pair, prompts, machine, version, options of each case.
+    """
 
     header: dict[str, Any]
     records: list[Record]
@@ -40,29 +46,45 @@ class Benchmark:
         return [Case(c["name"], c["options"]) for c in self.header["cases"]]
 
     def rows(self) -> list[Row]:
-        """Return a row per case, of the runs that all cases have made. Raises HsdError if there is none."""
+        """Return a row per case, of the runs that all cases have made.
+
+        Raises HsdError if there is none.
+        """
         cases = measurements(self.cases(), self.records)
-        if {Sampling.of(m.case.options) for m in cases} - {Sampling.of(m.case.options) for m in cases if is_plain(m)}:
-            raise HsdError("a temperature was measured without plain decoding: choose a file written by `hsd bench`")
+        plain = {Sampling.of(m.case.options) for m in cases if is_plain(m)}
+        if any(Sampling.of(m.case.options) not in plain for m in cases):
+            raise HsdError(
+                "a temperature was measured without plain decoding: "
+                "choose a file written by `hsd bench`"
+            )
         if not cases[0].records:
             raise HsdError("no prompt was measured in all cases yet: let the benchmark run longer")
         return rows(cases)
 
     def by_kind(self) -> dict[str, list[Row]]:
-        """Return rows as `rows` does for each kind of prompts alone, by kind; {} unless there are several kinds."""
+        """Return rows as `rows` does for each kind of prompts alone, by kind.
+
+        The result is empty unless there are several kinds.
+        """
         prompts = self.header.get("prompts")
         kinds: Any = prompts.get("kinds") if isinstance(prompts, dict) else None
         records_of: dict[str, list[Record]] = defaultdict(list)
-        for record in complete(self.records, [case.name for case in self.cases()]) if isinstance(kinds, list) else ():
-            records_of[words(dict(enumerate(kinds)).get(record["prompt"]))].append(record)
+        if isinstance(kinds, list):
+            for record in complete(self.records, [case.name for case in self.cases()]):
+                records_of[words(dict(enumerate(kinds)).get(record["prompt"]))].append(record)
         several = records_of if len(records_of) > 1 else {}
         return {kind: Benchmark(self.header, of).rows() for kind, of in several.items()}
 
 
-def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: Any) -> dict[str, Any]:
-    """Return the first line of a benchmark's file: pair, prompts, settings, machine, versions and cases.
+def header(
+    pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: Any
+) -> dict[str, Any]:
+    """Return the first line of a benchmark's file.
 
-    settings: command, which repeats it, max_new_tokens, repetitions and processes; server, where one is measured too.
+    It has pair, prompts, settings, machine, versions and cases.
+
+    settings: command, which repeats it, max_new_tokens, repetitions and processes; server, where
+    one is measured too.
     """
     return {
         "format": FORMAT,
@@ -73,12 +95,14 @@ def header(pair: Pair, prompts: PromptSet, cases: Sequence[Case], **settings: An
         "prompts": {"name": prompts.name, "source": prompts.source, "kinds": prompts.kinds},
         **settings,
         "machine": machine(pair),
-        "cases": [{"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases],
+        "cases": [
+            {"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases
+        ],
     }
 
 
 def write_line(file: IO[str], data: dict[str, Any]) -> None:
-    """Write `data` as one line of JSON and flush it, so that it is safe if the benchmark is interrupted."""
+    """Write `data` as one line of JSON and flush it, in case the benchmark is interrupted."""
     print(json.dumps(data), file=file, flush=True)
 
 
@@ -88,7 +112,10 @@ def read(path: Path) -> Benchmark:
 
 
 def parse(lines: Iterable[str], name: str) -> Benchmark:
-    """Return a benchmark from its lines, without a last one that was cut off. Raises HsdError with `name` and line."""
+    """Return a benchmark from its lines, without a last one that was cut off.
+
+    Raises HsdError with `name` and line.
+    """
     data: list[Any] = []
     numbered = [(n, line) for n, line in enumerate(lines, start=1) if line.strip()]
     for number, line in numbered:
@@ -97,14 +124,19 @@ def parse(lines: Iterable[str], name: str) -> Benchmark:
         except (ValueError, RecursionError):
             if number == numbered[-1][0] and len(numbered) > 1:
                 break
-            raise HsdError(f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`") from None
+            raise HsdError(
+                f"line {number} of {name!r} is not JSON: choose a file written by `hsd bench`"
+            ) from None
     if not data or not isinstance(data[0], dict) or data[0].get("format") != FORMAT:
-        raise HsdError(f"{name!r} is not a benchmark ({FORMAT}): choose a file written by `hsd bench`")
+        raise HsdError(
+            f"{name!r} is not a benchmark ({FORMAT}): choose a file written by `hsd bench`"
+        )
     if isinstance(data[-1], dict) and "view" in data[-1]:
         data.pop()
     for number, record in enumerate(data[1:], start=2):
-        if not isinstance(record, dict) or not {"case", "prompt", "repetition", "seconds", "calls"} <= set(record):
-            raise HsdError(f"line {number} of {name!r} is not a record of a run: choose a file written by `hsd bench`")
+        if not isinstance(record, dict) or not set(record) >= NEEDED:
+            wrong = f"line {number} of {name!r} is not a record of a run"
+            raise HsdError(f"{wrong}: choose a file written by `hsd bench`")
     return Benchmark(data[0], data[1:])
 
 
@@ -113,14 +145,21 @@ COLUMNS: dict[str, str] = TABLES["columns"]
 
 
 def cells(row: Row) -> list[str]:
-    """Return one line of the table; a cell is empty if it has no meaning, such as the limit of plain decoding."""
+    """Return one line of the table.
+
+    A cell is empty if it has no meaning, such as the limit of plain decoding.
+    """
     return [row["case"], *(_cell(row, **column) for column in TABLES["formats"])]
 
 
 def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = "") -> str:
-    """Format a field of a row times `factor`, with its interval if there are several prompts; "" if it is not known."""
+    """Format a field of a row times `factor`, with its interval if there are several prompts.
+
+    Returns "" if it is not known.
+    """
     value: Any = row.get(field)
-    values = [factor * x for x in (value if isinstance(value, (list, tuple)) else [value]) if is_known(x)]
+    several = value if isinstance(value, (list, tuple)) else [value]
+    values = [factor * x for x in several if is_known(x)]
     if len(values) > 1 and row["prompts"] > 1:
         return interval(values, digits)
     return f"{values[0]:.{digits}f}{unit}" if values else ""
@@ -138,15 +177,17 @@ def is_known(value: Any) -> bool:
 
 
 def markdown(benchmark: Benchmark) -> str:
-    """Return the Markdown report: setting, table, acceptance rate per position, shares of the time."""
+    """Return the Markdown report: setting, table, acceptance by position, shares of the time."""
     table = benchmark.rows()
-    lines = [f"{words(benchmark.header.get('date'), 40)}: {'; '.join(setting(benchmark.header, table))}"]
+    date = words(benchmark.header.get("date"), 40)
+    lines = [f"{date}: {'; '.join(setting(benchmark.header, table))}"]
     for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
         lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, rows_of))]
     rates = {row["case"]: _percents(row.get("acceptance_rate_per_position", [])) for row in table}
     if longest := max(map(len, rates.values())):
         percent = ([case, *own, *[""] * (longest - len(own))] for case, own in rates.items() if own)
-        lines += _table(["acceptance rate per position, %", *map(str, range(1, longest + 1))], percent)
+        positions = map(str, range(1, longest + 1))
+        lines += _table(["acceptance rate per position, %", *positions], percent)
     shares = ([row["case"], *_percents(row["shares"].values())] for row in table if "shares" in row)
     return "\n".join([*lines, *_table(["time, %", *PARTS], shares)])
 
@@ -156,20 +197,34 @@ def _percents(shares: Iterable[float]) -> list[str]:
 
 
 def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
-    """Describe a benchmark's setting in short phrases. header: of a file that may come from anywhere."""
+    """Describe a benchmark's setting in short phrases.
+
+    header: of a file that may come from anywhere.
+    """
     parts = map(header.get, ("prompts", "machine", "server"))
     prompts, machine, server = (part if isinstance(part, dict) else {} for part in parts)
-    several = prompts.get("kinds") and "," in str(prompts.get("name"))  # sets, which the source names too
-    source = ", ".join(words(prompts.get(name), 200) for name in (("source",) if several else ("name", "source")))
-    known = defaultdict(lambda: "?", {name: words(value) for name, value in {**machine, **header}.items()})
+    # sets, which the source names too
+    several = prompts.get("kinds") and "," in str(prompts.get("name"))
+    names = ("source",) if several else ("name", "source")
+    source = ", ".join(words(prompts.get(name), 200) for name in names)
+    given = {name: words(value) for name, value in {**machine, **header}.items()}
+    known = defaultdict(lambda: "?", given)
     known |= {"source": source, "prompts": rows[0]["prompts"], "runs": rows[0]["runs"]}
     served_by = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
-    return [*(line.format_map(known) for line in TABLES["setting"]), *([words(served_by, 400)] if server else [])]
+    return [
+        *(line.format_map(known) for line in TABLES["setting"]),
+        *([words(served_by, 400)] if server else []),
+    ]
 
 
 def words(value: Any, most: int = 60) -> str:
-    """Return a header's value as one line of at most `most` characters, "?" for no text or number."""
-    return " ".join(str("?" if value is None or isinstance(value, (dict, list)) else value).split())[:most]
+    """Return a header's value as one line of at most `most` characters.
+
+    Returns "?" for what is no text or number.
+    """
+    if value is None or isinstance(value, (dict, list)):
+        return "?"
+    return " ".join(str(value).split())[:most]
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:

@@ -1,8 +1,10 @@
-"""An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours: its time, and the counts it reports.
+"""An OpenAI-compatible server (vLLM, llama.cpp, LM Studio) as a case beside ours.
 
-Nothing but its HTTP API is used, one request at a time, and no redirection is followed. Another model may run there,
-and none of its decisions is checked. Its time includes the network, and it may have cached a prompt in an earlier
-repetition.
+Measured are its time, and the counts it reports.
+
+Nothing but its HTTP API is used, one request at a time, and no redirection is followed. Another
+model may run there, and none of its decisions is checked. Its time includes the network, and it may
+have cached a prompt in an earlier repetition.
 """
 
 import json
@@ -46,7 +48,9 @@ GUARDED = build_opener(_NoRedirect, *PUBLIC)  # in its place where strangers nam
 
 @dataclass(frozen=True)
 class Server:
-    """A server that was reached. url: without /v1; counters: whether it publishes vLLM's counts of all its requests.
+    """A server that was reached.
+
+    url: without /v1; counters: whether it publishes vLLM's counts of all its requests.
 
     key: its API key, which is sent there and shown nowhere.
     """
@@ -63,17 +67,32 @@ class Server:
         return {"url": self.url, "model": self.model, "note": NOTE}
 
     def case(self, options: dict[str, Any]) -> Case:
-        """Return a case that asks the server. options: of `hsd.run`; sampling, prompt_as and length matter."""
+        """Return a case that asks the server.
+
+        options: of `hsd.run`; sampling, prompt_as and length matter.
+        """
         return Case(f"server, {self.model[:60]}", options, lambda *run: self._answer(options, *run))
 
     def _answer(self, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
-        """Ask for one answer and return its record; by the chat endpoint if the options or the pair ask for chat."""
+        """Ask for one answer and return its record.
+
+        That is done by the chat endpoint if the options or the pair ask for chat.
+        """
         asked_as = options.get("prompt_as")
         chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
-        question = {"messages": [{"role": "user", "content": prompt}]} if chat else {"prompt": prompt}
+        question: dict[str, Any] = {"prompt": prompt}
+        if chat:
+            question = {"messages": [{"role": "user", "content": prompt}]}
         drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
-        body = {"model": self.model, **question, "max_tokens": options["max_new_tokens"], "seed": seed}
-        body |= {n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)}
+        body = {
+            "model": self.model,
+            **question,
+            "max_tokens": options["max_new_tokens"],
+            "seed": seed,
+        }
+        body |= {
+            n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)
+        }
         before = read_counters(self.url, self.key) if self.counters else Counter[str]()
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
@@ -83,23 +102,34 @@ class Server:
         if not counts and before:
             counts = counter_growth(before, read_counters(self.url, self.key))
         if counts.get("kept", 0) > counts.get("drafted", 0):
-            raise HsdError(f"server {self.url} reports more accepted than drafted tokens: leave it out")
+            raise HsdError(
+                f"server {self.url} reports more accepted than drafted tokens: leave it out"
+            )
         new_tokens = _count(_object_in(answer, "usage"), "completion_tokens")
-        new_tokens = _count(_object_in(answer, "timings"), "predicted_n") if new_tokens is None else new_tokens
         if new_tokens is None:
-            raise HsdError(f"server {self.url} does not report how many tokens it made: leave it out")
+            new_tokens = _count(_object_in(answer, "timings"), "predicted_n")
+        if new_tokens is None:
+            raise HsdError(
+                f"server {self.url} does not report how many tokens it made: leave it out"
+            )
         return {"new_tokens": new_tokens, "seconds": seconds, "calls": UNTIMED, **counts}
 
 
 def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: str = "") -> Server:
-    """Reach a server, with its API key if it wants one, and find its model. Raises HsdError, one line."""
+    """Reach a server, with its API key if it wants one, and find its model.
+
+    Raises HsdError, one line.
+    """
     if not re.fullmatch("[!-~]*", key):
         raise HsdError("server-key: it has a space, or a character that no key has: copy it anew")
     if not 0 < timeout <= 1e6:
-        raise HsdError(f"server-timeout {timeout:g}: choose more than 0 seconds, and at most a million")
+        raise HsdError(
+            f"server-timeout {timeout:g}: choose more than 0 seconds, and at most a million"
+        )
     base = base_url(url)
     rows = json_of(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
-    served = [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)] if rows else []
+    named = [row for row in rows or () if isinstance(row, dict)]
+    served = [row["id"] for row in named if isinstance(row.get("id"), str)]
     names = ", ".join(served[:8])[:200]
     if not served:
         raise HsdError(f"server {base} names no model: load one there first")
@@ -115,21 +145,33 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
 
 
 def base_url(url: str) -> str:
-    """Return the address of a server, without /v1. Raises HsdError for what is no HTTP address, or has a password."""
+    """Return the address of a server, without /v1.
+
+    Raises HsdError for what is no HTTP address, or has a password.
+    """
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and not parts.username and parts.port != 0
+        web = parts.scheme in ("http", "https") and parts.hostname
+        sound = web and not parts.username and parts.port != 0
     except ValueError:
         sound = False
     if not sound or re.search(r"[\s\x00-\x1f]", url):
-        raise HsdError(f"server {url[:80]!r}: give a base URL without a password, such as http://localhost:8000")
+        wanted = "give a base URL without a password, such as http://localhost:8000"
+        raise HsdError(f"server {url[:80]!r}: {wanted}")
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/').removesuffix('/v1')}"
 
 
 def _request_counts(answer: Record) -> Record:
-    """Return drafts, drafted, kept, positions of vLLM's `--per-request-spec-decode-metrics`; {} without them."""
+    """Return drafts, drafted, kept, positions of vLLM's `--per-request-spec-decode-metrics`.
+
+    The record is empty without them.
+    """
     counts = _object_in(_object_in(answer, "metrics"), "speculative_decoding")
-    names = {"drafts": "num_spec_steps", "drafted": "num_draft_tokens", "kept": "num_accepted_draft_tokens"}
+    names = {
+        "drafts": "num_spec_steps",
+        "drafted": "num_draft_tokens",
+        "kept": "num_accepted_draft_tokens",
+    }
     record: Record = {name: _count(counts, theirs) for name, theirs in names.items()}
     if None in record.values():
         return {}
@@ -137,32 +179,52 @@ def _request_counts(answer: Record) -> Record:
     histogram = dict(enumerate(histogram)) if isinstance(histogram, list) else histogram
     if isinstance(histogram, dict) and all(str(key).isdecimal() for key in histogram):
         steps = {int(key): _count(histogram, key) or 0 for key in histogram}
-        drafts, longest = record["drafts"], min(max(steps, default=0), 320)
-        record["positions"] = [[sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)]
+        drafts = record["drafts"]
+        longest = min(max(steps, default=0), 320)
+        record["positions"] = [
+            [sum(n for k, n in steps.items() if k >= i), drafts] for i in range(1, longest + 1)
+        ]
     return record
 
 
 def _timing_counts(answer: Record) -> Record:
-    """Return drafts, drafted, kept of llama.cpp's `timings`, {} without them; drafts is 0 where it is not reported."""
+    """Return drafts, drafted, kept of llama.cpp's `timings`, {} without them.
+
+    The value of drafts is 0 where it is not reported.
+    """
     timings = _object_in(answer, "timings")
-    drafted, kept = _count(timings, "draft_n"), _count(timings, "draft_n_accepted")
+    drafted = _count(timings, "draft_n")
+    kept = _count(timings, "draft_n_accepted")
     if drafted is None or kept is None:
         return {}
     return {"drafted": drafted, "kept": kept, "drafts": _count(timings, "draft_rounds") or 0}
 
 
 def counter_growth(before: Counter[str], after: Counter[str]) -> Record:
-    """Return drafts, drafted, kept, positions by which vLLM's counters grew between two readings, for all clients."""
-    grown, places = after - before, sorted(int(name) for name in after if name.isdecimal())
-    counts = {"drafts": grown["drafts"], "drafted": grown["draft_tokens"], "kept": grown["accepted_tokens"]}
-    positions = [[grown[str(place)], grown["drafts"]] for place in places] if grown["drafts"] else []
-    return {**counts, "positions": positions}
+    """Return by how much vLLM's counters grew between two readings, for all clients.
+
+    The record has drafts, drafted, kept and positions.
+    """
+    grown = after - before
+    places = sorted(int(name) for name in after if name.isdecimal())
+    counts = {
+        "drafts": grown["drafts"],
+        "drafted": grown["draft_tokens"],
+        "kept": grown["accepted_tokens"],
+    }
+    if not grown["drafts"]:
+        return {**counts, "positions": []}
+    return {**counts, "positions": [[grown[str(place)], grown["drafts"]] for place in places]}
 
 
 def read_counters(url: str, key: str) -> Counter[str]:
-    """Return a server's counts so far by name or draft position; empty if it does not draft. key: of its API."""
+    """Return a server's counts so far by name or draft position; empty if it does not draft.
+
+    key: of its API.
+    """
     counts = Counter[str]()
-    for name, labels, value in COUNTER.findall(bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")):
+    page = bytes_of(url + "/metrics", SHORT, key=key).decode("utf-8", "replace")
+    for name, labels, value in COUNTER.findall(page):
         place = re.search(r'position="(\d{1,3})"', labels)
         counts[place[1] if place else name] += int(float(value))
     return counts
@@ -175,32 +237,50 @@ def _object_in(data: Record, name: str) -> Record:
 
 
 def _count(data: Record, name: Any) -> int | None:
-    """Return the value that `data` has as `name` if it is a whole number from 0 to 10^12, otherwise None."""
+    """Return the value that `data` has as `name`, or None.
+
+    It is None unless the value is a whole number from 0 to 10^12.
+    """
     value = data.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= 10**12 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= 10**12 else None
 
 
 def json_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> Record:
-    """Return the JSON object that a server answers to a GET, or to a POST of `body`. Raises HsdError, one line."""
-    content, data = bytes_of(url, timeout, body, key), None
+    """Return the JSON object that a server answers to a GET, or to a POST of `body`.
+
+    Raises HsdError, one line.
+    """
+    content = bytes_of(url, timeout, body, key)
+    data = None
     with suppress(ValueError, RecursionError):
         data = json.loads(content)
     if not isinstance(data, dict):
-        raise HsdError(f"{url} does not answer with a JSON object: give the base URL of an OpenAI-compatible server")
+        wanted = "give the base URL of an OpenAI-compatible server"
+        raise HsdError(f"{url} does not answer with a JSON object: {wanted}")
     return data
 
 
 def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = "") -> bytes:
-    """Return a server's answer to a GET, or to a POST of `body` as JSON, within `timeout` seconds. Raises HsdError."""
+    """Return a server's answer to a GET, or to a POST of `body` as JSON, within `timeout` seconds.
+
+    Raises HsdError.
+    """
     data = None if body is None else json.dumps(body).encode()
-    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {key}"} if key else {})}
-    deadline, read = time.monotonic() + timeout, bytearray()
+    headers = {"Content-Type": "application/json"}
+    if key:
+        headers["Authorization"] = f"Bearer {key}"
+    deadline = time.monotonic() + timeout
+    read = bytearray()
     try:
         with OPENER.open(Request(url, data, headers), timeout=timeout) as response:
             while piece := response.read1(65_536):
                 read += piece
                 if len(read) > MAX_BYTES:
-                    raise HsdError(f"{url} answers with over {MAX_BYTES / 1e6:.0f} MB: give another server")
+                    raise HsdError(
+                        f"{url} answers with over {MAX_BYTES / 1e6:.0f} MB: give another server"
+                    )
                 if time.monotonic() > deadline:
                     raise TimeoutError
             if response.length:
@@ -209,7 +289,8 @@ def bytes_of(url: str, timeout: float, body: Record | None = None, key: str = ""
         raise HsdError(f"{url} {_refusal(error).replace(key or chr(0), '(the key)')}") from None
     except (TimeoutError, URLError) as error:
         reason = getattr(error, "reason", error)
-        words = f"cannot reach {url} ({' '.join(str(reason).split())[:120]}): check the address, and that a server runs"
+        short = " ".join(str(reason).split())[:120]
+        words = f"cannot reach {url} ({short}): check the address, and that a server runs"
         late = f"{url} has not answered within {timeout:g} s: see that it runs and is not busy"
         raise HsdError(late if isinstance(reason, TimeoutError) else words) from None
     except (OSError, EOFError, HTTPException):
@@ -228,4 +309,5 @@ def _refusal(error: HTTPError) -> str:
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
     wanted = "/v1/" in error.url and error.code in (401, 403)
     why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if wanted else ""
-    return f"answers with HTTP {error.code}: {' '.join(text.split())[:160] or str(error.reason)[:160]}{why}"
+    short = " ".join(text.split())[:160] or str(error.reason)[:160]
+    return f"answers with HTTP {error.code}: {short}{why}"

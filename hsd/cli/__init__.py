@@ -1,9 +1,10 @@
-"""The command line: `python -m hsd run | audit | bench | plan | explain | conform | schema | watch | app` and more.
+"""The command line: `python -m hsd run`, `audit`, `bench`, `plan`, `watch`, `app` and more.
 
-A command is an entry of `commands.json`, and a module of this package with `main(arguments)`, which returns the exit
-status; only the one that is called is imported. `WORDS` of a module fill the texts of its entry, and its
-`add_arguments(parser)` adds what no list can have. Results go to standard output, progress and messages to standard
-error. Exit status 0, or 2 with one line for bad input; `conform` ends with 1 where a verifier is not lossless.
+A command is an entry of `commands.json`, and a module of this package with `main(arguments)`, which
+returns the exit status; only the one that is called is imported. `WORDS` of a module fill the texts
+of its entry, and its `add_arguments(parser)` adds what no list can have. Results go to standard
+output, progress and messages to standard error. Exit status 0, or 2 with one line for bad input;
+`conform` ends with 1 where a verifier is not lossless.
 """
 
 import argparse
@@ -25,22 +26,32 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         words = message.startswith("unrecognized arguments: ") and ": -" not in message
-        remedy = ": put a text of several words in quotes" if words else "" if "choose" in message else ": see --help"
+        if words:
+            remedy = ": put a text of several words in quotes"
+        elif "choose" in message:
+            remedy = ""
+        else:
+            remedy = ": see --help"
         self.exit(2, f"{self.prog}: {message}{remedy}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns the exit status; 141, without a message, if its output is a closed pipe."""
+    """Run one command.
+
+    Returns the exit status; 141, without a message, if its output is a closed pipe.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by who started this
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, it is open to the end
         elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # a character that the console lacks must not cost a text
+            # a character that the console lacks must not cost a text
+            stream.reconfigure(errors="backslashreplace")
     words = sys.argv[1:] if argv is None else list(argv)
     try:
         try:
             arguments = build_parser(words[:1]).parse_args(words)
-            arguments.words, arguments.flags = words, [word.partition("=")[0] for word in words if word[:2] == "--"]
+            arguments.words = words
+            arguments.flags = [word.partition("=")[0] for word in words if word[:2] == "--"]
             return int(arguments.command(arguments))
         finally:
             print(end="", flush=True)
@@ -58,7 +69,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         except OSError:  # what could not be written must not fail once more at the end
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         named = f"{error.filename!r}" if error.filename else "its output"
-        why = f"cannot read or write {named} ({error.strerror or error}): choose a place where that can be done"
+        what = f"cannot read or write {named} ({error.strerror or error})"
+        why = f"{what}: choose a place where that can be done"
         return 141 if isinstance(error, BrokenPipeError) else _fail(why)
 
 
@@ -69,7 +81,10 @@ def _fail(words: str, status: int = 2) -> int:
 
 
 def build_parser(commands: Sequence[str] = tuple(COMMANDS)) -> Parser:
-    """The parser of the program. Commands that are not in `commands` are named in its help, without their options."""
+    """The parser of the program.
+
+    Commands that are not in `commands` are named in its help, without their options.
+    """
     parser = Parser(prog="hsd", description="Run speculative decoding, and see every decision.")
     parser.add_argument("--version", action="version", version=__version__)
     choices = parser.add_subparsers(required=True, metavar="COMMAND", parser_class=Parser)

@@ -7,6 +7,13 @@ def main(arguments: argparse.Namespace) -> int:
     """Serve until it is stopped. Returns the exit status."""
     from hsd.app import launch
 
-    own = (arguments.trace, arguments.host, arguments.port, arguments.open, not arguments.no_download)
-    launch(*own, tuple(arguments.allowed_host), arguments.servers)
+    launch(
+        arguments.trace,
+        arguments.host,
+        arguments.port,
+        arguments.open,
+        not arguments.no_download,
+        tuple(arguments.allowed_host),
+        arguments.servers,
+    )
     return 0

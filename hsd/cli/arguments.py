@@ -1,4 +1,7 @@
-"""Functions that the commands share: parsing arguments, loading the models that they name, progress, output files."""
+"""Functions that the commands share.
+
+They parse arguments, load the models that they name, show progress, and check output files.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ if TYPE_CHECKING:
 LISTED = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, Any]] = LISTED["commands"]
 SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
-SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"  # the others of torchrun are silent
+# the others of torchrun are silent
+SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"
 
 
 def whole(text: str, least: float = float("-inf")) -> int:
@@ -51,31 +55,46 @@ def names(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
-KINDS: dict[str, Callable[[str], Any]] = {kind.__name__: kind for kind in (whole, number, numbers, names, Path)}
+KINDS: dict[str, Callable[[str], Any]] = {
+    kind.__name__: kind for kind in (whole, number, numbers, names, Path)
+}
 KINDS |= {f"whole from {least}": partial(whole, least=least) for least in (0, 1)}
 
 
-def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Mapping[str, str]) -> None:
-    """Add the texts, flags and actions of an entry of `commands.json`. words: fill the braces in its texts.
+def add_listed(
+    parser: argparse.ArgumentParser, about: dict[str, Any], words: Mapping[str, str]
+) -> None:
+    """Add the texts, flags and actions of an entry of `commands.json`.
 
-    An entry has "help"; it may have an "example"; "flags", each with keywords of `add_argument`, of which "type" is a
-    name in `KINDS`; "either", flags of which one must be given; "groups" of flags by title; "shared", names of lists
-    that several commands have; and "actions", each an entry of its own.
+    words: fill the braces in its texts.
+
+    An entry has "help"; it may have an "example"; "flags", each with keywords of `add_argument`, of
+    which "type" is a name in `KINDS`; "either", flags of which one must be given; "groups" of flags
+    by title; "shared", names of lists that several commands have; and "actions", each an entry of
+    its own.
     """
     parser.description = f"{about['help'][0].upper()}{about['help'][1:]}."
     parser.epilog = f"example: {about['example']}" if "example" in about else None
     lists = [about.get("flags", {}), *(SHARED[name] for name in about.get("shared", ()))]
     places: list[tuple[Any, Any]] = [(parser, flags) for flags in lists]
-    places += [(parser.add_argument_group(title), flags) for title, flags in about.get("groups", {}).items()]
+    places += [
+        (parser.add_argument_group(title), flags)
+        for title, flags in about.get("groups", {}).items()
+    ]
     if "either" in about:
         places.append((parser.add_mutually_exclusive_group(required=True), about["either"]))
     for place, flags in places:
         for flag, how in flags.items():
-            filled = {name: x.format_map(words) if isinstance(x, str) else x for name, x in how.items()}
-            kind = {"type": KINDS[how["type"]]} if "type" in how else {}
-            place.add_argument(*flag.split(), **{**filled, **kind})
+            filled = {
+                name: x.format_map(words) if isinstance(x, str) else x for name, x in how.items()
+            }
+            if "type" in how:
+                filled["type"] = KINDS[how["type"]]
+            place.add_argument(*flag.split(), **filled)
     if "actions" in about:
-        actions = parser.add_subparsers(required=True, metavar="ACTION", parser_class=type(parser), dest="action")
+        actions = parser.add_subparsers(
+            required=True, metavar="ACTION", parser_class=type(parser), dest="action"
+        )
         for name, entry in about["actions"].items():
             add_listed(actions.add_parser(name, help=entry["help"]), entry, words)
 
@@ -83,7 +102,8 @@ def add_listed(parser: argparse.ArgumentParser, about: dict[str, Any], words: Ma
 def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, **more: Any) -> Pair:
     """Load the pair that the options name. Raises HsdError.
 
-    name: in place of --pair. alone: the target is its own draft where none is named. more: as `load_pair` takes it.
+    name: in place of --pair. alone: the target is its own draft where none is named. more: as
+    `load_pair` takes it.
     """
     from hsd.models.loading import load_pair
 
@@ -102,24 +122,40 @@ def progress(text: str) -> None:
 
 
 def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
-    """Raise HsdError if one of `flags` ("--a --b") was given, which have no effect without `home` ("--keying")."""
+    """Raise HsdError if one of `flags` was given, which have no effect without `home`.
+
+    flags: as in "--a --b"; home: as in "--keying".
+    """
     if ignored := next((flag for flag in flags.split() if flag in arguments.flags), ""):
         raise HsdError(f"{ignored} is for {home}: choose it, or leave the option out")
 
 
 def text_of(argument: str) -> str:
-    """Return the text of an argument, or of the standard input for "-". Raises HsdError if it is not Unicode."""
+    """Return the text of an argument, or of the standard input for "-".
+
+    Raises HsdError if it is not Unicode.
+    """
     stream = getattr(sys.stdin, "buffer", None)
-    data = os.fsencode(argument) if argument != "-" else stream.read() if stream else sys.stdin.read().encode()
+    if argument != "-":
+        data = os.fsencode(argument)
+    elif stream:
+        data = stream.read()
+    else:
+        data = sys.stdin.read().encode()
     try:
-        return data.decode(detect_encoding(data) if argument == "-" else "utf-8").replace("\r\n", "\n")
+        text = data.decode(detect_encoding(data) if argument == "-" else "utf-8")
+        return text.replace("\r\n", "\n")
     except UnicodeError:
         raise HsdError("the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does") from None
 
 
 def output(path: str | Path) -> Path:
-    """Check before the work begins that a file can be written, and return its path. Raises HsdError."""
+    """Check before the work begins that a file can be written, and return its path.
+
+    Raises HsdError.
+    """
     file = Path(path if SPEAKS else os.devnull).expanduser()
     if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
-        raise HsdError(f"cannot write {str(path)!r}: give a file name in an existing folder where you may write")
+        remedy = "give a file name in an existing folder where you may write"
+        raise HsdError(f"cannot write {str(path)!r}: {remedy}")
     return file

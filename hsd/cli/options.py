@@ -27,12 +27,17 @@ def add_flags(
     also: Mapping[str, str] | None = None,
     **usual: str,
 ) -> None:
-    """Add a flag for every option of a run. lists: each takes several values with commas, lists with semicolons.
+    """Add a flag for every option of a run.
 
-    without: options that the command has no flag for. also: a further name of a flag, by option. usual: help texts for
+    lists: each takes several values with commas, lists with semicolons. without: options that the
+    command has no flag for. also: a further name of a flag, by option. usual: help texts for
     defaults that differ from the option's own.
     """
-    titles = {name: f"{title[:1].lower()}{title[1:]}" for name, title in RunOptions.groups.items() if title}
+    titles = {
+        name: f"{title[:1].lower()}{title[1:]}"
+        for name, title in RunOptions.groups.items()
+        if title
+    }
     groups = {name: parser.add_argument_group(title) for name, title in titles.items()}
     for name, option in RunOptions.options().items():
         if name not in without:
@@ -40,12 +45,20 @@ def add_flags(
             help_ = words(RunOptions, name, facts.menus(), usual.get(name, "")).replace("%", "%%")
             if option.group in ("rule", "levels"):
                 help_ = f"for {' and '.join(homes(name))}: {help_}"
-            groups.get(option.group, parser).add_argument(*names_of, dest=name, type=_reader(option, lists), help=help_)
+            groups.get(option.group, parser).add_argument(
+                *names_of, dest=name, type=_reader(option, lists), help=help_
+            )
 
 
 def homes(option: str) -> list[str]:
-    """Return the flags beside which an option has an effect, each with its values: ["--system stack or hispec"]."""
-    return [f"{flag(of.partition('|')[0])} {listed(values, 'or')}" for of, values in RunOptions.when(option).items()]
+    """Return the flags beside which an option has an effect, each with its values.
+
+    A flag of a stack has ["--system stack or hispec"].
+    """
+    return [
+        f"{flag(of.partition('|')[0])} {listed(values, 'or')}"
+        for of, values in RunOptions.when(option).items()
+    ]
 
 
 def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
@@ -71,7 +84,10 @@ def given(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = ()) -> None:
-    """Raise HsdError for an option in `values` without effect: beside the others, or, given cases, in all of these."""
+    """Raise HsdError for an option in `values` without effect.
+
+    It has none beside the other values or, given cases, in all of these.
+    """
     used = {"system", "drafts", *(name for options in cases for name in options)}
     for name in values:
         needed = homes(name)
@@ -79,4 +95,5 @@ def check_flags(values: Mapping[str, Any], cases: Sequence[Mapping[str, Any]] = 
             needed = ["--drafts of 2 or more"]
         elif name in used if cases else RunOptions.applies(name, values):
             continue
-        raise HsdError(f"{flag(name)} is for {' and '.join(needed)}: choose it, or leave the option out")
+        home = " and ".join(needed)
+        raise HsdError(f"{flag(name)} is for {home}: choose it, or leave the option out")

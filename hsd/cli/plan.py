@@ -1,4 +1,4 @@
-"""`python -m hsd plan`: the best stack of models, for costs and acceptances that are given or measured; or a tree."""
+"""`python -m hsd plan`: the best stack of models, or tree, for given or measured costs."""
 
 import argparse
 import json
@@ -16,7 +16,8 @@ from hsd.planner.trees import tree_plans
 from hsd.sampling import Sampling
 
 WORDS = {"about": "measure: ", "longest": str(LONGEST)}
-GIVEN, MEASURED = ("costs", "acceptance", "per_token"), ("pair", "target", "draft")
+GIVEN = ("costs", "acceptance", "per_token")
+MEASURED = ("pair", "target", "draft")
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -35,15 +36,24 @@ def main(arguments: argparse.Namespace) -> int:
         models, measurement = _measure(arguments)
         names = measurement["names"]
     else:
-        refuse(arguments, "--device --dtype --prompts --limit --new-tokens --temperature", "a pair to measure, --pair")
+        refuse(
+            arguments,
+            "--device --dtype --prompts --limit --new-tokens --temperature",
+            "a pair to measure, --pair",
+        )
         further = read_numbers(arguments.per_token) if arguments.per_token else ()
-        models = Models(read_numbers(arguments.costs), read_acceptance(arguments.acceptance), further)
+        models = Models(
+            read_numbers(arguments.costs), read_acceptance(arguments.acceptance), further
+        )
         names = [*(f"model {i}" for i in range(models.target)), "target"]
     best_plan = plan(models, arguments.longest)
     for line in models.warnings():
         print(f"hsd: warning: {line}", file=sys.stderr)
     plain = as_json(models, best_plan) | ({"measured": measurement} if measured else {})
-    print(json.dumps(plain) if arguments.json else report(best_plan, names, arguments.longest, measurement))
+    if arguments.json:
+        print(json.dumps(plain))
+    else:
+        print(report(best_plan, names, arguments.longest, measurement))
     return 0
 
 
@@ -53,27 +63,39 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
         raise HsdError("--tree is measured on a pair: give --pair, or --target and --draft")
     prompts = prompt_set(arguments.prompts, limit=arguments.limit)
     pair = load(arguments, arguments.pair)
-    trees, costs, steps = measure_trees(pair, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature))
+    trees, costs, steps = measure_trees(
+        pair, prompts.prompts, arguments.new_tokens, Sampling(arguments.temperature)
+    )
     ranking = sorted(tree_plans(trees, costs, LARGEST), key=lambda tree: tree.per_token)
     where = machine(pair)
-    about = {"prompts": prompts.name, "steps": steps, "temperature": arguments.temperature, "machine": where}
+    about = {
+        "prompts": prompts.name,
+        "steps": steps,
+        "temperature": arguments.temperature,
+        "machine": where,
+    }
     if arguments.json:
         plain = {"target": costs.target, "level": costs.level, "around": costs.around}
-        tree = {name: getattr(ranking[0], name) for name in ("drafts", "gamma", "nodes", "kept", "step")}
+        names = ("drafts", "gamma", "nodes", "kept", "step")
+        tree = {name: getattr(ranking[0], name) for name in names}
         tree["speedup"] = costs.target[1] / ranking[0].per_token
         print(json.dumps({"best": tree, "unit": "ms", "costs": plain, **about}))
         return 0
-    print(f"best grown tree: --drafts {ranking[0].drafts} --gamma {ranking[0].gamma} --nodes {ranking[0].nodes}")
+    flags = f"--drafts {ranking[0].drafts} --gamma {ranking[0].gamma} --nodes {ranking[0].nodes}"
+    print(f"best grown tree: {flags}")
     for drafts in trees:
         best = next(tree for tree in ranking if tree.drafts == drafts)
         shape = f"{best.drafts} a level, {best.gamma} levels, {best.nodes} nodes"
         speed = costs.target[1] / best.per_token
-        print(f"  {shape:34} {1 + best.kept:5.2f} tokens a call  {best.step:7.2f} ms a step  {speed:5.2f}× plain")
-    print(f"\ncomputed from {steps} steps with large trees, temperature {arguments.temperature:g}, {prompts.name}; ")
+        numbers = f"{1 + best.kept:5.2f} tokens a call  {best.step:7.2f} ms a step"
+        print(f"  {shape:34} {numbers}  {speed:5.2f}× plain")
+    source = f"{steps} steps with large trees"
+    print(f"\ncomputed from {source}, temperature {arguments.temperature:g}, {prompts.name}; ")
     widths = ", ".join(f"{width}: {ms:.1f}" for width, ms in costs.target.items())
     levels = ", ".join(f"{drafts}: {ms:.2f}" for drafts, ms in costs.level.items())
     print(f"  ms of a pass of the target over so many tokens: {widths}")
-    print(f"  ms of a level of the draft, so many nodes broad: {levels}; around them {costs.around:.2f} ms a step")
+    around = f"around them {costs.around:.2f} ms a step"
+    print(f"  ms of a level of the draft, so many nodes broad: {levels}; {around}")
     print(_place(where))
     return 0
 
@@ -99,7 +121,10 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
 
 
 def report(plan_: Plan, names: list[str], longest: int, measured: dict[str, Any]) -> str:
-    """Return the plan in words. longest: the largest threshold considered; measured: empty for given numbers."""
+    """Return the plan in words.
+
+    longest: the largest threshold considered; measured: empty for given numbers.
+    """
     unit = " ms" if measured else ""
     lines = [f"best: {_in_words(plan_.best, names)}"]
     rows = [("best", plan_.best), ("best single draft", plan_.single), ("no draft", plan_.plain)]
@@ -107,21 +132,27 @@ def report(plan_: Plan, names: list[str], longest: int, measured: dict[str, Any]
         speed = plan_.plain.latency / stack.latency
         way = f"  {_in_words(stack, names)}" if stack is plan_.single else ""
         lines.append(f"  {what:18} {stack.latency:9.3f}{unit} per token  {speed:5.2f}×{way}")
-    lines.append(f"  no stack with thresholds up to {longest} is computed below {plan_.bound:.3f}{unit} per token")
+    bound = f"{plan_.bound:.3f}{unit} per token"
+    lines.append(f"  no stack with thresholds up to {longest} is computed below {bound}")
     return "\n".join([*lines, *(_measurement(measured) if measured else [])])
 
 
 def _in_words(stack: Stack, names: list[str]) -> str:
     """Return a stack in words: `draft (5 tokens) → target`."""
-    parts = [f"{names[m]} ({t} tokens)" for m, t in zip(stack.models, stack.thresholds, strict=False)]
+    parts = [
+        f"{names[m]} ({t} tokens)" for m, t in zip(stack.models, stack.thresholds, strict=False)
+    ]
     return " → ".join([*parts, names[stack.models[-1]]])
 
 
 def _measurement(facts: dict[str, Any]) -> list[str]:
     """Return the lines about the measurement."""
-    where, names = facts["machine"], facts["names"]
-    lines = ["", f"measured on {facts['positions']} tokens the target wrote, temperature {facts['temperature']:g}:"]
-    for i, (name, cost, further) in enumerate(zip(names, facts["costs"], facts["per_token"], strict=True)):
+    where = facts["machine"]
+    names = facts["names"]
+    source = f"{facts['positions']} tokens the target wrote"
+    lines = ["", f"measured on {source}, temperature {facts['temperature']:g}:"]
+    costs = zip(names, facts["costs"], facts["per_token"], strict=True)
+    for i, (name, cost, further) in enumerate(costs):
         row = facts["acceptance"][i] if i < len(facts["acceptance"]) else []
         kept = [f"{names[j]} {value:.3f}" for j, value in enumerate(row, i + 1)]
         call = f"  {name}: {cost:.2f} ms a call, {further:.3f} ms more per further token"

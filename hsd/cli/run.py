@@ -23,7 +23,10 @@ CALIBRATION_PROMPTS = 12
 def _pair_help() -> str:
     """Return the help text of --pair."""
     names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
-    drafts, heads = ([pair.name for pair in PAIRS.values() if bool(pair.licence) == head] for head in (False, True))
+    drafts, heads = (
+        [pair.name for pair in PAIRS.values() if bool(pair.licence) == head]
+        for head in (False, True)
+    )
     hub = f"from the Hub: {', '.join(drafts)}, with an EAGLE-3 head as draft: {', '.join(heads)}"
     return f"{names}, or {hub} (default: {USUAL})"
 
@@ -37,11 +40,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def main(arguments: argparse.Namespace) -> int:
-    """Decode and print; after Ctrl-C or a failure, what was decoded so far. Returns the exit status."""
+    """Decode and print; after Ctrl-C or a failure, what was decoded so far.
+
+    Returns the exit status.
+    """
     prompt = text_of(arguments.prompt)
     values = given(arguments)
     _check_belonging(arguments, values)
-    named = {arguments.pair, arguments.target, arguments.draft} != {None}  # else: the toy pair has levels
+    # where none is named, a system with levels runs the toy pair, which has them
+    named = {arguments.pair, arguments.target, arguments.draft} != {None}
     name = arguments.pair if named or values.get("system") in LEVELLED else usual()
     recorded = {"trace": arguments.trace is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
@@ -67,25 +74,36 @@ def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -
         refuse(arguments, "--smaller", "--system stack")
     if not hsd.RunOptions.applies("divergence", values):
         refuse(arguments, "--quantile", "--rule fuzzy")
-    elif arguments.quantile is not None and ("tolerance" in values or not 0 <= arguments.quantile <= 1):
-        raise HsdError(f"--quantile {arguments.quantile:g}: choose a number from 0 to 1, in place of --tolerance")
+        return
+    quantile = arguments.quantile
+    if quantile is not None and ("tolerance" in values or not 0 <= quantile <= 1):
+        remedy = "choose a number from 0 to 1, in place of --tolerance"
+        raise HsdError(f"--quantile {quantile:g}: {remedy}")
 
 
 def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
-    """Return the options with the tolerance that accepts the wanted share of rejections on the shipped prompts."""
+    """Return the options with the tolerance that lets the wanted share of rejections pass.
+
+    The share is of rejections on the shipped prompts.
+    """
     progress("calibrating\n")
-    how = {name: value for name, value in options if hsd.RunOptions.options()[name].group in ("sampling", "levels")}
+    known = hsd.RunOptions.options()
+    how = {name: value for name, value in options if known[name].group in ("sampling", "levels")}
     how |= {name: getattr(options, name) for name in ("proposer", "gamma", "temperature", "system")}
     prompts = prompt_set("shipped", limit=CALIBRATION_PROMPTS).prompts
-    calibration = calibrate(pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48)
+    calibration = calibrate(
+        pair, prompts, options.divergence, options.divergence_on, **how, max_new_tokens=48
+    )
     tolerance = calibration.tolerance(arguments.quantile)
-    print(f"tolerance {tolerance:.4g} lets {100 * arguments.quantile:.0f} % of rejections pass", file=sys.stderr)
+    share = f"{100 * arguments.quantile:.0f} % of rejections"
+    print(f"tolerance {tolerance:.4g} lets {share} pass", file=sys.stderr)
     return hsd.RunOptions(**{**dict(options), "tolerance": tolerance})
 
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
     """Decode to the end, or until Ctrl-C or a failure; the trace has all steps made until then."""
-    decoding, count = Decoding(pair, prompt, options), 0
+    decoding = Decoding(pair, prompt, options)
+    count = 0
     failure: HsdError | None = None
     try:
         for step in decoding:
@@ -105,23 +123,45 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
 
 def _summary(trace: Any) -> dict[str, Any]:
     """Return what `run --json` prints: the text, its options, and its statistics."""
-    setup, o = trace.setup, trace.setup.options
-    made_by = {"rule": o.rule, "system": o.system, "gamma": o.draft.gamma, "seed": o.seed, "pair": setup.pair}
+    setup = trace.setup
+    o = trace.setup.options
+    made_by = {
+        "rule": o.rule,
+        "system": o.system,
+        "gamma": o.draft.gamma,
+        "seed": o.seed,
+        "pair": setup.pair,
+    }
     flat = o.flat()
     for name, option in hsd.RunOptions.options().items():
         levels = option.group == "levels" and o.levels.thresholds
         if levels or (option.group == "rule" and hsd.RunOptions.applies(name, flat)):
             made_by[name] = flat[name]
     made_by["notes"] = setup.notes
-    return {"text": trace.text, "tokens": trace.tokens, "finish": trace.result.finish, **made_by, **trace.stats()}
+    return {
+        "text": trace.text,
+        "tokens": trace.tokens,
+        "finish": trace.result.finish,
+        **made_by,
+        **trace.stats(),
+    }
 
 
 def _report(trace: Any, pair: Any = None) -> str:
-    s, prompt, options = trace.stats(), trace.prompt, trace.setup.options.flat()
-    applied = (name for name in ("system", "rule", "gamma") if options[name] and hsd.RunOptions.applies(name, options))
+    s = trace.stats()
+    prompt = trace.prompt
+    options = trace.setup.options.flat()
+    applied = (
+        name
+        for name in ("system", "rule", "gamma")
+        if options[name] and hsd.RunOptions.applies(name, options)
+    )
     made_by = ", ".join([trace.setup.pair, *(f"{name} {options[name]}" for name in applied)])
-    share = f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept" if s["drafted"] else "nothing drafted"
-    read = pair.codec.decode(prompt.ids) if pair else "".join(prompt.pieces)  # pieces may be parts of a character
+    share = "nothing drafted"
+    if s["drafted"]:
+        share = f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept"
+    # pieces may be parts of a character
+    read = pair.codec.decode(prompt.ids) if pair else "".join(prompt.pieces)
     between = "" if read.endswith(prompt.text) else "\n\n"  # the answer to a question
     return (
         f"{prompt.text}{between}{trace.text}\n\n{made_by}\n"

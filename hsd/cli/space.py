@@ -23,8 +23,11 @@ def _check(arguments: argparse.Namespace) -> int:
     differences = space.check()
     for line in differences:
         print(line, file=sys.stderr)
-    print("the Spacefile and README.md agree" if not differences else "README.md does not match the Spacefile")
-    return 2 if differences else 0
+    if differences:
+        print("README.md does not match the Spacefile")
+        return 2
+    print("the Spacefile and README.md agree")
+    return 0
 
 
 def _export(arguments: argparse.Namespace) -> int:
@@ -33,7 +36,9 @@ def _export(arguments: argparse.Namespace) -> int:
 
     if arguments.static:
         refuse(arguments, "--output --step --title", "--html")
-        files = write(Path(arguments.static), space.load(), arguments.address or "", arguments.weights)
+        files = write(
+            Path(arguments.static), space.load(), arguments.address or "", arguments.weights
+        )
         megabytes = sum(path.stat().st_size for path in files) / 1e6
         shows = f"python -m http.server -d {arguments.static} shows them"
         print(f"{arguments.static}: {len(files)} files, {megabytes:.1f} MB; {shows}")
@@ -41,14 +46,17 @@ def _export(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
-    target.write_text(single(trace, arguments.step, arguments.title or ""), encoding="utf-8", newline="\n")
+    page = single(trace, arguments.step, arguments.title or "")
+    target.write_text(page, encoding="utf-8", newline="\n")
     print(f"{target}: {target.stat().st_size / 1000:,.0f} kB", file=sys.stderr)
     return 0
 
 
 def _publish(arguments: argparse.Namespace) -> int:
-    if not re.fullmatch(r"[\w.-]+/[\w.-]+", arguments.repository or "owner/name" * arguments.dry_run):
-        raise HsdError(f"{arguments.repository!r}: name the Space as owner/name, or list its files by --dry-run")
+    name = arguments.repository or "owner/name" * arguments.dry_run
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", name):
+        remedy = "name the Space as owner/name, or list its files by --dry-run"
+        raise HsdError(f"{arguments.repository!r}: {remedy}")
     if not arguments.static:
         refuse(arguments, "--weights", "--static")
     with TemporaryDirectory() as folder:
@@ -56,7 +64,8 @@ def _publish(arguments: argparse.Namespace) -> int:
         if arguments.static:
             from hsd.app.export import write
 
-            write(root, space.load(), space.static_address(arguments.repository or ""), arguments.weights)
+            address = space.static_address(arguments.repository or "")
+            write(root, space.load(), address, arguments.weights)
         listing = space.listing(sdk, root) if arguments.dry_run else []
         print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0

@@ -18,7 +18,10 @@ SERVER = "server"  # the pair of a page that stands for the server
 
 def main(arguments: argparse.Namespace) -> int:
     """Show the page, or with --text what is new, until it is stopped. Returns the exit status."""
-    refuse(arguments, *(("--host --port", "the page") if arguments.text else ("--requests --save", "--text")))
+    if arguments.text:
+        refuse(arguments, "--host --port", "the page")
+    else:
+        refuse(arguments, "--requests --save", "--text")
     if arguments.save is not None:
         output(f"{arguments.save}/request.json")  # is refused now, and not once a request has ended
     reader = Reader(arguments.url, arguments.token or os.environ.get("HSD_VLLM_TOKEN", ""))
@@ -34,35 +37,52 @@ def main(arguments: argparse.Namespace) -> int:
 
 
 def _text(reader: Reader, most: int, folder: str | None) -> int:
-    """Print each request as it ends, and in the end the `summary` of all. most: stop after so many; 0: never."""
+    """Print each request as it ends, and in the end the `summary` of all.
+
+    most: stop after so many; 0: never.
+    """
     ended: list[Request] = []
     with suppress(KeyboardInterrupt):
         while not most or len(ended) < most:
             for one in [one for one in reader.requests.values() if one.done and one not in ended]:
                 ended.append(one)
                 trace = one.trace
-                print(f"{one.name}: {len(trace.steps)} steps, {trace.result.finish}: {trace.text[:60]!r}", flush=True)
+                ending = f"{len(trace.steps)} steps, {trace.result.finish}"
+                print(f"{one.name}: {ending}: {trace.text[:60]!r}", flush=True)
                 if folder:
-                    output(f"{folder}/{one.name}.json").write_text(trace.to_json(), encoding="utf-8")
+                    output(f"{folder}/{one.name}.json").write_text(
+                        trace.to_json(), encoding="utf-8"
+                    )
             time.sleep(0 if reader.look() else BEAT)
     print("\n".join(summary([step for one in ended for step in one.trace.steps])))
     return 0
 
 
 def _page(reader: Reader, host: str | None, port: int | None) -> int:
-    """Serve the page: the server as a pair to run prompts on, and every recorded request as one to look at."""
+    """Serve the page, with pairs for the server and for every recorded request.
+
+    Prompts are run on the server's; a request's shows that request.
+    """
     from hsd import app, space
     from hsd.app.runs import Request as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
-        one, o = shown_as.get(run.pair.name), run.options
-        body = {**vars(o.sampling), "top_k": o.top_k or -1, "seed": o.seed, "max_tokens": o.max_new_tokens}
+        one = shown_as.get(run.pair.name)
+        o = run.options
+        body = {
+            **vars(o.sampling),
+            "top_k": o.top_k or -1,
+            "seed": o.seed,
+            "max_tokens": o.max_new_tokens,
+        }
         return reader.follow(one or reader.ask(run.prompt, body, o.prompt_as or ""))
 
     manifest = space.load()
 
     def offer(name: str, title: str) -> None:
-        manifest.pairs.append(space.PairSpec(name=name, title=title, target=reader.url, draft=reader.url))
+        manifest.pairs.append(
+            space.PairSpec(name=name, title=title, target=reader.url, draft=reader.url)
+        )
 
     def offers() -> dict[str, Any]:
         reader.look()
@@ -81,7 +101,10 @@ def _page(reader: Reader, host: str | None, port: int | None) -> int:
 
 
 def counts(url: str) -> str:
-    """Return what a server's public counters say of its drafts, in one line: vLLM's, llama.cpp's and their like."""
+    """Return what a server's public counters say of its drafts, in one line.
+
+    It reads the counters of vLLM, llama.cpp and their like.
+    """
     found = counter_growth(Counter(), read_counters(base_url(url), ""))
     if not (drafts := found["drafts"]):
         return "its counters tell of no drafts"
@@ -89,4 +112,6 @@ def counts(url: str) -> str:
     words = f"{1 + found['kept'] / drafts:.2f} tokens per pass"
     words += f"; kept by position {', '.join(f'{share:.2f}' for share in curve)}" if curve else ""
     synthetic = drafts > 50 and 1.0 in curve and 0.0 in curve
-    return words + ("; such a curve is set and not measured (synthetic acceptance): the text is wrong" * synthetic)
+    if synthetic:
+        words += "; such a curve is set and not measured (synthetic acceptance): the text is wrong"
+    return words

@@ -1,4 +1,4 @@
-"""Conformance: whether somebody else's verifier is lossless, and what its random numbers must be."""
+"""Conformance: whether somebody else's verifier is lossless, and what it does with its numbers."""
 
 from hsd.conform.adapter import Adapter, load_adapter
 from hsd.conform.judge import rows_models

@@ -4,26 +4,30 @@ An adapter is a Python file with
 
     def verify(p, q, tokens, uniforms, noise): ...   # returns the committed tokens, a list of int
 
-p: (γ+1, V) and q: (γ, V), rows sum to 1; tokens: (γ,) int64, the draft; uniforms: (γ,) numbers in [0, 1), its coins;
-noise: () one more, which draws the token after the kept ones. What comes back is a prefix of the draft and one more
-token. Equal numbers must give equal tokens. These names in the file change that:
+p: (γ+1, V) and q: (γ, V), rows sum to 1; tokens: (γ,) int64, the draft; uniforms: (γ,) numbers in
+[0, 1), its coins; noise: () one more, which draws the token after the kept ones. What comes back is
+a prefix of the draft and one more token. Equal numbers must give equal tokens. These names in the
+file change that:
 
-NOISE = "exponential-race": noise is (V,), positive; the token with the largest weight / noise wins (default
-    "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order. With an alias table a
-    token has several intervals, of which some are missed: a right one seems off by some 1e-3. Use SAMPLED there).
+NOISE = "exponential-race": noise is (V,), positive; the token with the largest weight / noise wins
+    (default "inverse-cdf": the number is compared with cumulative sums, of the tokens in any order.
+    With an alias table a token has several intervals, of which some are missed: a right one seems
+    off by some 1e-3. Use SAMPLED there).
 BATCHED = True: every argument has one dimension more in front, and a list of lists comes back.
-DTYPE = "float32": rows and numbers come in single precision (default "float64"), and the tolerance is that of it.
-CANDIDATES = 40: the draft model proposes only its likeliest 40, and q is a pair (ids, weights), both (γ, 40), the
-    likeliest first, weights summing to 1.
-SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) exponential, is the one number of each position,
-    with which the draft was picked from q as well; see `hsd.conform.shared`.
+DTYPE = "float32": rows and numbers come in single precision (default "float64"), and so does the
+    tolerance.
+CANDIDATES = 40: the draft model proposes only its likeliest 40, and q is a pair (ids, weights),
+    both (γ, 40), the likeliest first, weights summing to 1.
+SHARED = True: verify(p, q, tokens, noise); noise (γ+1,), or (γ+1, V) exponential, is the one number
+    of each position, with which the draft was picked from q as well; see `hsd.conform.shared`.
 SAMPLED = True: verify(p, q, tokens), with randomness of its own; see `hsd.conform.sampled`.
 
 Where drafts cannot be put in either, the file has in place of verify
 
-    def generate(p, q, gamma, length, seeds): ...   # returns a text for each seed, a list of lists of int
+    def generate(p, q, gamma, length, seeds): ...   # returns a list of int for each seed: a text
 
-p and q: (V, V), the rows of target and draft after each last token; a text goes on after token 0, for `length` tokens.
+p and q: (V, V), the rows of target and draft after each last token; a text goes on after token 0,
+for `length` tokens.
 """
 
 import importlib.util
@@ -43,7 +47,8 @@ from hsd.errors import HsdError
 NOISES = ("inverse-cdf", "exponential-race")
 WIDTHS = {"float64": 1e-12, "float32": 2.0**-22}  # how closely thresholds are bracketed
 LARGEST = 512  # drafts of a batch
-TOLERANCES = {"float64": 1e-9, "float32": 1e-5}  # what a lossless verifier may be off by, in total variation
+# what a lossless verifier may be off by, in total variation
+TOLERANCES = {"float64": 1e-9, "float32": 1e-5}
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,9 @@ class Adapter:
 
     def __post_init__(self) -> None:
         if not isinstance(self.candidates, int) or self.candidates < 0:
-            raise HsdError(f"{self.name}: CANDIDATES {self.candidates!r}: give a number of tokens, such as 40")
+            raise HsdError(
+                f"{self.name}: CANDIDATES {self.candidates!r}: give a number of tokens, such as 40"
+            )
         for field, names in (("noise", NOISES), ("dtype", tuple(WIDTHS))):
             if getattr(self, field) not in names:
                 unknown = f"{field.upper()} {getattr(self, field)!r}"
@@ -82,7 +89,10 @@ class Adapter:
 
 
 def load_adapter(file: str | Path) -> Adapter:
-    """Return the adapter in a file. Raises HsdError if it is missing, fails to import or has neither function."""
+    """Return the adapter in a file.
+
+    Raises HsdError if it is missing, fails to import or has neither function.
+    """
     path = Path(file).expanduser()
     if not path.is_file():
         raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
@@ -100,14 +110,21 @@ def load_adapter(file: str | Path) -> Adapter:
     text = not hasattr(module, "verify") and hasattr(module, "generate")
     verify = getattr(module, "generate" if text else "verify", None)
     if not callable(verify):
-        raise HsdError(f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)")
+        raise HsdError(
+            f"{path.name} has no function verify: write def verify(p, q, tokens, uniforms, noise)"
+        )
     fields = ("noise", "batched", "dtype", "sampled", "candidates", "shared")
     settings = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
     return Adapter(path.name, verify, **settings, text=text)
 
 
-def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[Outcome]:
-    """Return the texts of `length` tokens by `generate`, one per seed. Raises HsdError if it fails or gives others."""
+def texts(
+    adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]
+) -> list[Outcome]:
+    """Return the texts of `length` tokens by `generate`, one per seed.
+
+    Raises HsdError if it fails or gives others.
+    """
     try:
         answer = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
         outcomes = [tuple(map(int, one)) for one in answer]
@@ -117,30 +134,37 @@ def texts(adapter: Adapter, p: Tensor, q: Tensor, gamma: int, length: int, seeds
         known = all(0 <= x < len(p) for one in outcomes for x in one)
         if known and [len(one) for one in outcomes] == [length] * len(seeds):
             return outcomes
-        what = f"returns {_short(answer)}: return a list of {length} tokens below {len(p)} for each seed"
+        wanted = f"return a list of {length} tokens below {len(p)} for each seed"
+        what = f"returns {_short(answer)}: {wanted}"
     sent = f"p and q {tuple(p.shape)}, gamma {gamma}, length {length}, {len(seeds)} seeds"
     raise HsdError(f"{adapter.name}: generate {what}; sent {sent}")
 
 
 def limit_candidates(adapter: Adapter, models: TableModels) -> TableModels:
-    """Return the pair with its draft model limited to the adapter's likeliest candidates, if it has a limit."""
+    """Return the pair, its draft model limited to the adapter's candidates if there is a limit."""
     if not adapter.candidates:
         return models
     cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
-    rows = [torch.zeros(models.vocab, dtype=one.values.dtype).scatter(0, one.indices, one.values) for one in cut]
+    rows = [
+        torch.zeros(models.vocab, dtype=one.values.dtype).scatter(0, one.indices, one.values)
+        for one in cut
+    ]
     draft = {x: row / row.sum() for x, row in zip(models.draft, rows, strict=True)}
     return TableModels(models.target, draft, models.vocab, models.gamma)
 
 
 class BlackBox:
-    """A verifier with its inputs p, q and tokens fixed by `models` and a list of drafts of γ tokens. Counts its calls.
+    """A verifier with its inputs p, q and tokens fixed by `models` and a list of drafts.
 
-    Raises HsdError, with the arguments in the message, if it fails, changes them or returns an invalid text.
+    Each draft has γ tokens. Counts its calls. Raises HsdError, with the arguments in the message,
+    if it fails, changes them or returns an invalid text.
     """
 
     def __init__(self, adapter: Adapter, models: TableModels, drafts: Sequence[Outcome]) -> None:
-        self.adapter, self.calls = adapter, 0
-        p = torch.stack([models.rows(models.target, x, models.gamma + 1) for x in drafts])  # (B, γ+1, V)
+        self.adapter = adapter
+        self.calls = 0
+        # p: (B, γ+1, V)
+        p = torch.stack([models.rows(models.target, x, models.gamma + 1) for x in drafts])
         q = torch.stack([models.rows(models.draft, x, models.gamma) for x in drafts])
         dtype = getattr(torch, adapter.dtype)
         self._rows = [p.to(dtype), q.to(dtype), torch.tensor(drafts)]
@@ -148,10 +172,14 @@ class BlackBox:
             weights, ids = q.topk(min(adapter.candidates, models.vocab))
             self._rows[1:2] = [ids, weights.to(dtype)]
         self._drafts = [list(x) for x in drafts]
-        self.gamma, self.vocab = models.gamma, models.vocab
+        self.gamma = models.gamma
+        self.vocab = models.vocab
 
     def ask(self, drafts: Sequence[int], points: Sequence[Point]) -> list[Outcome]:
-        """Return the committed tokens for each of `drafts` (indices) at its point: γ coins, then the noise."""
+        """Return the committed tokens for each of `drafts` (indices) at its point.
+
+        A point is γ coins, then the noise.
+        """
         if self.adapter.batched and len(drafts) > LARGEST:
             cut = drafts[LARGEST:], points[LARGEST:]
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
@@ -159,7 +187,8 @@ class BlackBox:
         numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
         given = [rows[torch.tensor(drafts)] for rows in self._rows]
         if self.adapter.shared:
-            given.append(numbers.reshape(len(points), gamma + 1, *[self.vocab] * self.adapter.exponential))
+            shape = (gamma + 1, self.vocab) if self.adapter.exponential else (gamma + 1,)
+            given.append(numbers.reshape(len(points), *shape))
         elif not self.adapter.sampled:
             noise = numbers[:, gamma:] if self.adapter.exponential else numbers[:, gamma]
             given += [numbers[:, :gamma].clone(), noise.clone()]
@@ -167,16 +196,25 @@ class BlackBox:
         if self.adapter.batched:
             answers = self._call(given, drafts[0], points[0])
             if not isinstance(answers, list | tuple) or len(answers) != len(drafts):
-                what = f"returns {_short(answers)} for a batch of {len(drafts)}: return a list of lists"
+                batch = f"a batch of {len(drafts)}"
+                what = f"returns {_short(answers)} for {batch}: return a list of lists"
                 raise self._wrong(what, drafts[0], points[0])
         else:
-            answers = [self._call([part[i] for part in given], x, points[i]) for i, x in enumerate(drafts)]
+            answers = [
+                self._call([part[i] for part in given], x, points[i]) for i, x in enumerate(drafts)
+            ]
         for i, draft in enumerate(drafts) if not all(map(torch.equal, given, copies)) else ():
-            if not all(torch.equal(part[i], copy[i]) for part, copy in zip(given, copies, strict=True)):
+            both = zip(given, copies, strict=True)
+            if not all(torch.equal(part[i], copy[i]) for part, copy in both):
                 raise self._wrong("changes its arguments: work on copies", draft, points[i])
-        return [self._checked(one, draft, point) for one, draft, point in zip(answers, drafts, points, strict=True)]
+        return [
+            self._checked(one, draft, point)
+            for one, draft, point in zip(answers, drafts, points, strict=True)
+        ]
 
-    def random_points(self, drafts: list[int], generator: torch.Generator) -> tuple[list[int], list[Point]]:
+    def random_points(
+        self, drafts: list[int], generator: torch.Generator
+    ) -> tuple[list[int], list[Point]]:
         """Return `drafts` (indices), and a random point for each, as `ask` takes them."""
         width = self.gamma + (self.vocab if self.adapter.exponential else 1)
         numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
@@ -187,17 +225,23 @@ class BlackBox:
     def _call(self, given: list[Tensor], draft: int, point: Point) -> Any:
         self.calls += 1
         try:
-            listed = [(given[1], given[2])] if self.adapter.candidates else given[1:2]
-            return self.adapter.verify(given[0], *listed, *given[1 + bool(self.adapter.candidates) + 1 :])
+            if self.adapter.candidates:
+                p, ids, weights, *rest = given
+                return self.adapter.verify(p, (ids, weights), *rest)
+            return self.adapter.verify(*given)
         except (Exception, SystemExit) as error:
             raise self._wrong(f"raises {_line(error)}", draft, point) from error
 
     def _checked(self, answer: Any, draft: int, point: Point) -> Outcome:
-        tokens, drafted = answer.tolist() if isinstance(answer, Tensor) else answer, self._drafts[draft]
-        if not isinstance(tokens, list | tuple) or any(isinstance(t, bool) or not isinstance(t, int) for t in tokens):
+        tokens = answer.tolist() if isinstance(answer, Tensor) else answer
+        drafted = self._drafts[draft]
+        if not isinstance(tokens, list | tuple) or any(
+            isinstance(t, bool) or not isinstance(t, int) for t in tokens
+        ):
             what = f"returns {_short(answer)}: return a list of int"
         elif not 1 <= len(tokens) <= len(drafted) + 1:
-            what = f"returns {len(tokens)} tokens: return 1 to {len(drafted) + 1}, the kept ones and one more"
+            wanted = f"return 1 to {len(drafted) + 1}, the kept ones and one more"
+            what = f"returns {len(tokens)} tokens: {wanted}"
         elif list(tokens[:-1]) != drafted[: len(tokens) - 1]:
             what = f"returns {list(tokens)}, whose tokens before the last are not the draft's first"
         elif not 0 <= tokens[-1] < self.vocab:
@@ -214,7 +258,10 @@ class BlackBox:
         gamma = len(self._drafts[draft])
         p, q = (tuple(rows.shape[1:]) for rows in self._rows[:2])
         numbers = [float(f"{x:.6g}") for x in point]
-        own = {"uniforms": numbers[:gamma], "noise": numbers[gamma:] if self.adapter.exponential else numbers[gamma]}
+        own = {
+            "uniforms": numbers[:gamma],
+            "noise": numbers[gamma:] if self.adapter.exponential else numbers[gamma],
+        }
         own = {} if self.adapter.sampled else {"noise": numbers} if self.adapter.shared else own
         given = {"p": p, "q": q, "tokens": self._drafts[draft], **own}
         return ", ".join(f"{name} {value}" for name, value in given.items())

@@ -1,4 +1,4 @@
-"""The pairs of models on which a verifier is judged: what each of them can show that the others cannot."""
+"""The pairs of models on which a verifier is judged, each of which shows what no other shows."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,19 +10,26 @@ from hsd.audit import TableModels, random_models
 from hsd.conform.boxes import Outcome
 
 MISSED = 1e-3
-POINTS, FEWER = 17_270, 1_000
-"""Random points on the first pair, and on the others. A deviation on more than ln(1/`MISSED`) / n of all numbers of a
-pair, 4e-4 and 7e-3, is met with a probability of at least 1 - `MISSED`."""
+POINTS = 17_270
+FEWER = 1_000
+"""Random points on the first pair (`POINTS`), and on the others (`FEWER`).
+
+A deviation on more than ln(1/`MISSED`) / n of all numbers of a pair, 4e-4 and 7e-3, is met with a
+probability of at least 1 - `MISSED`.
+"""
 REPEATS = 700  # points that are evaluated repeatedly
 
 Rows = tuple[Tensor, Tensor]
 Shape = Callable[[Outcome, Tensor, Tensor], Rows]
-"""From a text and two random rows (V,) that resemble each other to the weights of target and draft after it."""
+"""From a text and two similar random rows (V,) to the weights of target and draft after it."""
 
 
 @dataclass(frozen=True)
 class Case:
-    """A pair of models to judge on, and what it covers. sweep, points, repeats: see `hsd.conform.recover.recover`."""
+    """A pair of models to judge on, and what it covers.
+
+    sweep, points, repeats: see `hsd.conform.recover.recover`.
+    """
 
     name: str
     covers: str
@@ -33,33 +40,75 @@ class Case:
 
 
 def battery(seed: int, exponential: bool) -> list[Case]:
-    """Return pairs with faults in mind that one random pair would not show. exponential: as of the adapter."""
+    """Return pairs with faults in mind that one random pair would not show.
+
+    exponential: as of the adapter.
+    """
     wide = 200 if exponential else 1_000
     return [
         Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),
         Case("6 tokens, γ = 2", "the same after a kept token", random_models(6, 2, seed)),
-        Case("5 tokens, γ = 2", "each size of vocabulary up to 8, and larger ones", random_models(5, 2, seed)),
+        Case(
+            "5 tokens, γ = 2",
+            "each size of vocabulary up to 8, and larger ones",
+            random_models(5, 2, seed),
+        ),
         *(Case(f"{n} tokens, γ = 1", "the same", random_models(n, 1, seed)) for n in (7, 8, 16)),
-        Case("2 tokens, γ = 6", "the fourth drafted position and later ones", random_models(2, 6, seed)),
-        *(Case(f"2 tokens, γ = {n}", "each length of draft up to 12", random_models(2, n, seed)) for n in (4, 5)),
-        *(Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed)) for n in range(7, 12)),
-        Case("3 tokens, γ = 12", "long drafts, most of their tokens certain", _grown(3, 12, _seldom_open, seed)),
-        Case("3 tokens, γ = 1, swept", "every number at 1,001 values", random_models(3, 1, seed), True),
-        Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
-        Case("2 tokens, γ = 3, swept", "the same, a third coin too", _grown(2, 3, _open_at(2), seed), True),
-        *(Case(name, covers, _grown(4, 2, shape, seed)) for name, (covers, shape) in SHAPES.items()),
+        Case(
+            "2 tokens, γ = 6",
+            "the fourth drafted position and later ones",
+            random_models(2, 6, seed),
+        ),
         *(
-            Case(f"{v:,} tokens, γ = {n}", covers, _grown(v, n, _large(v, n, *most), seed), points=FEWER // 4)
+            Case(f"2 tokens, γ = {n}", "each length of draft up to 12", random_models(2, n, seed))
+            for n in (4, 5)
+        ),
+        *(
+            Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed))
+            for n in range(7, 12)
+        ),
+        Case(
+            "3 tokens, γ = 12",
+            "long drafts, most of their tokens certain",
+            _grown(3, 12, _seldom_open, seed),
+        ),
+        Case(
+            "3 tokens, γ = 1, swept",
+            "every number at 1,001 values",
+            random_models(3, 1, seed),
+            True,
+        ),
+        Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
+        Case(
+            "2 tokens, γ = 3, swept",
+            "the same, a third coin too",
+            _grown(2, 3, _open_at(2), seed),
+            True,
+        ),
+        *(
+            Case(name, covers, _grown(4, 2, shape, seed))
+            for name, (covers, shape) in SHAPES.items()
+        ),
+        *(
+            Case(
+                f"{v:,} tokens, γ = {n}",
+                covers,
+                _grown(v, n, _large(v, n, *most), seed),
+                points=FEWER // 4,
+            )
             for covers, (v, n, *most) in (
                 ("long rows", (wide, 1, wide, wide // 10)),
-                *(("more tokens and longer drafts together", sizes) for sizes in (*LARGE, (wide, 4, 6, 6))),
+                *(
+                    ("more tokens and longer drafts together", sizes)
+                    for sizes in (*LARGE, (wide, 4, 6, 6))
+                ),
             )
         ),
     ]
 
 
 def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
-    """Return a random pair with the rows of `shape`, after all texts that its draft model can write."""
+    """Return a random pair with the rows of `shape`, after each text that its draft can write."""
     generator = torch.Generator().manual_seed(seed % 2**64)
     target: dict[Outcome, Tensor] = {}
     draft: dict[Outcome, Tensor] = {}
@@ -68,7 +117,8 @@ def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
         for x in texts:
             logits, noise = torch.randn(2, vocab, generator=generator, dtype=torch.float64)
             p, q = shape(x, (1.5 * logits).softmax(-1), (1.5 * logits + noise).softmax(-1))
-            target[x], draft[x] = p / p.sum(), q / q.sum()
+            target[x] = p / p.sum()
+            draft[x] = q / q.sum()
         texts = [(*x, y) for x in texts for y in draft[x].nonzero().flatten().tolist()]
     return TableModels(target, draft, vocab, gamma)
 
@@ -82,9 +132,13 @@ def _without(row: Tensor, *tokens: int) -> Tensor:
 
 
 def _tied(row: Tensor) -> Tensor:
-    """Return `row` (V,) with its two likeliest tokens equally likely, and its two least likely; not normalised."""
+    """Return `row` (V,) with its two likeliest tokens tied, and its two least likely ones.
+
+    The result is not normalised.
+    """
     order = row.argsort()
-    return row.index_fill(0, order[:2], float(row[order[0]])).index_fill(0, order[-2:], float(row[order[-1]]))
+    tied_low = row.index_fill(0, order[:2], float(row[order[0]]))
+    return tied_low.index_fill(0, order[-2:], float(row[order[-1]]))
 
 
 def _nearly(row: Tensor) -> Tensor:
@@ -93,31 +147,62 @@ def _nearly(row: Tensor) -> Tensor:
 
 def _rare(row: Tensor) -> Tensor:
     """Return weights like `row` (V,): 1 for the first token, then 1e-3, 3e-5, 1e-6, …."""
-    return torch.tensor([1.0, *(10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))], dtype=row.dtype)
+    rare = (10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))
+    return torch.tensor([1.0, *rare], dtype=row.dtype)
 
 
 def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:
-    """Return target and draft after `text` from rows a, b: a draft that is certain but at tokens 1, 6 and 12."""
+    """Return target and draft after `text` from rows a, b.
+
+    The draft is certain except at tokens 1, 6 and 12.
+    """
     return a**0.3, _without(b, int(b.argmin())) if len(text) in (0, 5, 11) else _one_hot(a)
 
 
 def _open_at(*places: int) -> Shape:
-    """Return a shape whose draft has a choice at these places only; its target is flat, so that many are kept."""
+    """Return a shape whose draft has a choice at these places only.
+
+    Its target is flat, so that many are kept.
+    """
     return lambda text, a, b: (a**0.3, b if len(text) in places else _one_hot(a))
 
 
 SHAPES: dict[str, tuple[str, Shape]] = {
-    "zeros": ("tokens that the target, or the draft, never says", lambda x, a, b: (_without(a, 0), _without(b, -1))),
+    "zeros": (
+        "tokens that the target, or the draft, never says",
+        lambda x, a, b: (_without(a, 0), _without(b, -1)),
+    ),
     "one-hot target": ("greedy targets", lambda x, a, b: (_one_hot(a), b)),
-    "nearly certain": ("targets, and drafts, that are sure but for 1e-4", lambda x, a, b: (_nearly(a), _nearly(b))),
-    "one-hot draft": ("greedy drafts, and drafts copied from the text", lambda x, a, b: (a, _one_hot(b))),
-    "one-hot draft, rejected": ("copies that the target never says", lambda x, a, b: (_without(a, 0), _one_hot(1 - a))),
-    "both one-hot": ("greedy decoding", lambda x, a, b: (_one_hot(a), _one_hot(a if sum(x) % 2 else b))),
-    "one-hot bonus": ("a bonus that is certain", lambda x, a, b: (_one_hot(a) if len(x) == 2 else a, b)),
+    "nearly certain": (
+        "targets, and drafts, that are sure but for 1e-4",
+        lambda x, a, b: (_nearly(a), _nearly(b)),
+    ),
+    "one-hot draft": (
+        "greedy drafts, and drafts copied from the text",
+        lambda x, a, b: (a, _one_hot(b)),
+    ),
+    "one-hot draft, rejected": (
+        "copies that the target never says",
+        lambda x, a, b: (_without(a, 0), _one_hot(1 - a)),
+    ),
+    "both one-hot": (
+        "greedy decoding",
+        lambda x, a, b: (_one_hot(a), _one_hot(a if sum(x) % 2 else b)),
+    ),
+    "one-hot bonus": (
+        "a bonus that is certain",
+        lambda x, a, b: (_one_hot(a) if len(x) == 2 else a, b),
+    ),
     "ties": ("tokens that are equally likely", lambda x, a, b: (_tied(a), _tied(b))),
     "equal rows": ("nothing to correct", lambda x, a, b: (a, a)),
-    "equal in places": ("nothing to correct after some texts", lambda x, a, b: (a, b if sum(x) % 2 else a)),
-    "nothing in common": ("a draft that is always rejected", lambda x, a, b: (_without(a, 0, 1), _without(b, 2, 3))),
+    "equal in places": (
+        "nothing to correct after some texts",
+        lambda x, a, b: (a, b if sum(x) % 2 else a),
+    ),
+    "nothing in common": (
+        "a draft that is always rejected",
+        lambda x, a, b: (_without(a, 0, 1), _without(b, 2, 3)),
+    ),
     "rare for the target": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (_rare(a), b)),
     "rare for the draft": ("tokens of 1e-3 to 1e-6", lambda x, a, b: (a, _rare(b).roll(len(x)))),
     "sharp target, flat draft": ("ratios far from 1", lambda x, a, b: (a**4, b**0.1)),
@@ -127,21 +212,37 @@ SHAPES: dict[str, tuple[str, Shape]] = {
 
 
 LARGE = (
-    *((3, 6, 3, 3), (4, 3, 4, 4), (4, 6, 4, 4), (5, 4, 5, 5), (6, 3, 6, 6), (8, 3, 8, 8), (10, 5, 10, 6)),
-    *((12, 8, 12, 4), (17, 2, 17, 17), (24, 4, 24, 8), (40, 3, 40, 8), (40, 12, 40, 4), (100, 2, 100, 10)),
+    (3, 6, 3, 3),
+    (4, 3, 4, 4),
+    (4, 6, 4, 4),
+    (5, 4, 5, 5),
+    (6, 3, 6, 6),
+    (8, 3, 8, 8),
+    (10, 5, 10, 6),
+    (12, 8, 12, 4),
+    (17, 2, 17, 17),
+    (24, 4, 24, 8),
+    (40, 3, 40, 8),
+    (40, 12, 40, 4),
+    (100, 2, 100, 10),
 )
-"""Pairs in which both V and γ are large: V, γ, and how many tokens the target may say at first, and after a text."""
+"""Pairs in which both V and γ are large.
+
+Each: V, γ, how many tokens the target may say at first, and how many after a text.
+"""
 
 
 def _large(vocab: int, gamma: int, at_first: int, after_text: int) -> Shape:
     """Return a shape whose draft chooses between two tokens at its first and last place only.
 
-    at_first, after_text: how many tokens the target may write there. If vocab ≤ 5 the draft's row 0 is random.
+    at_first, after_text: how many tokens the target may write there. If vocab ≤ 5 the draft's row 0
+    is random.
     """
 
     def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:
         places = a.topk(after_text if text else at_first).indices
-        target, draft = torch.zeros_like(a).scatter(0, places, a[places]), _one_hot(a)
+        target = torch.zeros_like(a).scatter(0, places, a[places])
+        draft = _one_hot(a)
         if len(text) in (0, gamma - 1):
             draft[places[0]] = a[places[0]] / 2
             draft[places[1]] = 1 - draft[places[0]]

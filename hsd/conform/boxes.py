@@ -1,13 +1,14 @@
 """A black box with numbers in [0, 1) for its input, taken apart into boxes of equal outcome.
 
-What is assumed: the outcome changes at thresholds of single numbers; a smaller coin never keeps less (or never more);
-and while the noise moves, each token is met on one interval. Tests against coins in any order, forward, backward or
-with one coin for the whole draft, and draws that invert a cumulative sum in any order are such. Then a box whose lower
-and upper corners agree is constant, and every threshold is bracketed as closely as `width`. Where the assumption fails,
-a witness, a point with another outcome than its box, is what divides the box further.
+What is assumed: the outcome changes at thresholds of single numbers; a smaller coin never keeps
+less (or never more); and while the noise moves, each token is met on one interval. Tests against
+coins in any order, forward, backward or with one coin for the whole draft, and draws that invert a
+cumulative sum in any order are such. Then a box whose lower and upper corners agree is constant,
+and every threshold is bracketed as closely as `width`. Where the assumption fails, a witness, a
+point with another outcome than its box, is what divides the box further.
 
-A search is a generator that yields the point it wants to know about and is sent the outcome there, so that searches
-of many drafts can share one call.
+A search is a generator that yields the point it wants to know about and is sent the outcome there,
+so that searches of many drafts can share one call.
 """
 
 import bisect
@@ -26,7 +27,10 @@ Search = Generator[Point, Outcome, T]
 
 @dataclass(frozen=True)
 class Box:
-    """All points with low ≤ point < high in every coordinate; the outcome is the same everywhere in it."""
+    """All points with low ≤ point < high in every coordinate.
+
+    The outcome is the same everywhere in it.
+    """
 
     low: Point
     high: Point
@@ -42,7 +46,10 @@ class Box:
 
     def holds(self, point: Sequence[float], margin: float = 0.0) -> bool:
         """Return whether the point is in the box, at least `margin` from its faces."""
-        return all(low + margin <= x < high - margin for low, high, x in zip(self.low, self.high, point, strict=False))
+        return all(
+            low + margin <= x < high - margin
+            for low, high, x in zip(self.low, self.high, point, strict=False)
+        )
 
 
 def edges(hints: Sequence[float], width: float) -> list[float]:
@@ -53,17 +60,22 @@ def edges(hints: Sequence[float], width: float) -> list[float]:
 def threshold(
     at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float] = ()
 ) -> Search[float]:
-    """Search for the number between `low` and `high` at which the outcome changes; return it to `width` / 2.
+    """Search for the number between `low` and `high` at which the outcome changes.
 
-    at(number): the point to evaluate. hints: numbers, as of `edges`, to try first; others are found by bisection.
+    Returns it to `width` / 2. at(number): the point to evaluate. hints: numbers, as of `edges`, to
+    try first; others are found by bisection.
     """
     first = yield at(low)
-    begin, end = bisect.bisect_right(hints, low), bisect.bisect_left(hints, high)
-    reach = 1  # the first threshold is often the next hint: look near first, then twice as far
-    while high - low > width * 1.01:  # a bracket around a hint is as wide as `width`, but for rounding
+    begin = bisect.bisect_right(hints, low)
+    end = bisect.bisect_left(hints, high)
+    # the first threshold is often the next hint: look near first, then twice as far
+    reach = 1
+    # a bracket around a hint is as wide as `width`, but for rounding
+    while high - low > width * 1.01:
         middle = hints[begin + min(reach, (end - begin) // 2)] if end > begin else (low + high) / 2
         if (yield at(middle)) == first:
-            low, reach = middle, 2 * reach
+            low = middle
+            reach = 2 * reach
             begin = bisect.bisect_right(hints, low, begin, end)
         else:
             high = middle
@@ -80,10 +92,11 @@ def boxes(
     most: int,
     witnesses: Sequence[Point] = (),
 ) -> Search[list[Box]]:
-    """Search for boxes of equal outcome that cover [0, 1)^axes, and return them; `fixed` is appended to every point.
+    """Search for boxes of equal outcome that cover [0, 1)^axes, and return them.
 
-    coins: how many of the axes are coins. hints: per axis, numbers where thresholds may be. witnesses: points that must
-    have the outcome of their box, unless nearer than `width` to a face. Raises HsdError for more than `most` boxes.
+    coins: how many of the axes are coins. fixed: appended to every point. hints: per axis, numbers
+    where thresholds may be. witnesses: points that must have the outcome of their box, unless
+    nearer than `width` to a face. Raises HsdError for more than `most` boxes.
     """
     near = [edges(of, width) for of in hints]
     known: dict[Point, Outcome] = {}
@@ -94,7 +107,10 @@ def boxes(
         return known[point]
 
     def change(start: Point, goal: Point) -> Search[tuple[int, float] | None]:
-        """Search from start to goal, axis by axis, for a change of outcome; return (axis, number), None without one."""
+        """Search from start to goal, axis by axis, for a change of outcome.
+
+        Returns (axis, number), or None if there is none.
+        """
         first = yield from ask(start)
         if (yield from ask(goal)) == first:
             return None
@@ -110,22 +126,33 @@ def boxes(
     todo: list[tuple[Point, Point]] = [((0.0,) * axes, (1.0,) * axes)]
     while todo:
         low, high = todo.pop()
-        # Corners lie a little inside: a face is known to half of `width`, and 0 itself has no probability.
-        a, b = (tuple(_inside(at, to, end, width) for at, to in zip(low, high, strict=True)) for end in (0, 1))
+        # Corners lie a little inside: a face is known to half of `width`, and 0 itself has no
+        # probability.
+        a, b = (
+            tuple(_inside(at, to, end, width) for at, to in zip(low, high, strict=True))
+            for end in (0, 1)
+        )
         along_coins = ((*b[:coins], *a[coins:]), (*a[:coins], *b[coins:]))
         cut = yield from change(a, along_coins[0])
         cut = cut or (yield from change(along_coins[1], b))
         cut = cut or (yield from change(a, along_coins[1]))
         for point in witnesses if cut is None else ():
-            if all(at + width <= x < to - width for at, to, x in zip(low, high, point, strict=True)):
+            if all(
+                at + width <= x < to - width for at, to, x in zip(low, high, point, strict=True)
+            ):
                 cut = cut or (yield from change(a, point))
         if cut is None:
             whole.append(Box(low, high, (yield from ask(a))))
             continue
         if len(whole) + len(todo) > most:
-            raise HsdError("its outcome does not change at thresholds of single numbers: use --sampled")
+            raise HsdError(
+                "its outcome does not change at thresholds of single numbers: use --sampled"
+            )
         axis, where = cut
-        todo += [(low, (*high[:axis], where, *high[axis + 1 :])), ((*low[:axis], where, *low[axis + 1 :]), high)]
+        todo += [
+            (low, (*high[:axis], where, *high[axis + 1 :])),
+            ((*low[:axis], where, *low[axis + 1 :]), high),
+        ]
     return whole
 
 

@@ -1,4 +1,7 @@
-"""What follows from recovered laws: distance from the target, equal known rules, the smallest counterexample."""
+"""What follows from recovered laws.
+
+These are the distance from the target, equal known rules, and the smallest counterexample.
+"""
 
 import itertools
 from collections import defaultdict
@@ -19,19 +22,23 @@ from hsd.rules.fuzzy import DIVERGENCES, MODES, relative_entropy
 from hsd.rules.law import token_tests
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 
-MOST_OUTCOMES = 1_500  # V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
+# V ** (γ+1): beyond, recovering the law of every draft takes more than half a minute
+MOST_OUTCOMES = 1_500
 MET = 1e-3  # the least chance of a prefix at which a rule's tolerance is read off
 SHRINKS = 2  # small pairs of models that are tried for each size
-MOST_TOKENS, MOST_CALLS = 6, 20_000  # of the vocabularies tried, and in all, in the search for a small counterexample
+# of the vocabularies tried, and in all, in the search for a small counterexample
+MOST_TOKENS = 6
+MOST_CALLS = 20_000
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """The result for a verifier on one pair of models: the law of each draft, and what follows from them.
+    """The result for a verifier on one pair of models.
 
-    again: repeated points. total_variation: of the first γ+1 output tokens from the target's law. kept: the expected
-    number of kept tokens.
+    laws: the law of each draft; the rest follows from them. again: repeated points.
+    total_variation: of the first γ+1 output tokens from the target's law. kept: the expected number
+    of kept tokens.
     """
 
     models: TableModels
@@ -45,28 +52,45 @@ class Judgement:
         return self.again.box.calls
 
 
-def judge(adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0) -> Judgement:
-    """Judge a verifier on all drafts of these models. sweep, points, repeats, errors: see `recover`."""
+def judge(
+    adapter: Adapter, models: TableModels, sweep: bool = False, points: int = 0, repeats: int = 0
+) -> Judgement:
+    """Judge a verifier on all drafts of these models.
+
+    sweep, points, repeats, errors: see `recover`.
+    """
     models = limit_candidates(adapter, models)
     laws, again = recover(adapter, models, sweep, points, repeats)
     return Judgement(models, laws, again, *distance_and_kept(models, laws))
 
 
-def distance_and_kept(models: TableModels, laws: dict[Outcome, RecoveredLaw]) -> tuple[float, float]:
-    """Return the total variation of the first γ+1 tokens from the target's law, and the expected number kept.
+def distance_and_kept(
+    models: TableModels, laws: dict[Outcome, RecoveredLaw]
+) -> tuple[float, float]:
+    """Return the distance of the output from the target's law, and the expected number kept.
 
-    Where a text leaves all drafts the target continues alone, so texts are distinguished only up to there.
+    The distance is the total variation of the first γ+1 tokens. Where a text leaves all drafts
+    the target continues alone, so texts are distinguished only up to there.
     """
-    off, drafts = 0.0, [(x, models.joint(models.draft, x)) for x in laws]
-    # A text, the drafts that begin so, and how likely it is: with the target alone already, and by the target's law.
+    off = 0.0
+    drafts = [(x, models.joint(models.draft, x)) for x in laws]
+    # A text, the drafts that begin so, and how likely it is: with the target alone already, and by
+    # the target's law
     todo: list[tuple[Outcome, list[tuple[Outcome, float]], float, float]] = [((), drafts, 0.0, 1.0)]
     while todo:
         path, begins, free, wanted = todo.pop()
-        t, row = len(path), models.target[path]
-        ends = sum((w * laws[x].stop[t] * laws[x].next(t) for x, w in begins), torch.zeros_like(row))
-        output, right = (free * row + ends).tolist(), (wanted * row).tolist()
-        drafted = {x[t]: [one for one in begins if one[0][t] == x[t]] for x, _ in begins} if t < models.gamma else {}
-        off += sum(abs(a - b) for token, (a, b) in enumerate(zip(output, right, strict=True)) if token not in drafted)
+        t = len(path)
+        row = models.target[path]
+        ends = sum(
+            (w * laws[x].stop[t] * laws[x].next(t) for x, w in begins), torch.zeros_like(row)
+        )
+        output = (free * row + ends).tolist()
+        right = (wanted * row).tolist()
+        drafted = {}
+        if t < models.gamma:
+            drafted = {x[t]: [one for one in begins if one[0][t] == x[t]] for x, _ in begins}
+        gaps = [abs(a - b) for a, b in zip(output, right, strict=True)]
+        off += sum(gap for token, gap in enumerate(gaps) if token not in drafted)
         todo += [((*path, token), of, output[token], right[token]) for token, of in drafted.items()]
     return off / 2, sum(w * float(laws[x].expected_kept) for x, w in drafts)
 
@@ -75,9 +99,10 @@ def distance_and_kept(models: TableModels, laws: dict[Outcome, RecoveredLaw]) ->
 
 
 def equal_rules(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return the names of the rules with the same law, to `tolerance`, on every draft of all these models.
+    """Return the names of the rules that have the same law on every draft of all these models.
 
-    Drafts are weighted by probability. Settings, in brackets, are fitted on the first models, or else the defaults.
+    The same: to `tolerance`, drafts weighted by probability. Settings, in brackets, are fitted on
+    the first models, or else the defaults.
     """
     names = [name for name, rule in RULES.items() if _equal(judged, rule.law, tolerance)]
     fitted = (fit(judged[:1], tolerance) for fit in (_fuzzy, _typical, _ensemble, _clipped))
@@ -87,28 +112,40 @@ def equal_rules(judged: list[Judgement], tolerance: float) -> list[str]:
 def _equal(judged: list[Judgement], law, tolerance: float) -> bool:  # type: ignore[no-untyped-def]
     for one in judged:
         for draft, mine in one.laws.items():
-            wanted, drafted = law(*rows_along(one.models, draft)), one.models.joint(one.models.draft, draft)
+            wanted = law(*rows_along(one.models, draft))
+            drafted = one.models.joint(one.models.draft, draft)
             if drafted * float((mine.stop - wanted.stop).abs().max()) > tolerance:
                 return False
             for t, stop in enumerate(mine.stop.tolist()):
-                if stop and drafted * stop * float((mine.next(t) - wanted.next(t)).abs().max()) > tolerance:
+                if not stop:
+                    continue
+                apart = float((mine.next(t) - wanted.next(t)).abs().max())
+                if drafted * stop * apart > tolerance:
                     return False
     return True
 
 
 def _fuzzy(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return the fuzzy rules that fit, as words, with tolerances: one is tried between neighbouring divergences."""
+    """Return the fuzzy rules that fit, as words, with tolerances.
+
+    One tolerance is tried between each two neighbouring divergences.
+    """
     fitting = []
     for name, divergence in DIVERGENCES.items():
         met = [float(d) for p, q, _ in _rows(judged) for d in divergence(p[:-1], q)]
         for mode, (low, high) in itertools.product(MODES, _between(met, float("inf"))):
-            if _equal(judged, fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode)).law, tolerance):
+            rule = fuzzy_rule(Fuzzy(name, min((low + high) / 2, low + 1), mode))
+            if _equal(judged, rule.law, tolerance):
                 fitting.append(f"fuzzy ({mode}, {name}, a tolerance from {low:.3g} to {high:.3g})")
     return fitting
 
 
 def _typical(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return typical acceptance with the ε that fit, as words: p > min(ε, √ε exp(-H)) iff ε < max(p, (p exp(H))²)."""
+    """Return typical acceptance with the ε that fit, as words.
+
+    A token of probability p is kept, p > min(ε, √ε exp(-H)), if and only if
+    ε < max(p, (p exp(H))²).
+    """
     met = [
         max(float(row[x]), float(row[x] * torch.special.entr(row).sum().exp()) ** 2)
         for p, _, tokens in _rows(judged)
@@ -116,7 +153,9 @@ def _typical(judged: list[Judgement], tolerance: float) -> list[str]:
     ]
     ranges = [*_between([0.0, *met], 1.0)]
     fitting = [x for x in ranges if _equal(judged, TYPICAL.tuned(sum(x) / 2).law, tolerance)]
-    return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"] if fitting else []
+    if not fitting:
+        return []
+    return [f"typical (an epsilon from {fitting[0][0]:.3g} to {fitting[-1][1]:.3g})"]
 
 
 def _rows(judged: list[Judgement]) -> list[tuple[Tensor, Tensor, Tensor]]:
@@ -124,12 +163,15 @@ def _rows(judged: list[Judgement]) -> list[tuple[Tensor, Tensor, Tensor]]:
 
 
 def _between(met: list[float], top: float) -> Iterator[tuple[float, float]]:
-    """Return the intervals (low, high) between neighbouring numbers of `met` below `top`, the last one up to `top`."""
+    """Return intervals (low, high) between neighbours in `met` below `top`, the last to `top`."""
     return itertools.pairwise([*sorted({round(x, 12) for x in met if x < top}), top])
 
 
 def _ensemble(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return the ensemble rule if it fits, as words; its weight follows from the first draft that may be rejected."""
+    """Return the ensemble rule if it fits, as words.
+
+    Its weight follows from the first draft that may be rejected.
+    """
     laws = [law for one in judged for law in one.laws.values()]
     for rows, law in zip(_rows(judged), laws, strict=True):
         missing = 1 - float(token_tests(*rows)[0])
@@ -141,8 +183,12 @@ def _ensemble(judged: list[Judgement], tolerance: float) -> list[str]:
 
 
 def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
-    """Return the clipped rules that fit, as words; tolerance: the largest KL(output ‖ target) of any row, in nats."""
-    models, rows = judged[0].models, defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
+    """Return the clipped rules that fit, as words.
+
+    Their tolerance is the largest KL(output ‖ target) of any row, in nats.
+    """
+    models = judged[0].models
+    rows = defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
     for draft, law in judged[0].laws.items():
         weight = models.joint(models.draft, draft)
         for t, token in enumerate(draft):  # A(X, x) + C(X) r(x), as in `counterexample`
@@ -151,7 +197,11 @@ def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
     written = {x: row / row.sum() for x, row in rows.items() if row.sum() > MET}
     spent = max(float(relative_entropy(row, models.target[x])) for x, row in written.items())
     rules = [rule for rule in RULES.values() if rule.recipe.clipped and spent > tolerance]
-    return [f"{x.name} (tolerance {spent:.4g})" for x in rules if _equal(judged, x.tuned(spent).law, 100 * tolerance)]
+    return [
+        f"{x.name} (tolerance {spent:.4g})"
+        for x in rules
+        if _equal(judged, x.tuned(spent).law, 100 * tolerance)
+    ]
 
 
 # Why it is wrong
@@ -161,8 +211,9 @@ def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
 class Counterexample:
     """The first prefix after which the output leaves the target's law.
 
-    draft: the drafted tokens. found, allowed: one number each, the probability that they are kept and its upper limit
-    for a lossless rule; or, where that is right, rows (V,): the law of the next token, and the target's.
+    draft: the drafted tokens. found, allowed: one number each, the probability that they are kept
+    and its upper limit for a lossless rule; or, where that is right, rows (V,): the law of the next
+    token, and the target's.
     """
 
     models: TableModels
@@ -172,29 +223,41 @@ class Counterexample:
     total_variation: float
 
     def words(self) -> str:
-        letters, t = ", ".join(map(self._name, self.draft)), len(self.draft)
+        letters = ", ".join(map(self._name, self.draft))
+        t = len(self.draft)
         if len(self.found) == 1:
             which = f"its first {t} tokens are kept" if t > 1 else "token 1 is kept"
             probability, allowed = format_apart(self.found[0], self.allowed[0])
             most = f"at most {allowed} keeps the target"
-            return f"draft ({letters}{', …' * (t < self.models.gamma)}): {which} with {probability} where {most}"
-        all_kept = f"after the whole draft ({letters})" if t == self.models.gamma else f"after ({letters}) and no more"
-        after = all_kept if t else "after a draft of which nothing is kept"
-        probability, allowed = row(self.found), row(self.allowed)
+            more = ", …" if t < self.models.gamma else ""
+            return f"draft ({letters}{more}): {which} with {probability} where {most}"
+        if t == 0:
+            after = "after a draft of which nothing is kept"
+        elif t == self.models.gamma:
+            after = f"after the whole draft ({letters})"
+        else:
+            after = f"after ({letters}) and no more"
+        probability = row(self.found)
+        allowed = row(self.allowed)
         if probability == allowed or len(self.found) > len(LETTERS):
             x = max(range(len(self.found)), key=lambda x: abs(self.found[x] - self.allowed[x]))
             probability, allowed = format_apart(self.found[x], self.allowed[x])
-            return f"{after}: token {self._name(x)} follows with {probability} where {allowed} keeps the target"
+            follows = f"token {self._name(x)} follows with {probability}"
+            return f"{after}: {follows} where {allowed} keeps the target"
         return f"{after}: the next token follows {probability} where {allowed} keeps the target"
 
     def _name(self, token: int) -> str:
         return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
 
     def rows(self) -> dict[str, list[list[float]]]:
-        """Return {"p", "q"}, the rows along the draft, one more of p; empty lists for a large vocabulary."""
+        """Return {"p", "q"}, the rows along the draft, one more of p.
+
+        Both are empty lists for a large vocabulary.
+        """
         if self.models.vocab > len(LETTERS):
             return {"p": [], "q": []}
-        models, count = self.models, min(len(self.draft) + 1, self.models.gamma + 1)
+        models = self.models
+        count = min(len(self.draft) + 1, self.models.gamma + 1)
         p = models.rows(models.target, self.draft, count)
         q = models.rows(models.draft, self.draft, min(count, models.gamma))
         return {"p": p.tolist(), "q": q.tolist()}
@@ -203,7 +266,11 @@ class Counterexample:
 def format_apart(probability: float, allowed: float) -> tuple[str, str]:
     """Return both numbers as text, with as many digits as show that they differ, at least four."""
     return next(
-        ((a, b) for digits in range(4, 17) if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")),
+        (
+            (a, b)
+            for digits in range(4, 17)
+            if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")
+        ),
         (f"{probability:.4f}", f"{allowed:.4f}"),
     )
 
@@ -214,15 +281,19 @@ def row(values: list[float]) -> str:
 
 
 def counterexample(judged: Judgement, tolerance: float) -> Counterexample | None:
-    """Return the shortest prefix after which the output leaves the target by more than `tolerance`, None without one.
+    """Return the shortest prefix after which the output leaves the target, or None.
 
-    Let A(X) be the probability that X is drafted and kept, A(X, x) the same one token on, and C(X) = that it is kept
-    and no more is. As long as all shorter prefixes are right, the output is right at (X, x) if and only if A(X, x) +
-    C(X) r(x) = A(X) p(x|X), r being the law of what follows. So A(X, x) ≤ A(X) p(x|X), and r is fixed.
+    It leaves it where it is off by more than `tolerance`.
+
+    Let A(X) be the probability that X is drafted and kept, A(X, x) the same one token on, and C(X)
+    = that it is kept and no more is. As long as all shorter prefixes are right, the output is right
+    at (X, x) if and only if A(X, x) + C(X) r(x) = A(X) p(x|X), r being the law of what follows. So
+    A(X, x) ≤ A(X) p(x|X), and r is fixed.
     """
     models = judged.models
     for length in range(models.gamma + 1):
-        candidates = [one for x in dict.fromkeys(draft[:length] for draft in judged.laws) for one in _at(judged, x)]
+        paths = dict.fromkeys(draft[:length] for draft in judged.laws)
+        candidates = [candidate for path in paths for candidate in _at(judged, path)]
         wrong = [(gap, one) for gap, one in candidates if gap > tolerance]
         if wrong:
             # What is kept too often comes first: a law of what follows cannot mend it.
@@ -231,15 +302,19 @@ def counterexample(judged: Judgement, tolerance: float) -> Counterexample | None
 
 
 def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexample]]:
-    """Yield (probability that it moves, counterexample) for everything that may be wrong right after `path`."""
-    models, t = judged.models, len(path)
+    """Yield (probability that it moves, counterexample) for all that may be wrong after `path`."""
+    models = judged.models
+    t = len(path)
     begins = {x: law for x, law in judged.laws.items() if x[:t] == path}
     weight = {x: models.joint(models.draft, x) for x in begins}
     kept = sum(weight[x] * float(law.stop[t:].sum()) for x, law in begins.items())
     if kept < 1e-12:
         return
     ends = sum(weight[x] * float(law.stop[t]) for x, law in begins.items())
-    follows = sum((weight[x] * law.stop[t] * law.next(t) for x, law in begins.items()), torch.zeros(models.vocab))
+    follows = sum(
+        (weight[x] * law.stop[t] * law.next(t) for x, law in begins.items()),
+        torch.zeros(models.vocab),
+    )
     wanted = kept * models.target[path]
     if t < models.gamma:
         for token in range(models.vocab):
@@ -248,20 +323,25 @@ def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexampl
             on = sum(weight[x] * float(begins[x].stop[t + 1 :].sum()) for x in longer)
             if drafted:
                 shown = [on / drafted], [float(wanted[token]) / drafted]
-                yield on - float(wanted[token]), Counterexample(models, (*path, token), *shown, judged.total_variation)
+                example = Counterexample(models, (*path, token), *shown, judged.total_variation)
+                yield on - float(wanted[token]), example
             wanted[token] -= on
     if ends > 1e-12:
         rows = (follows / ends).tolist(), (wanted / ends).tolist()
-        yield float((follows - wanted).abs().sum() / 2), Counterexample(models, path, *rows, judged.total_variation)
+        example = Counterexample(models, path, *rows, judged.total_variation)
+        yield float((follows - wanted).abs().sum() / 2), example
 
 
 def smallest_counterexample(adapter: Adapter, judged: Judgement) -> Counterexample | None:
     """Return a counterexample with as few drafted tokens and as small a vocabulary as possible.
 
-    Tries small pairs with rows of multiples of 0.1, first with equal rows after every token, then the judged models.
+    Tries small pairs with rows of multiples of 0.1, first with equal rows after every token, then
+    the judged models.
     """
-    models, calls = judged.models, 0
-    sizes = itertools.product(range(1, models.gamma + 1), range(2, min(models.vocab, MOST_TOKENS) + 1))
+    models = judged.models
+    calls = 0
+    vocabularies = range(2, min(models.vocab, MOST_TOKENS) + 1)
+    sizes = itertools.product(range(1, models.gamma + 1), vocabularies)
     for gamma, vocab in sorted(sizes, key=lambda size: size[1] ** size[0]):
         if (gamma, vocab) == (models.gamma, models.vocab) or calls > MOST_CALLS:
             break
@@ -277,7 +357,10 @@ def smallest_counterexample(adapter: Adapter, judged: Judgement) -> Counterexamp
 
 
 def check_size(vocab: int, gamma: int) -> None:
-    """Raise HsdError unless 2 ≤ vocab ≤ 26, 1 ≤ gamma ≤ 12, and vocab ** (gamma + 1) ≤ MOST_OUTCOMES."""
+    """Raise HsdError for a pair that is too small, or too large to judge exactly.
+
+    Allowed are 2 ≤ vocab ≤ 26, 1 ≤ gamma ≤ 12, and vocab ** (gamma + 1) ≤ MOST_OUTCOMES.
+    """
     for name, value, least in (("vocab", vocab, 2), ("gamma", gamma, 1)):
         if value < least:
             raise HsdError(f"{name} {value}: choose at least {least}")
@@ -287,35 +370,49 @@ def check_size(vocab: int, gamma: int) -> None:
 
 
 def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
-    """Return a pair whose rows depend on the position alone: p has γ+1 rows, q has γ, of V numbers each.
+    """Return a pair whose rows depend on the position alone.
+
+    p: γ+1 rows of V numbers each. q: γ such rows.
 
     Raises HsdError where their shapes do not match, or a row is no distribution.
     """
     if not q or len(p) != len(q) + 1 or len({len(one) for one in (*p, *q)}) != 1:
-        raise HsdError(f"{len(p)} rows p and {len(q)} rows q do not fit: give γ+1 and γ rows of V numbers each")
+        raise HsdError(
+            f"{len(p)} rows p and {len(q)} rows q do not fit: give γ+1 and γ rows of V numbers each"
+        )
     for name, rows in (("p", p), ("q", q)):
         for t, one in enumerate(rows):
             if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
-                raise HsdError(f"row {t} of {name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
-    vocab, gamma = len(p[0]), len(q)
+                wrong = f"row {t} of {name} {one} sums to {sum(one):.6g}"
+                raise HsdError(f"{wrong}: give probabilities that sum to 1")
+    vocab = len(p[0])
+    gamma = len(q)
     check_size(vocab, gamma)
     paths = prefixes(vocab, gamma)
     target, draft = (torch.tensor(rows, dtype=torch.float64) for rows in (p, [*q, q[-1]]))
-    return TableModels({x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma)
+    return TableModels(
+        {x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma
+    )
 
 
 def _tenths(vocab: int, gamma: int, changing: bool, seed: int) -> TableModels:
-    """Return a pair with rows of tenths (hundredths for many tokens) above 0; changing: other ones at each position."""
+    """Return a pair with rows of tenths (hundredths for many tokens) above 0.
+
+    changing: whether each position has rows of its own.
+    """
     generator = torch.Generator().manual_seed(seed % 2**64)
-    pairs = [_telling(vocab, generator) for _ in range(gamma + 1 if changing else 1)] * (1 if changing else gamma + 1)
+    if changing:
+        pairs = [_telling(vocab, generator) for _ in range(gamma + 1)]
+    else:
+        pairs = [_telling(vocab, generator)] * (gamma + 1)
     return rows_models([p.tolist() for p, _ in pairs], [q.tolist() for _, q in pairs[:-1]])
 
 
 def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """Return random rows p and q that tell rules for whole drafts from those for single tokens.
 
-    For some c = p(x)/q(x) the residual max(c p - q, 0) has another shape on them than max(p - q, 0). No rows of two
-    tokens have that.
+    For some c = p(x)/q(x) the residual max(c p - q, 0) has another shape on them than max(p - q,
+    0). No rows of two tokens have that.
     """
     parts = 10 if vocab <= 5 else 100
     for _ in range(100):
@@ -323,6 +420,9 @@ def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         p, q = ((one.bincount(minlength=vocab) + 1).double() / parts for one in drawn)
         shapes = torch.stack([(c * p - q).clamp_min(0) for c in [1.0, *(p / q)[p < q].tolist()]])
         shapes = shapes[shapes.sum(1) > 0.01]
-        if vocab < 3 or (len(shapes) > 1 and float((shapes / shapes.sum(1, keepdim=True)).std(0).max()) > 0.1):
+        if vocab < 3:
+            break
+        spread = (shapes / shapes.sum(1, keepdim=True)).std(0)
+        if len(shapes) > 1 and float(spread.max()) > 0.1:
             break
     return p, q

@@ -1,12 +1,13 @@
 """What the keys of random numbers do to a text: several steps of decoding, enumerated exactly.
 
-A step can be exact on its own and the text still not be. A number derived from (seed, position) recurs when a later
-step reads that position again, and if it influenced what was kept, it is no longer uniform by then.
+A step can be exact on its own and the text still not be. A number derived from (seed, position)
+recurs when a later step reads that position again, and if it influenced what was kept, it is no
+longer uniform by then.
 
-Models here have the same rows after every text: p and q, V numbers each. A number enters through thresholds only, of a
-test or of a cumulative sum, so what is known about it is an interval, in which it is still uniform. A state is what is
-known about the numbers of positions that are still to come; enumerating every draft, test and draw of a step leads
-from state to state, with no sampling.
+Models here have the same rows after every text: p and q, V numbers each. A number enters through
+thresholds only, of a test or of a cumulative sum, so what is known about it is an interval, in
+which it is still uniform. A state is what is known about the numbers of positions that are still to
+come; enumerating every draft, test and draw of a step leads from state to state, with no sampling.
 """
 
 import itertools
@@ -33,8 +34,10 @@ NEAR = 1e-10  # two values for the long run that are as near as this are one
 
 Interval = tuple[float, float]
 Key = tuple[str, int]  # the stream, and how many tokens after the text's end the position is
-State = tuple[tuple[Key, Interval], ...]  # sorted; what is not in it may still be anything in [0, 1)
-Way = tuple[float, dict[Key, Interval], tuple[int, ...]]  # its probability, what is then known, its tokens
+# sorted; what is not in it may still be anything in [0, 1)
+State = tuple[tuple[Key, Interval], ...]
+# its probability, what is then known, its tokens
+Way = tuple[float, dict[Key, Interval], tuple[int, ...]]
 Moves = dict[tuple[tuple[int, ...], State], float]  # what a step commits and leads to → how likely
 
 
@@ -42,10 +45,11 @@ Moves = dict[tuple[tuple[int, ...], State], float]  # what a step commits and le
 class Keying:
     """Which random numbers a step uses, and which of them later steps use again.
 
-    draft, coin, after: the streams of draft noise, of coins and of the number that draws the token after the kept ones;
-    equal names share one number per position. returns: the streams whose numbers belong to text positions, so that a
-    later step uses them again. coupled: draft and correction pick by one exponential race; coins are fresh. wary: after
-    a step whose draft ended with token 0, rejected, the next step drafts nothing.
+    draft, coin, after: the streams of draft noise, of coins and of the number that draws the token
+    after the kept ones; equal names share one number per position. returns: the streams whose
+    numbers belong to text positions, so that a later step uses them again. coupled: draft and
+    correction pick by one exponential race; coins are fresh. wary: after a step whose draft ended
+    with token 0, rejected, the next step drafts nothing.
     """
 
     words: str
@@ -59,24 +63,38 @@ class Keying:
 
 EMPTY = "empty"  # in place of a stream: the next step drafts nothing
 LISTED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-EVERY = {name: Keying(**{**one, "returns": frozenset(one.get("returns", ()))}) for name, one in LISTED.items()}
+EVERY = {
+    name: Keying(**{**one, "returns": frozenset(one.get("returns", ()))})
+    for name, one in LISTED.items()
+}
 KEYINGS = {name: one for name, one in EVERY.items() if not (one.coupled or one.wary)}
 
 
 def coupling(first: Tensor, second: Tensor) -> Tensor:
-    """Return the joint law (V, V) of the winners x by weights `first` and y by `second` of one exponential race."""
+    """Return the joint law (V, V) of the winners x by weights `first` and y by `second` of one
+    exponential race.
+    """
     joint = torch.zeros(len(first), len(first), dtype=torch.float64)
     for x in first.nonzero().flatten():
         joint[x] = first[x] * coupled_residual(second, first, x)
-        joint[x, x] = first[x] * (second[x] / (second[x] + leads(second[None], first[None], x[None])[0]))
+        joint[x, x] = first[x] * (
+            second[x] / (second[x] + leads(second[None], first[None], x[None])[0])
+        )
     return joint
 
 
 class Steps:
-    """Decoding steps with one rule on fixed rows p, q (V numbers each), their random numbers chosen by a keying."""
+    """Decoding steps with one rule on fixed rows p, q (V numbers each), their random numbers chosen
+    by a keying.
+    """
 
-    def __init__(self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int) -> None:
-        chosen, self.vocab, self.gamma, self.keying = find_rule(rule), len(p), gamma, keying
+    def __init__(
+        self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int
+    ) -> None:
+        chosen = find_rule(rule)
+        self.vocab = len(p)
+        self.gamma = gamma
+        self.keying = keying
         self.target, self._draft_row = (torch.tensor(row, dtype=torch.float64) for row in (p, q))
         self._draft_ends = _ends(self._draft_row)
 
@@ -85,29 +103,43 @@ class Steps:
             size = len(draft)
             rows = self.target.expand(size + 1, -1), self._draft_row.expand(size, -1)
             its_law = chosen.law(*rows, torch.tensor(draft, dtype=torch.int64))
-            return its_law, its_law.threshold.tolist(), [_ends(its_law.next(t)) for t in range(size + 1)]
+            return (
+                its_law,
+                its_law.threshold.tolist(),
+                [_ends(its_law.next(t)) for t in range(size + 1)],
+            )
 
         self._law = law
         self._moves: dict[State, Moves] = {}
         self._laws: dict[tuple[State, int, int], Tensor] = {}
 
     def moves(self, state: State) -> Moves:
-        """Return the chance of each (committed tokens, next state). Raises HsdError above MOST_STATES states."""
+        """Return the chance of each (committed tokens, next state).
+
+        Raises HsdError above MOST_STATES states.
+        """
         if state not in self._moves:
             if len(self._moves) == MOST_STATES:
                 raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
             ways: Moves = defaultdict(float)
             for weight, known, committed in self._outcomes(dict(state)):
-                kept = (((s, at - len(committed)), known[s, at]) for s, at in known if s in self.keying.returns)
+                kept = (
+                    ((s, at - len(committed)), known[s, at])
+                    for s, at in known
+                    if s in self.keying.returns
+                )
                 ways[committed, tuple(sorted(one for one in kept if one[0][1] >= 0))] += weight
             self._moves[state] = dict(ways)
         return self._moves[state]
 
     def _coupled(self) -> Iterator[Way]:
-        """Yield ways of a step as `_outcomes` does, where one race picks a drafted token and its correction."""
+        """Yield ways of a step as `_outcomes` does, where one race picks a drafted token and its
+        correction.
+        """
         row = self._draft_row
         for draft in itertools.product(row.nonzero().flatten().tolist(), repeat=self.gamma):
-            law, weight = self._law(draft)[0], float(row[[*draft]].prod())
+            law = self._law(draft)[0]
+            weight = float(row[[*draft]].prod())
             for kept, stop in enumerate(law.stop.tolist()):
                 following = law.next(kept)
                 if kept < self.gamma and stop:
@@ -116,7 +148,9 @@ class Steps:
                     yield weight * stop * share, {}, (*draft[:kept], token)
 
     def _outcomes(self, known: dict[Key, Interval]) -> Iterator[Way]:
-        """Yield the probability of each way a step can go, what is then known of the numbers, and what it commits."""
+        """Yield the probability of each way a step can go, what is then known of the numbers, and
+        what it commits.
+        """
         if self.keying.coupled:
             yield from self._coupled()
             return
@@ -129,7 +163,9 @@ class Steps:
                         drawn = {**drawn, (EMPTY, kept + 1): (0.0, 1.0)}
                     yield weight * share * part, drawn, (*draft[:kept], token)
 
-    def _drafts(self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...], size: int) -> Iterator[Way]:
+    def _drafts(
+        self, weight: float, known: dict[Key, Interval], draft: tuple[int, ...], size: int
+    ) -> Iterator[Way]:
         if len(draft) == size:
             yield weight, known, draft
             return
@@ -139,21 +175,35 @@ class Steps:
     def _tests(
         self, law: Law, thresholds: list[float], known: dict[Key, Interval]
     ) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-        """Test a draft; yield (probability, what is then known, number kept) for each way that the coins can fall."""
+        """Test a draft; yield (probability, what is then known, number kept) for each way that the
+        coins can fall.
+        """
         weight = 1.0
         for position in law.order():
             ends = [thresholds[position - 1], 1.0]
-            ways = {way: (part, then) for part, then, way in _draw(known, (self.keying.coin, position - 1), ends)}
-            decides, goes_on = (1, 0) if law.forward else (0, 1)  # way 0: below the threshold, the test succeeds
+            ways = {
+                way: (part, then)
+                for part, then, way in _draw(known, (self.keying.coin, position - 1), ends)
+            }
+            # way 0: below the threshold, the test succeeds
+            decides, goes_on = (1, 0) if law.forward else (0, 1)
             if decides in ways:
-                yield weight * ways[decides][0], ways[decides][1], position - 1 if law.forward else position
+                yield (
+                    weight * ways[decides][0],
+                    ways[decides][1],
+                    position - 1 if law.forward else position,
+                )
             if goes_on not in ways:
                 return
-            weight, known = weight * ways[goes_on][0], ways[goes_on][1]
+            weight = weight * ways[goes_on][0]
+            known = ways[goes_on][1]
         yield weight, known, len(thresholds) if law.forward else 0
 
     def law(self, tokens: int, steps: int, state: State = ()) -> Tensor:
-        """Return the law of the next `tokens` tokens, (V,) * tokens: of `steps` steps, and then of the target alone."""
+        """Return the law of the next `tokens` tokens, (V,) * tokens.
+
+        Of `steps` steps, and then of the target alone.
+        """
         if (state, tokens, steps) not in self._laws:
             output = torch.zeros((self.vocab,) * tokens, dtype=torch.float64)
             if steps == 0 or tokens == 0:
@@ -161,12 +211,16 @@ class Steps:
             else:
                 for (committed, then), weight in self.moves(state).items():
                     rest = max(tokens - len(committed), 0)
-                    output[committed[:tokens]] += weight * self.law(rest, min(steps - 1, rest), then)
+                    output[committed[:tokens]] += weight * self.law(
+                        rest, min(steps - 1, rest), then
+                    )
             self._laws[state, tokens, steps] = output
         return self._laws[state, tokens, steps]
 
     def tokens_per_step(self) -> tuple[list[float], float]:
-        """Return the expected numbers of tokens of the first three steps, and of a step in the long run."""
+        """Return the expected numbers of tokens of the first three steps, and of a step in the long
+        run.
+        """
         states: dict[State, float] = {(): 1.0}
         means: list[float] = []
         while len(means) < LONG_RUN and not (len(means) > 3 and abs(means[-1] - means[-2]) < NEAR):
@@ -186,12 +240,17 @@ def _ends(row: Tensor) -> list[float]:
     return [1.0 if x >= float(ends[-1]) else x for x in ends.tolist()]
 
 
-def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[tuple[float, dict[Key, Interval], int]]:
-    """Yield the parts of [0, 1) that a number may lie in: probability, what is then known, and which part."""
+def _draw(
+    known: dict[Key, Interval], key: Key, ends: list[float]
+) -> Iterator[tuple[float, dict[Key, Interval], int]]:
+    """Yield the parts of [0, 1) that a number may lie in: probability, what is then known, and
+    which part.
+    """
     low, high = known.get(key, (0.0, 1.0))
     begin = 0.0
     for part, end in enumerate(ends):
-        a, b = max(low, begin), min(high, end)
+        a = max(low, begin)
+        b = min(high, end)
         if b - a > 1e-13:
             # Rounded, so that states reached in two ways count as one.
             yield (b - a) / (high - low), {**known, key: (round(a, 13), round(b, 13))}, part
@@ -200,16 +259,21 @@ def _draw(known: dict[Key, Interval], key: Key, ends: list[float]) -> Iterator[t
 
 def target_alone(row: Tensor, tokens: int) -> Tensor:
     """Return the law of `tokens` independent tokens from `row` (V,), (V,) * tokens."""
-    return reduce(lambda law, _: law.unsqueeze(-1) * row, range(tokens), torch.ones((), dtype=torch.float64))
+    return reduce(
+        lambda law, _: law.unsqueeze(-1) * row, range(tokens), torch.ones((), dtype=torch.float64)
+    )
 
 
-def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6) -> dict[str, Any]:
-    """Return, exactly, what each keying of random numbers does to a rule's output on fixed rows p, q (V,).
+def audit_keyings(
+    p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6
+) -> dict[str, Any]:
+    """Return, exactly, what each keying of random numbers does to a rule's output on fixed rows p,
+    q (V,).
 
-    The result: {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the first `tokens` tokens
-    from the target's law when 1, 2, 3 steps are taken and the target continues alone, "text": when only steps are
-    taken, "tokens_per_step": of the first three steps, "long_run"}}}. Raises HsdError for invalid rows, or too large
-    ones.
+    The result: {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the
+    first `tokens` tokens from the target's law when 1, 2, 3 steps are taken and the target
+    continues alone, "text": when only steps are taken, "tokens_per_step": of the first three steps,
+    "long_run"}}}. Raises HsdError for invalid rows, or too large ones.
     """
     for name, one in (("p", p), ("q", q)):
         if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
@@ -218,13 +282,25 @@ def audit_keyings(p: list[float], q: list[float], gamma: int, rule: str, tokens:
         what = f"{len(p)} and {len(q)} probabilities, gamma {gamma}, a text of {tokens}"
         raise HsdError(f"{what}: give two rows of one length, gamma from 1 on, and 1 to 8 tokens")
     if len(p) ** (gamma + 1) * (gamma + 1) > MOST_BRANCHES:
-        raise HsdError(f"{len(p)}^{gamma + 1} outcomes are too many for several steps: reduce gamma or the vocabulary")
+        raise HsdError(
+            f"{len(p)}^{gamma + 1} outcomes are too many for several steps: reduce gamma or the "
+            "vocabulary"
+        )
     if find_rule(rule).resamples:
         raise HsdError(f"{rule} draws the rest of a block by further calls: choose another rule")
-    truth, results = target_alone(torch.tensor(p, dtype=torch.float64), tokens), {}
+    truth = target_alone(torch.tensor(p, dtype=torch.float64), tokens)
+    results = {}
     for name, keying in EVERY.items():
         steps = Steps(rule, keying, p, q, gamma)
         first, settled = steps.tokens_per_step()
-        after = [total_variation(steps.law(tokens, min(count, tokens)), truth) for count in (1, 2, 3, tokens)]
-        results[name] = {"total_variation": after[:3], "text": after[3], "tokens_per_step": first, "long_run": settled}
+        after = [
+            total_variation(steps.law(tokens, min(count, tokens)), truth)
+            for count in (1, 2, 3, tokens)
+        ]
+        results[name] = {
+            "total_variation": after[:3],
+            "text": after[3],
+            "tokens_per_step": first,
+            "long_run": settled,
+        }
     return {"rule": rule, "p": p, "q": q, "gamma": gamma, "tokens": tokens, "keyings": results}

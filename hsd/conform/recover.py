@@ -18,7 +18,8 @@ CHECKS = 8  # random points per draft at which the recovered law must predict th
 STRATA = 1_001  # points of a sweep: no interval of 1e-3 lies between two of them
 TIMES = 5  # that each of some points is evaluated
 AGAIN = 20  # wrongly predicted points that are evaluated once more, one by one
-SELDOM = 0.02  # share of repeated points below which differences are not due to state kept from earlier calls
+# share of repeated points below which differences are not due to state kept from earlier calls
+SELDOM = 0.02
 OTHERS = 8  # points of other calls between which one is repeated
 FRESH = 64  # random points at which a refined law must predict the outcome
 REFINED = 3  # times that a law is refined where it predicted wrongly
@@ -30,8 +31,9 @@ T = TypeVar("T")
 class RecoveredLaw:
     """A verifier's law for one draft, with those attributes of `Law` that the audit reads.
 
-    stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of the token after t
-    kept ones, all 0 where t never happens. coins: whether any coin has an effect; constant: no number has one.
+    stop: (γ+1,) float64, the probability that exactly t tokens are kept. rows: (γ+1, V), the law of
+    the token after t kept ones, all 0 where t never happens. coins: whether any coin has an effect;
+    constant: no number has one.
     """
 
     stop: Tensor
@@ -51,7 +53,8 @@ class RecoveredLaw:
 class Region:
     """A box of numbers with one number of kept tokens, and the law (V,) of the next token there.
 
-    By inverse CDF the noise is one of the box's numbers, and the law is a point mass; else it is that of the noise.
+    By inverse CDF the noise is one of the box's numbers, and the law is a point mass; else it is
+    that of the noise.
     """
 
     box: Box
@@ -66,13 +69,15 @@ def recover(
 ) -> "tuple[dict[Outcome, RecoveredLaw], Repeats]":
     """Return the law of each draft that the draft model can make, and points to evaluate once more.
 
-    sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept tokens. points: the
-    number of random points to try, drafts drawn from the draft model; `CHECKS` per draft are always tried. A law that
-    mispredicts one of them is refined there. repeats: the number of points that are evaluated `TIMES` times, in other
-    orders and again at the end. Raises Unsteady if equal numbers occasionally give different tokens, HsdError if they
-    usually do, or if the outcome is not determined by thresholds.
+    sweep: try every coin of every draft, and the noise, at `STRATA` values for each number of kept
+    tokens. points: the number of random points to try, drafts drawn from the draft model; `CHECKS`
+    per draft are always tried. A law that mispredicts one of them is refined there. repeats: the
+    number of points that are evaluated `TIMES` times, in other orders and again at the end. Raises
+    Unsteady if equal numbers occasionally give different tokens, HsdError if they usually do, or if
+    the outcome is not determined by thresholds.
     """
-    gamma, vocab = models.gamma, models.vocab
+    gamma = models.gamma
+    vocab = models.vocab
     drafts = models.drafts()
     box = BlackBox(adapter, models, drafts)
     generator = torch.Generator().manual_seed(1)
@@ -90,7 +95,8 @@ def recover(
         trials = [box.random_points(turns[: CHECKS * len(drafts)], generator)]
         if points:
             likely = torch.tensor([models.joint(models.draft, x) for x in drafts])
-            trials.append(box.random_points(likely.multinomial(points, True, generator=generator).tolist(), generator))
+            drawn = likely.multinomial(points, True, generator=generator).tolist()
+            trials.append(box.random_points(drawn, generator))
         trials += [_sweep(box, regions, generator)] if sweep else []
         for where in trials:
             _refine(again, regions, where, witnesses, taken_apart, generator)
@@ -101,12 +107,22 @@ def recover(
     return {x: _added_up(of, gamma) for x, of in zip(drafts, regions, strict=True)}, again
 
 
-def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]) -> Search[list[Region]]:
-    """Search for the boxes of one draft's numbers; return a `Region` for each, with the law of the next token there."""
-    coins = torch.stack([law.threshold for law in laws]).T.tolist()  # (γ, rules): where known rules have thresholds
-    noise = {x for law in laws for t in range(gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()}
-    axes, hints = gamma if adapter.exponential else gamma + 1, [*coins, list(noise)]
-    most, one_hot = 8 * (gamma + 1) * vocab, torch.eye(vocab, dtype=torch.float64)
+def _regions(
+    adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesses: list[Point]
+) -> Search[list[Region]]:
+    """Search for the boxes of one draft's numbers.
+
+    Returns a `Region` for each, with the law of the next token there.
+    """
+    # (γ, rules): where known rules have thresholds
+    coins = torch.stack([law.threshold for law in laws]).T.tolist()
+    noise = {
+        x for law in laws for t in range(gamma + 1) for x in law.next(t).cumsum(0)[:-1].tolist()
+    }
+    axes = gamma if adapter.exponential else gamma + 1
+    hints = [*coins, list(noise)]
+    most = 8 * (gamma + 1) * vocab
+    one_hot = torch.eye(vocab, dtype=torch.float64)
     known = [point[:axes] for point in witnesses]
     fixed = (1.0,) * vocab if adapter.exponential else ()
     parts = yield from boxes(axes, gamma, fixed, adapter.width, hints, most, known)
@@ -121,17 +137,26 @@ def _regions(adapter: Adapter, gamma: int, vocab: int, laws: list[Law], witnesse
 
 def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Tensor]:
     """Return the arguments of `Rule.law` for a draft: p (γ+1, V), q (γ, V) and tokens (γ,)."""
-    p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
+    p = models.rows(models.target, draft, models.gamma + 1)
+    q = models.rows(models.draft, draft, models.gamma)
     return p, q, torch.tensor(draft)
 
 
 def _laws(models: TableModels, draft: Outcome) -> list[Law]:
-    """Return the laws, for one draft, of all known rules that throw coins; a coupled rule compares picks instead."""
-    return [rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.coupled]
+    """Return the laws, for one draft, of all known rules that throw coins.
+
+    A coupled rule compares picks instead.
+    """
+    return [
+        rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.coupled
+    ]
 
 
 def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Search[T]]) -> list[T]:
-    """Run a search for each draft side by side and return their results; a call evaluates one point of every search."""
+    """Run a search for each draft side by side and return their results.
+
+    A call evaluates one point of every search.
+    """
     searches = {draft: search(draft) for draft in drafts}
     pending: dict[int, Point] = {}
     results: dict[int, T] = {}
@@ -144,25 +169,37 @@ def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Sear
                 pending.pop(draft, None)
                 results[draft] = end.value
             except HsdError as error:
-                raise HsdError(f"{box.adapter.name}: {error}; sent last {box.args(draft, pending[draft])}") from None
-        answers = dict(zip(pending, box.ask(list(pending), list(pending.values())), strict=True)) if pending else {}
+                raise HsdError(
+                    f"{box.adapter.name}: {error}; sent last {box.args(draft, pending[draft])}"
+                ) from None
+        answers = {}
+        if pending:
+            outcomes = box.ask(list(pending), list(pending.values()))
+            answers = dict(zip(pending, outcomes, strict=True))
     return [results[draft] for draft in drafts]
 
 
 def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
-    """Return the law that exponential noise draws from in a box of coins, (V,). near: (n, V), likely laws."""
-    winner, vocab = box.outcome[-1], near.shape[1]
-    ratios, shares = torch.zeros(vocab, dtype=torch.float64), near / (near + near[:, [winner]]).clamp_min(1e-300)
+    """Return the law that exponential noise draws from in a box of coins, (V,).
+
+    near: (n, V), likely laws.
+    """
+    winner = box.outcome[-1]
+    vocab = near.shape[1]
+    ratios = torch.zeros(vocab, dtype=torch.float64)
+    shares = near / (near + near[:, [winner]]).clamp_min(1e-300)
     ratios[winner] = 1.0
     for token in (t for t in range(vocab) if t != winner):
 
         def at(share: float, token: int = token) -> Point:
             numbers = [FAR] * vocab
-            numbers[token], numbers[winner] = share, 1 - share
+            numbers[token] = share
+            numbers[winner] = 1 - share
             return (*box.centre, *numbers)
 
         if (yield at(width))[-1] == token:
-            share = yield from threshold(at, width, 1 - width, width, edges(shares[:, token].tolist(), width))
+            hints = edges(shares[:, token].tolist(), width)
+            share = yield from threshold(at, width, 1 - width, width, hints)
             ratios[token] = share / (1 - share)
     return ratios / ratios.sum()
 
@@ -171,8 +208,13 @@ def _added_up(regions: list[Region], gamma: int) -> RecoveredLaw:
     mass = torch.zeros(gamma + 1, len(regions[0].law), dtype=torch.float64)
     for region in regions:
         mass[len(region.box.outcome) - 1] += region.box.volume * region.law
-    stop, boxes = mass.sum(-1), [region.box for region in regions]
-    coins = any(low > 0 or high < 1 for box in boxes for low, high in list(zip(box.low, box.high, strict=True))[:gamma])
+    stop = mass.sum(-1)
+    boxes = [region.box for region in regions]
+    coins = any(
+        low > 0 or high < 1
+        for box in boxes
+        for low, high in list(zip(box.low, box.high, strict=True))[:gamma]
+    )
     constant = len(regions) == 1 and float(regions[0].law.max()) == 1
     return RecoveredLaw(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
 
@@ -184,10 +226,16 @@ Asked = tuple[list[int], list[Point]]  # drafts, by number, and a point for each
 
 
 def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generator) -> Asked:
-    """Return points at which one number takes `STRATA` values, from the centre of each draft's largest boxes."""
-    drafts, points = list[int](), list[Point]()
+    """Return points at which one number takes `STRATA` values.
+
+    The other numbers are the centre of the largest box, for each draft and number of kept tokens.
+    """
+    drafts = list[int]()
+    points = list[Point]()
     for draft, of in enumerate(regions):
-        largest = {len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)}
+        largest = {
+            len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)
+        }
         for base in (box_.centre for box_ in largest.values()):
             for axis in range(len(base)):
                 begin = float(torch.rand((), generator=generator, dtype=torch.float64))
@@ -207,13 +255,17 @@ def _refine(
 ) -> None:
     """Refine laws until they predict the outcomes at `trials` and at new random points.
 
-    Changes `regions` and `witnesses`, per draft. taken_apart(draft): searches for its regions anew. Raises HsdError.
+    Changes `regions` and `witnesses`, per draft. taken_apart(draft): searches for its regions anew.
+    Raises HsdError.
     """
-    box, (drafts, points) = again.box, trials
+    box = again.box
+    drafts, points = trials
     outcomes = box.ask(drafts, points)
     for tries in range(REFINED + 1):
         rows = [*zip(drafts, points, outcomes, strict=True)]
-        places = [i for i, row in enumerate(rows) if not _foretold(box, regions[row[0]], row[1], row[2])]
+        places = [
+            i for i, row in enumerate(rows) if not _foretold(box, regions[row[0]], row[1], row[2])
+        ]
         wrong = [rows[i] for i in places]
         if not wrong:
             return
@@ -222,8 +274,8 @@ def _refine(
         draft, point, outcome = wrong[0]
         if tries == REFINED:
             raise HsdError(
-                f"{box.adapter.name}: verify is not monotone: its own thresholds foretell another outcome than "
-                f"{list(outcome)}; use --sampled; sent {box.args(draft, point)}"
+                f"{box.adapter.name}: verify is not monotone: its own thresholds foretell another "
+                f"outcome than {list(outcome)}; use --sampled; sent {box.args(draft, point)}"
             )
         for draft, point, _ in wrong:
             witnesses[draft].append(point)
@@ -231,13 +283,17 @@ def _refine(
         for draft, of in zip(retaken, _together(box, retaken, taken_apart), strict=True):
             regions[draft] = of
         fresh = box.random_points(retaken * FRESH, generator)
-        drafts, points, outcomes = [*drafts, *fresh[0]], [*points, *fresh[1]], [*outcomes, *box.ask(*fresh)]
+        drafts = [*drafts, *fresh[0]]
+        points = [*points, *fresh[1]]
+        outcomes = [*outcomes, *box.ask(*fresh)]
 
 
 def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
-    """Return whether the regions give this outcome, or the point is too near to a threshold to tell."""
+    """Return whether the regions give this outcome at `point`, or it is too near to a threshold."""
     region = next((one for one in regions if one.box.holds(point, 2 * box.adapter.width)), None)
-    noise = torch.tensor(point[box.gamma :], dtype=torch.float64) if box.adapter.exponential else torch.ones(())
+    noise = torch.ones(())
+    if box.adapter.exponential:
+        noise = torch.tensor(point[box.gamma :], dtype=torch.float64)
     if region is None or region.outcome(noise) == outcome:
         return True
     if not box.adapter.exponential or region.box.outcome[:-1] != outcome[:-1]:
@@ -251,42 +307,66 @@ class Unsteady(HsdError):
 
 
 class Repeats:
-    """Points that are evaluated again: equal numbers must give equal tokens, whatever was called before."""
+    """Points that are evaluated again.
+
+    Equal numbers must give equal tokens, whatever was called before.
+    """
 
     def __init__(self, box: BlackBox, drafts: list[int], points: list[Point]) -> None:
-        self.box, self.drafts, self.points = box, drafts, points
+        self.box = box
+        self.drafts = drafts
+        self.points = points
         self.generator = torch.Generator().manual_seed(2)
         self.first = box.ask(drafts, points)
 
     def check(self, times: int) -> None:
-        """Evaluate all points `times` times, mostly shuffled. Raises HsdError, with the cause, if any differs."""
+        """Evaluate all points `times` times, mostly shuffled.
+
+        Raises HsdError, with the cause, if any differs.
+        """
         for turn in range(times):
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
-            order = range(len(self.points)) if fresh else torch.randperm(len(self.points), generator=self.generator)
-            places = [int(i) for i in order]
-            cut = len(places) // 2 | 1  # batches of other sizes than the first, of an odd number too
+            places = list(range(len(self.points)))
+            if not fresh:
+                places = torch.randperm(len(places), generator=self.generator).tolist()
+            # batches of other sizes than the first, of an odd number too
+            cut = len(places) // 2 | 1
             parts = [part for part in (places[:1], places[1 : cut + 1], places[cut + 1 :]) if part]
-            batch_of = {i: self._batch(part, place) for part in parts for place, i in enumerate(part)}
+            batch_of = {
+                i: self._batch(part, place) for part in parts for place, i in enumerate(part)
+            }
             outcomes = [one for part in parts for one in self.box.ask(*self._batch(part, 0)[:2])]
-            other = [(i, one) for i, one in zip(places, outcomes, strict=True) if one != self.first[i]]
+            other = [
+                (i, one) for i, one in zip(places, outcomes, strict=True) if one != self.first[i]
+            ]
             if other:
-                (i, outcome), seldom = other[0], len(other) < SELDOM * len(places)
-                raise self._differs(self.first[i], outcome, ((self.drafts, self.points, i), batch_of[i]), seldom)
+                i, outcome = other[0]
+                seldom = len(other) < SELDOM * len(places)
+                batches = ((self.drafts, self.points, i), batch_of[i])
+                raise self._differs(self.first[i], outcome, batches, seldom)
 
     def _batch(self, part: list[int], place: int) -> Batch:
         return [self.drafts[i] for i in part], [self.points[i] for i in part], place
 
     def compare(self, drafts: list[int], points: list[Point], place: int, outcome: Outcome) -> None:
-        """Evaluate point `place` of a batch alone. Raises HsdError, with the cause, unless it has `outcome` again."""
+        """Evaluate point `place` of a batch alone.
+
+        Raises HsdError, with the cause, unless it has `outcome` again.
+        """
         again = self.box.ask([drafts[place]], [points[place]])[0]
         if again != outcome:
-            raise self._differs(again, outcome, (([drafts[place]], [points[place]], 0), (drafts, points, place)))
+            alone = ([drafts[place]], [points[place]], 0)
+            raise self._differs(again, outcome, (alone, (drafts, points, place)))
 
-    def _differs(self, first: Outcome, then: Outcome, batches: tuple[Batch, Batch], seldom: bool = False) -> HsdError:
-        (drafts, points, place), calls = batches[0], self.box.calls
+    def _differs(
+        self, first: Outcome, then: Outcome, batches: tuple[Batch, Batch], seldom: bool = False
+    ) -> HsdError:
+        drafts, points, place = batches[0]
+        calls = self.box.calls
         why = cause(self.box, first, batches, self.points[:OTHERS], seldom)
         words = (
-            f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on these models, "
-            f"{list(then)} for the same numbers: {why}; sent {self.box.args(drafts[place], points[place])}"
+            f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on "
+            f"these models, {list(then)} for the same numbers: {why}; "
+            f"sent {self.box.args(drafts[place], points[place])}"
         )
         return (HsdError if why.endswith(OWN) else Unsteady)(words)

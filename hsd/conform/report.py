@@ -1,4 +1,7 @@
-"""A verifier judged as a whole: on a battery of pairs of models, and with numbers at the ends of their range."""
+"""A verifier is judged as a whole.
+
+That is done on a battery of pairs of models, and with numbers at the ends of their range.
+"""
 
 import itertools
 import math
@@ -10,7 +13,14 @@ from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox
 from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, Case, battery
 from hsd.conform.boxes import Outcome
-from hsd.conform.judge import Judgement, check_size, equal_rules, judge, rows_models, smallest_counterexample
+from hsd.conform.judge import (
+    Judgement,
+    check_size,
+    equal_rules,
+    judge,
+    rows_models,
+    smallest_counterexample,
+)
 from hsd.conform.recover import CHECKS, STRATA, Unsteady
 from hsd.conform.sampled import ERROR, chain_models, sample
 from hsd.conform.shared import judge_shared
@@ -21,8 +31,8 @@ NOTHING = dict.fromkeys(("total_variation", "expected_kept", "counterexample", "
 NOTHING |= {"rule": "none", "equals": [], "cause": "", "edges": [], "notes": [], "claim": []}
 """The fields of a verdict that some ways to judge leave out."""
 ROUNDED = (
-    '; so little looks like rounding to single precision: if the verifier computes in it, set DTYPE = "float32" '
-    f"in the adapter, which allows {TOLERANCES['float32']:g}"
+    "; so little looks like rounding to single precision: if the verifier computes in it, set "
+    f'DTYPE = "float32" in the adapter, which allows {TOLERANCES["float32"]:g}'
 )
 
 
@@ -37,17 +47,21 @@ def conform(
     expect: str = "",
     quick: bool = False,
 ) -> dict[str, Any]:
-    """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts (or texts, of which γ+2 tokens).
+    """Judge a verifier, exactly, or with `calls` > 0 by sampling that many drafts.
 
-    It is run on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`), and on the pairs of
-    `hsd.conform.battery`; with `quick` only on the former and the pair with zeros, at fewer numbers. expect: the rule
-    whose law it should have. Returns {"adapter", "lossless", "total_variation" (the largest of all pairs; None where
-    equal numbers gave different tokens), "expected_kept" (on the first pair), "rule" (the known rule with the same law,
-    or "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected" (None where nothing
-    is expected), "cause" (why it is not lossless, or ""), "counterexample" ({"words", "p", "q"} or None), "edges" (what
-    happens at a number of exactly 0 or just below 1), "notes", "claim" (what was done, and what may escape it, in
-    sentences), "sizes" (each V, γ of the judged pairs), "pairs", "tolerance", "calls", "seconds"}. By sampling
-    "lossless" is None where nothing was found: that proves nothing. Raises HsdError for what is too large, for an
+    A verifier that generates texts is judged by γ+2 tokens of each.
+
+    It is run on `pairs` random pairs from `seed` on, those of `hsd.audit.audit` (or on `models`),
+    and on the pairs of `hsd.conform.battery`; with `quick` only on the former and the pair with
+    zeros, at fewer numbers. expect: the rule whose law it should have. Returns {"adapter",
+    "lossless", "total_variation" (the largest of all pairs; None where equal numbers gave different
+    tokens), "expected_kept" (on the first pair), "rule" (the known rule with the same law, or
+    "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected"
+    (None where nothing is expected), "cause" (why it is not lossless, or ""), "counterexample"
+    ({"words", "p", "q"} or None), "edges" (what happens at a number of exactly 0 or just below 1),
+    "notes", "claim" (what was done, and what may escape it, in sentences), "sizes" (each V, γ of
+    the judged pairs), "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None
+    where nothing was found: that proves nothing. Raises HsdError for what is too large, for an
     unknown rule, and for a verifier that cannot be judged.
     """
     start = time.perf_counter()
@@ -59,15 +73,29 @@ def conform(
             raise HsdError(f"pairs {pairs}: choose at least 1")
         check_size(vocab, gamma + adapter.text)
         pair = chain_models if adapter.text else random_models
-        named = {f"random pair, seed {seed + i}": pair(vocab, gamma, seed + i) for i in range(pairs)}
+        named = {
+            f"random pair, seed {seed + i}": pair(vocab, gamma, seed + i) for i in range(pairs)
+        }
     elif adapter.text:
-        raise HsdError(f"{adapter.name}: generate is judged on random pairs: leave rows of your own out")
+        raise HsdError(
+            f"{adapter.name}: generate is judged on random pairs: leave rows of your own out"
+        )
     else:
-        vocab, gamma, named = models.vocab, models.gamma, {"the given rows": models}
-    verdict = {"adapter": adapter.name, "vocab": vocab, "gamma": gamma, "seed": seed, "expected": expect}
+        vocab = models.vocab
+        gamma = models.gamma
+        named = {"the given rows": models}
+    verdict = {
+        "adapter": adapter.name,
+        "vocab": vocab,
+        "gamma": gamma,
+        "seed": seed,
+        "expected": expect,
+    }
     by_sampling = calls or adapter.sampled or adapter.text
     if (by_sampling or adapter.shared) and expect:
-        raise HsdError(f"--expect {expect}: which law it is cannot be told by sampling, or on shared numbers")
+        raise HsdError(
+            f"--expect {expect}: which law it is cannot be told by sampling, or on shared numbers"
+        )
     if by_sampling and adapter.shared:
         raise HsdError(f"{adapter.name}: SHARED is judged on its own numbers: leave --sampled out")
     if by_sampling:
@@ -85,11 +113,15 @@ def conform(
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
-    """Return the pairs in `named`, the first with the most points to try, then those of the battery."""
-    own = [Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER) for name, one in named.items()]
+    """Return the pairs in `named`, most points to try on the first, then those of the battery."""
+    own = [
+        Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER)
+        for name, one in named.items()
+    ]
     others = battery(seed, adapter.exponential)
     if quick:
-        return [replace(case, points=0) for case in (*own, *others) if case in own or case.name == "zeros"]
+        chosen = [*own, *(case for case in others if case.name == "zeros")]
+        return [replace(case, points=0) for case in chosen]
     return [replace(own[0], points=POINTS, repeats=REPEATS), *own[1:], *others]
 
 
@@ -106,9 +138,10 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         cause = f"wrong on {len(wrong)} of {len(laws)} pairs, most on {worst!r} ({covers[worst]})"
         if adapter.dtype != "float32" and wrong[worst].total_variation <= TOLERANCES["float32"]:
             cause += ROUNDED
+    largest = max((judgement.total_variation for judgement in laws), default=None)
     return {
         "lossless": not cause,
-        "total_variation": max((one.total_variation for one in laws), default=None) if shown or not cause else None,
+        "total_variation": largest if shown or not cause else None,
         "expected_kept": laws[0].kept if laws else None,
         "rule": rules[0].split(" (")[0] if rules else "none",
         "equals": rules,
@@ -118,7 +151,11 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         "notes": _notes(laws, rules),
         "claim": _claim(cases) if len(laws) == len(cases) else [],
         "pairs": {
-            name: {"covers": covers[name], "total_variation": one.total_variation, "expected_kept": one.kept}
+            name: {
+                "covers": covers[name],
+                "total_variation": one.total_variation,
+                "expected_kept": one.kept,
+            }
             for name, one in judged.items()
         },
         "tolerance": adapter.tolerance,
@@ -129,12 +166,14 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
 def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], str]:
     """Return the verifier on each pair, and why it is not a function of its numbers, or "".
 
-    Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier one.
+    Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier
+    one.
     """
     judged: dict[str, Judgement] = {}
     for case in cases:
         try:
-            judged[case.name] = one = judge(adapter, case.models, case.sweep, case.points, case.repeats)
+            one = judge(adapter, case.models, case.sweep, case.points, case.repeats)
+            judged[case.name] = one
             if case is cases[-1]:
                 judged[cases[0].name].again.check(1)
         except Unsteady as error:
@@ -145,41 +184,59 @@ def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], 
             where = f"; on the pair {case.name!r} ({case.covers})" if judged else ""
             raise HsdError(f"{error}{where}") from error
         if case is cases[0] and all(law.constant for law in one.laws.values()):
-            raise HsdError(f"{adapter.name}: verify ignores uniforms and noise: draw with them, or use --sampled")
+            wrong = f"{adapter.name}: verify ignores uniforms and noise"
+            raise HsdError(f"{wrong}: draw with them, or use --sampled")
     return judged, ""
 
 
-def _sampled(adapter: Adapter, named: dict[str, TableModels], calls: int, seed: int) -> dict[str, Any]:
-    results = {name: sample(adapter, models, calls or 20_000, seed) for name, models in named.items()}
-    main, wrong = next(iter(results.values())), any(one.wrong for one in results.values())
-    notes = [f"by sampling: a lossless verifier is called wrong with probability {ERROR:g} at most for each pair"]
+def _sampled(
+    adapter: Adapter, named: dict[str, TableModels], calls: int, seed: int
+) -> dict[str, Any]:
+    results = {
+        name: sample(adapter, models, calls or 20_000, seed) for name, models in named.items()
+    }
+    main = next(iter(results.values()))
+    wrong = any(one.wrong for one in results.values())
+    error = f"probability {ERROR:g} at most for each pair"
+    notes = [f"by sampling: a lossless verifier is called wrong with {error}"]
     if adapter.text:
-        notes.append(f"judged are texts of {next(iter(named.values())).gamma + 1} tokens after token 0")
+        length = next(iter(named.values())).gamma + 1
+        notes.append(f"judged are texts of {length} tokens after token 0")
     return {
         "lossless": False if wrong else None,
         "total_variation": main.total_variation,
         "expected_kept": main.kept,
         "cause": "the output leaves the target's law" if wrong else "",
         "notes": notes,
-        "pairs": {name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept} for name, one in results.items()},
+        "pairs": {
+            name: {**vars(one), "wrong": one.wrong, "expected_kept": one.kept}
+            for name, one in results.items()
+        },
         "calls": sum(one.calls for one in results.values()),
     }
 
 
 def _claim(cases: list[Case]) -> list[str]:
-    """Return a sentence for each kind of check that was made: how many there were, and which faults may escape it."""
-    sentences = [f"laws of all drafts added up exactly, on {len(cases)} pairs, as far as numbers act by thresholds"]
+    """Return a sentence for each kind of check that was made.
+
+    It says how many there were, and which faults may escape it.
+    """
+    exact = f"laws of all drafts added up exactly, on {len(cases)} pairs"
+    sentences = [f"{exact}, as far as numbers act by thresholds"]
     for points in sorted({case.points for case in cases}, reverse=True):
-        count, share = sum(case.points == points for case in cases), -math.log(MISSED) / max(points, 1)
+        count = sum(case.points == points for case in cases)
+        share = -math.log(MISSED) / max(points, 1)
         where = f"{count} pair{'s' * (count > 1)}"
         if points:
-            escapes = f"what deviates on more than {share:.1g} of all numbers escapes with probability {MISSED:g}"
+            fault = f"what deviates on more than {share:.1g} of all numbers"
+            escapes = f"{fault} escapes with probability {MISSED:g}"
             sentences.append(f"{points:,} random numbers on {where}: {escapes}")
         else:
             sentences.append(f"{CHECKS} random numbers for each draft on {where}")
     if swept := [case for case in cases if case.sweep]:
-        values = f"{STRATA:,} values of every number, for each draft and count of kept tokens, on {len(swept)} pairs"
-        sentences.append(f"{values}: no interval of {1 / (STRATA - 1):g} escapes there")
+        values = f"{STRATA:,} values of every number, for each draft and count of kept tokens"
+        escapes = f"no interval of {1 / (STRATA - 1):g} escapes there"
+        sentences.append(f"{values}, on {len(swept)} pairs: {escapes}")
     if repeats := max(case.repeats for case in cases):
         again = "points again, in other orders and after all others"
         sentences.append(f"{repeats} {again}: equal numbers gave equal tokens")
@@ -187,26 +244,33 @@ def _claim(cases: list[Case]) -> list[str]:
 
 
 def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
-    """Return a sentence that lists the judged sizes, V with γ, and says that faults at others escape."""
+    """Return a sentence: the judged sizes, V with γ, and that faults at other sizes escape."""
     of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
     words = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
     return f"sizes judged, V with γ: {words}; what is wrong at other sizes alone escapes"
 
 
 def _edges(adapter: Adapter) -> list[str]:
-    """Return remarks on faults at numbers that a generator seldom gives, such as a coin of exactly 0."""
-    models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)  # the target never says 0 and 3
+    """Return remarks on faults at numbers that a generator seldom gives, such as a coin of 0."""
+    # the target never says 0 and 3
+    models = rows_models([[0, 0.5, 0.5, 0]] * 3, [[0.4, 0.3, 0.2, 0.1]] * 2)
     drafts = [*itertools.product(range(4), repeat=2)]
-    box, exponential = BlackBox(adapter, models, drafts), adapter.exponential
+    box = BlackBox(adapter, models, drafts)
+    exponential = adapter.exponential
 
     def ask(coin: float, noise: float) -> list[Outcome]:
-        return box.ask(range(len(drafts)), [(coin, coin, *[noise] * (4 if exponential else 1))] * len(drafts))
+        point = (coin, coin, *[noise] * (4 if exponential else 1))
+        return box.ask(range(len(drafts)), [point] * len(drafts))
 
-    remarks, sides = [], zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
+    remarks = []
+    sides = zip(ask(0, 0.5), ask(2 * adapter.width, 0.5), strict=True)
     if any({0, 3} & {*at[:-1]} - {*near[:-1]} for at, near in sides):
-        remarks.append("a coin of exactly 0 keeps a token that the target never says: compare with <, not <=")
+        remarks.append(
+            "a coin of exactly 0 keeps a token that the target never says: compare with <, not <="
+        )
     last = 1 - 2.0 ** (-53 if adapter.dtype == "float64" else -24)
-    for name, noise in {"of exactly 0": 0.0, "just below 1": last}.items() if not exponential else ():
+    ends = {} if exponential else {"of exactly 0": 0.0, "just below 1": last}
+    for name, noise in ends.items():
         if any(one[-1] in (0, 3) for coin in (0.5, last) for one in ask(coin, noise)):
             remarks.append(f"a noise {name} draws a token that has no probability")
     return remarks

@@ -1,9 +1,12 @@
-"""For verifiers whose random numbers cannot be set: a sequential test, which may stop after any call at the same error.
+"""A sequential test, for verifiers whose random numbers cannot be set.
 
-Under the null hypothesis the first tokens follow the target's law π. For every length n = 1 … γ+1 the counts of the
-first n tokens have a likelihood under laws drawn from Dirichlet(c π), over that under π; averaged over the lengths and
-a few concentrations c it is a martingale that starts at 1, so with a lossless verifier it reaches 1/α ever with
-probability at most α (Ville's inequality). A wrong verifier makes it grow without bound.
+It may stop after any call at the same error.
+
+Under the null hypothesis the first tokens follow the target's law π. For every length n = 1 … γ+1
+the counts of the first n tokens have a likelihood under laws drawn from Dirichlet(c π), over that
+under π; averaged over the lengths and a few concentrations c it is a martingale that starts at 1,
+so with a lossless verifier it reaches 1/α ever with probability at most α (Ville's inequality). A
+wrong verifier makes it grow without bound.
 """
 
 import math
@@ -27,9 +30,10 @@ LARGEST = 1e300  # of the evidence: a number that every reader of JSON takes
 class SampleResult:
     """The result of sampling `calls` drafts, or texts.
 
-    evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless". total_variation: of the observed
-    first γ+1 tokens from the target's law, chance included. at_most: an upper limit of the true one with probability 1
-    - `ERROR` (Weissman et al. 2003). kept: the mean number of kept tokens, None for texts.
+    evidence: the test's largest value so far; 1/`ERROR` or more says "not lossless".
+    total_variation: of the observed first γ+1 tokens from the target's law, chance included.
+    at_most: an upper limit of the true one with probability 1 - `ERROR` (Weissman et al. 2003).
+    kept: the mean number of kept tokens, None for texts.
     """
 
     calls: int
@@ -43,16 +47,24 @@ class SampleResult:
         return self.evidence >= 1 / ERROR
 
 
-def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False) -> SampleResult:
-    """Test a verifier on `calls` random drafts; stop early when it is found wrong, unless `to_the_end`.
+def sample(
+    adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_the_end: bool = False
+) -> SampleResult:
+    """Test a verifier on `calls` random drafts.
 
-    An adapter that generates texts is tested on these, on models of `chain_models`. The adapter may draw from torch's
-    global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and `texts` do.
+    The test stops early when the verifier is found wrong, unless `to_the_end`.
+
+    An adapter that generates texts is tested on these, on models of `chain_models`. The adapter may
+    draw from torch's global generator, which is seeded meanwhile. Raises HsdError as `BlackBox` and
+    `texts` do.
     """
     models = limit_candidates(adapter, models)
     truth = target_law(models)
     generator = torch.Generator().manual_seed(seed % 2**64)
-    counts, kept, done, evidence = torch.zeros_like(truth), 0, 0, 0.0
+    counts = torch.zeros_like(truth)
+    kept = 0
+    done = 0
+    evidence = 0.0
     ask = _texts if adapter.text else _verified
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed((seed + 1) % 2**64)
@@ -65,47 +77,66 @@ def sample(adapter: Adapter, models: TableModels, calls: int, seed: int = 0, to_
             evidence = max(evidence, _evidence(counts, truth))
     distance = total_variation(counts / done, truth)
     chance = math.sqrt((counts.numel() * math.log(2) + math.log(1 / ERROR)) / (2 * done))
-    return SampleResult(done, evidence, distance, min(1.0, distance + chance), None if adapter.text else kept / done)
+    at_most = min(1.0, distance + chance)
+    mean_kept = None if adapter.text else kept / done
+    return SampleResult(done, evidence, distance, at_most, mean_kept)
 
 
 def chain_models(vocab: int, gamma: int, seed: int) -> TableModels:
-    """Return a random pair whose rows depend on the last token alone (0 at first), for texts of γ+2 tokens.
+    """Return a random pair whose rows depend on the last token alone (0 at first).
 
-    These are one token by the target alone, with which some implementations begin, and a whole step.
+    It is made for texts of γ+2 tokens: one by the target alone, with which some implementations
+    begin, and a whole step.
     """
     pair = random_models(vocab, 1, seed)
     paths = prefixes(vocab, gamma + 1)
-    target, draft = ({x: table[x[-1:] or (0,)] for x in paths} for table in (pair.target, pair.draft))
+    target, draft = (
+        {x: table[x[-1:] or (0,)] for x in paths} for table in (pair.target, pair.draft)
+    )
     return TableModels(target, draft, vocab, gamma + 1)
 
 
-def _verified(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:
+def _verified(
+    adapter: Adapter, models: TableModels, count: int, generator: torch.Generator
+) -> list[Outcome]:
     drafts = [_continued(models.draft, (), models.gamma, generator) for _ in range(count)]
     box = BlackBox(adapter, models, drafts)
     return box.ask(*box.random_points([*range(count)], generator))
 
 
-def _texts(adapter: Adapter, models: TableModels, count: int, generator: torch.Generator) -> list[Outcome]:
-    p, q = (torch.stack([table[(x,)] for x in range(models.vocab)]) for table in (models.target, models.draft))
+def _texts(
+    adapter: Adapter, models: TableModels, count: int, generator: torch.Generator
+) -> list[Outcome]:
+    p, q = (
+        torch.stack([table[(x,)] for x in range(models.vocab)])
+        for table in (models.target, models.draft)
+    )
     seeds = torch.randint(2**31, (count,), generator=generator).tolist()
     return texts(adapter, p, q, models.gamma - 1, models.gamma + 1, seeds)
 
 
-def _continued(table: dict[Outcome, Tensor], path: Outcome, length: int, generator: torch.Generator) -> Outcome:
+def _continued(
+    table: dict[Outcome, Tensor], path: Outcome, length: int, generator: torch.Generator
+) -> Outcome:
     while len(path) < length:
         path = (*path, int(torch.multinomial(table[path], 1, generator=generator)))
     return path
 
 
 def _evidence(counts: Tensor, truth: Tensor) -> float:
-    """Return the Bayes factor of `counts` against `truth`: a mean over lengths of prefixes and Dirichlet priors."""
+    """Return the Bayes factor of `counts` against `truth`.
+
+    It is a mean over lengths of prefixes and Dirichlet priors.
+    """
     logs = []
     for length in range(1, counts.ndim + 1):
         rest = tuple(range(length, counts.ndim))
-        n, law = (whole.sum(rest).flatten() if rest else whole.flatten() for whole in (counts, truth))
+        n = (counts.sum(rest) if rest else counts).flatten()
+        law = (truth.sum(rest) if rest else truth).flatten()
         if bool((n[law == 0] > 0).any()):
             return LARGEST
-        n, law = n[law > 0], law[law > 0]
+        n = n[law > 0]
+        law = law[law > 0]
         for c in CONCENTRATIONS:
             gained = torch.lgamma(c * law + n) - torch.lgamma(c * law) - n * law.log()
             logs.append(gained.sum() + math.lgamma(c) - math.lgamma(c + float(n.sum())))

@@ -1,1 +1,1 @@
-"""Decoding: who proposes, which rule verifies, how levels stack; rounds until a text ends; the record of each."""
+"""Decoding: who proposes, which rule verifies, how levels stack, and the record of each round."""

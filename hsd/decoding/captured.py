@@ -1,8 +1,8 @@
 """Rounds with one draft whose steps never wait for the device but once, at their end.
 
-Draft loop, target pass, verification and both draws are one piece of work of fixed shape. On a CUDA device it is
-captured as a graph and replayed; elsewhere it runs as it is, which gives the same tokens. A block that the budget makes
-shorter is a piece of its own.
+Draft loop, target pass, verification and both draws are one piece of work of fixed shape. On a CUDA
+device it is captured as a graph and replayed; elsewhere it runs as it is, which gives the same
+tokens. A block that the budget makes shorter is a piece of its own.
 """
 
 from collections.abc import Callable
@@ -27,15 +27,22 @@ WARM_UPS = 3
 
 
 class CapturedRounds:
-    """Plays rounds on one text of up to `capacity` tokens. Times are not split: the whole round is "target"."""
+    """Plays rounds on one text of up to `capacity` tokens.
+
+    Times are not split: the whole round is "target".
+    """
 
     def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, capacity: int) -> None:
-        self._pair, self._sampling, self._rule = pair, sampling, rule
+        self._pair = pair
+        self._sampling = sampling
+        self._rule = rule
         self.readers: list[Reader] = []
         self._device = pair.target.device
         rounded = min(-(-capacity // BLOCK) * BLOCK, pair.context)
         self._target, self._draft = (FixedSession(model, rounded) for model in _causal(pair))
-        self._ends = torch.tensor(sorted(pair.codec.end_ids), dtype=torch.int64, device=self._device)
+        self._ends = torch.tensor(
+            sorted(pair.codec.end_ids), dtype=torch.int64, device=self._device
+        )
         self._pieces: dict[int, Piece] = {}
 
     def prefill(self, text: list[int]) -> None:
@@ -45,8 +52,13 @@ class CapturedRounds:
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
-        """Play one round of at most γ drafted tokens after `text`. lap(name) books the time since its last call."""
+    def play(
+        self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]
+    ) -> Outcome:
+        """Play one round of at most γ drafted tokens after `text`.
+
+        lap(name) books the time since its last call.
+        """
         used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
         tail = torch.tensor([*text[-2:], len(text)])
         kept, token, *drafted = self._piece(gamma)(tail, used).tolist()  # the one wait of the round
@@ -59,28 +71,40 @@ class CapturedRounds:
 
     def _piece(self, gamma: int) -> "Piece":
         if gamma not in self._pieces:
-            tail, used = torch.zeros(3, dtype=torch.int64), torch.zeros(2 * gamma + 1, dtype=torch.float64)
+            tail = torch.zeros(3, dtype=torch.int64)
+            used = torch.zeros(2 * gamma + 1, dtype=torch.float64)
             self._pieces[gamma] = Piece(partial(self._round, gamma=gamma), tail, used, self._device)
         return self._pieces[gamma]
 
     def _round(self, tail: Tensor, used: Tensor, gamma: int) -> Tensor:
-        """Return (2+γ,): number kept, next token, draft. tail (3,): last two tokens, length. used (2γ+1,): numbers."""
-        draws, coins, number = used[:gamma], used[gamma : 2 * gamma], used[2 * gamma :]
+        """Return (2+γ,): number kept, next token, draft.
+
+        tail (3,): last two tokens, length. used (2γ+1,): numbers.
+        """
+        draws = used[:gamma]
+        coins = used[gamma : 2 * gamma]
+        number = used[2 * gamma :]
         drafted, q = self._propose(tail, draws)
         self._target.length.copy_(tail[2] - 1)
         p = self._probabilities(self._target.read(torch.cat([tail[1:2], drafted]), keep=gamma + 1))
         if not gamma:
             return torch.stack([tail.new_zeros(()), draw(p[0], number)])
         ended = torch.isin(drafted, self._ends).cumsum(0) > 0
-        q, judged, coins = shortened(p, q, drafted, coins, gamma - ended[:-1].sum())  # up to an end of the text
+        # up to an end of the text
+        q, judged, coins = shortened(p, q, drafted, coins, gamma - ended[:-1].sum())
         law = self._rule.law(p, q, judged)
         kept = law.kept(coins)
         return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
 
     def _propose(self, tail: Tensor, draws: Tensor) -> tuple[Tensor, Tensor]:
-        """Return γ drafted tokens (γ,) and their rows q (γ, V). The first pass always reads two tokens of the text."""
+        """Return γ drafted tokens (γ,) and their rows q (γ, V).
+
+        The first pass always reads two tokens of the text.
+        """
         self._draft.length.copy_(tail[2] - 2)
-        unread, tokens, rows = tail[:2], [], []
+        unread = tail[:2]
+        tokens = []
+        rows = []
         for number in draws.unbind():
             row = self._probabilities(self._draft.read(unread, keep=1))[0]
             unread = draw(row, number).unsqueeze(0)
@@ -101,16 +125,24 @@ class CapturedRounds:
 
 
 class Piece:
-    """A function of two tensors of fixed shape, run as a CUDA graph on a CUDA device and called directly elsewhere.
+    """A function of two tensors of fixed shape.
 
-    work(tail, used): must read nothing but these two and tensors on the device. tail, used: examples of their shapes.
+    It runs as a CUDA graph on a CUDA device and is called directly elsewhere.
+
+    work(tail, used): must read nothing but these two and tensors on the device. tail, used:
+    examples of their shapes.
     """
 
     def __init__(
-        self, work: Callable[[Tensor, Tensor], Tensor], tail: Tensor, used: Tensor, device: torch.device
+        self,
+        work: Callable[[Tensor, Tensor], Tensor],
+        tail: Tensor,
+        used: Tensor,
+        device: torch.device,
     ) -> None:
         self._work = work
-        self._tail, self._used = tail.to(device), used.to(device)
+        self._tail = tail.to(device)
+        self._used = used.to(device)
         self._graph: Any = None
         self._out: Tensor | None = None
 
@@ -126,7 +158,10 @@ class Piece:
         return self._out
 
     def _capture(self) -> None:
-        """Call work a few times on a side stream, as capturing requires; each call writes the same values again."""
+        """Call work a few times on a side stream, as capturing requires.
+
+        Each call writes the same values again.
+        """
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
@@ -140,12 +175,19 @@ class Piece:
 
 def _causal(pair: Pair) -> tuple[CausalModel, CausalModel]:
     """Return both models, if a round on them can be captured. Raises HsdError if not."""
-    target, draft = pair.target, pair.draft
+    target = pair.target
+    draft = pair.draft
     if not (isinstance(target, CausalModel) and isinstance(draft, CausalModel)):
         raise HsdError("engine 'captured' needs models of transformers: choose engine 'eager'")
-    devices = {parameter.device for model in (target, draft) for parameter in model.model.parameters()}
+    devices = {
+        parameter.device for model in (target, draft) for parameter in model.model.parameters()
+    }
     if len(devices) > 1 or target.device != target.input_device:
-        raise HsdError("engine 'captured' needs both models on one CPU or CUDA device: choose engine 'eager'")
+        raise HsdError(
+            "engine 'captured' needs both models on one CPU or CUDA device: choose engine 'eager'"
+        )
     if why := target.no_tree or draft.no_tree:  # both read by masks and places alone, as in a tree
-        raise HsdError(f"engine 'captured' gives a model its places, and {why}: choose engine 'eager'")
+        raise HsdError(
+            f"engine 'captured' gives a model its places, and {why}: choose engine 'eager'"
+        )
     return target, draft

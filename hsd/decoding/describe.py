@@ -1,4 +1,7 @@
-"""Rows of probabilities as parts of a trace: nodes, branches, residuals; each row cut to its largest entries."""
+"""Rows of probabilities, cut to their largest entries, as parts of a trace.
+
+The parts are nodes, branches and residuals.
+"""
 
 import math
 from collections.abc import Sequence
@@ -15,29 +18,61 @@ from hsd.trace import Committed, Origin, Prompt
 from hsd.trace.verdict import Branch, Candidate, Grown, Outcome
 
 TOP = 8
-LONG, PART = 8192, 64  # tokens of a row from which on it is searched by parts, and of a part
-SCALARS = ("ratio", "capped", "deficient", "excess", "distance", "joint_q", "asymmetry", "pivot", "entropy")
+LONG = 8192  # tokens of a row from which on it is searched by parts
+PART = 64  # tokens of a part
+SCALARS = (
+    "ratio",
+    "capped",
+    "deficient",
+    "excess",
+    "distance",
+    "joint_q",
+    "asymmetry",
+    "pivot",
+    "entropy",
+)
 
 
 class Describer:
-    """Turns rows and tokens into parts of a trace, with the text of each token. All tensors are on the CPU."""
+    """Turns rows and tokens into parts of a trace, with the text of each token.
+
+    All tensors are on the CPU.
+    """
 
     def __init__(self, codec: Codec) -> None:
-        self._codec, self._known = codec, dict[int, dict[str, Any]]()
+        self._codec = codec
+        self._known = dict[int, dict[str, Any]]()
 
     def token_fields(self, token: int, before: int | None = None) -> dict[str, Any]:
-        """Return the fields of a trace that name a token: id, text, bytes. before: the token before it in the text."""
+        """Return the fields of a trace that name a token: id, text, bytes.
+
+        before: the token before it in the text.
+        """
         if token not in self._known:
             raw = self._codec.bytes_of(token) if hasattr(self._codec, "bytes_of") else b""
-            self._known[token] = {"token": token, "piece": self._codec.piece(token), "bytes": raw.hex().upper() or None}
-        fields, after = self._known[token], getattr(self._codec, "piece_after", None)
-        return fields if not after or before is None or fields["bytes"] else {**fields, "piece": after(token, before)}
+            self._known[token] = {
+                "token": token,
+                "piece": self._codec.piece(token),
+                "bytes": raw.hex().upper() or None,
+            }
+        fields = self._known[token]
+        after = getattr(self._codec, "piece_after", None)
+        return (
+            fields
+            if not after or before is None or fields["bytes"]
+            else {**fields, "piece": after(token, before)}
+        )
 
     def prompt(self, text: str, ids: list[int], forced: int = 0) -> Prompt:
-        """Return a trace's `Prompt`. ids: all tokens before the run's own; forced: how many of the last were forced."""
+        """Return a trace's `Prompt`.
+
+        ids: all tokens before the run's own; forced: how many of the last were forced.
+        """
         fields = [self.token_fields(*one) for one in zip(ids, [None, *ids], strict=False)]
         parts = {at: one["bytes"] for at, one in enumerate(fields) if one["bytes"]}
-        return Prompt(text=text, ids=ids, pieces=[one["piece"] for one in fields], bytes=parts, forced=forced)
+        return Prompt(
+            text=text, ids=ids, pieces=[one["piece"] for one in fields], bytes=parts, forced=forced
+        )
 
     def growth(self, tree: Growth) -> list[Grown]:
         """Return all nodes of a grown tree, in the order in which they were added."""
@@ -58,18 +93,40 @@ class Describer:
         ]
 
     def branches(
-        self, nodes: Sequence[int], p: Tensor, q: Tensor, wanted: list[list[int]], scalars: dict[str, Any]
+        self,
+        nodes: Sequence[int],
+        p: Tensor,
+        q: Tensor,
+        wanted: list[list[int]],
+        scalars: dict[str, Any],
     ) -> list[Branch]:
-        """Return a `Branch` per row of p and q (m, V). wanted: tokens to list first; scalars: (m,) values by field."""
+        """Return a `Branch` per row of p and q (m, V).
+
+        wanted: tokens to list first; scalars: (m,) values by field.
+        """
         score = torch.maximum(p, q)
         count = min(max(TOP, *map(len, wanted)), score.shape[-1])
-        top = torch.stack([_top(_lift(row, tokens), count) for row, tokens in zip(score, wanted, strict=True)])
-        top_p, top_q = p.gather(-1, top), q.gather(-1, top)
-        rows = zip(nodes, top.tolist(), top_p.tolist(), top_q.tolist(), _rest(p, top_p), _rest(q, top_q), strict=True)
+        top = torch.stack(
+            [_top(_lift(row, tokens), count) for row, tokens in zip(score, wanted, strict=True)]
+        )
+        top_p = p.gather(-1, top)
+        top_q = q.gather(-1, top)
+        rows = zip(
+            nodes,
+            top.tolist(),
+            top_p.tolist(),
+            top_q.tolist(),
+            _rest(p, top_p),
+            _rest(q, top_q),
+            strict=True,
+        )
         return [
             Branch(
                 node=node,
-                top=[Candidate(**self.token_fields(i), p=p, q=q) for i, p, q in zip(ids, ps, qs, strict=True)],
+                top=[
+                    Candidate(**self.token_fields(i), p=p, q=q)
+                    for i, p, q in zip(ids, ps, qs, strict=True)
+                ],
                 rest_p=rest_p,
                 rest_q=rest_q,
                 **{name: values[i] for name, values in scalars.items()},
@@ -80,16 +137,28 @@ class Describer:
     def outcomes(
         self, row: Tensor, p: Tensor, q: Tensor | None, first: Sequence[int], most: int = TOP
     ) -> tuple[list[Outcome], float]:
-        """Return the `most` likeliest tokens of `row` (V,), those in `first` first, and the mass of the rest."""
+        """Return the `most` likeliest tokens of `row` (V,) and the mass of the rest.
+
+        The tokens in `first` come first.
+        """
         top = _top(_lift(row.clone(), first), min(max(most, len(first)), row.shape[-1]))
-        ids, chances = top.tolist(), row.gather(0, top)
+        ids = top.tolist()
+        chances = row.gather(0, top)
         q_top = [None] * len(ids) if q is None else q.gather(0, top).tolist()
         values = zip(ids, chances.tolist(), p.gather(0, top).tolist(), q_top, strict=True)
-        outcomes = [Outcome(**self.token_fields(token), probability=mass, p=pt, q=qt) for token, mass, pt, qt in values]
+        outcomes = [
+            Outcome(**self.token_fields(token), probability=mass, p=pt, q=qt)
+            for token, mass, pt, qt in values
+        ]
         return outcomes, _rest(row[None], chances[None])[0]
 
-    def committed(self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None) -> list[Committed]:
-        """Return a round's committed tokens with their origin: `kept` drafted ones, then a bonus, or a correction."""
+    def committed(
+        self, tokens: Sequence[int], kept: int, bonus: bool, before: int | None = None
+    ) -> list[Committed]:
+        """Return a round's committed tokens with their origin.
+
+        These are `kept` drafted ones, then a bonus or a correction.
+        """
         after: Origin = "bonus" if bonus else "correction"
         return [
             Committed(**self.token_fields(token, last), origin="draft" if i < kept else after)
@@ -98,13 +167,21 @@ class Describer:
 
 
 def scalars(p: Tensor, q: Tensor, tokens: Tensor) -> dict[str, list[Any]]:
-    """Return `branch_masses` and the leads L of one draft as lists of γ numbers: p (γ+1, V), q (γ, V), tokens (γ,)."""
-    values = {name: row[: len(tokens)].tolist() for name, row in branch_masses(p, q, tokens).items()}
+    """Return `branch_masses` and the leads L of one draft as lists of γ numbers.
+
+    p (γ+1, V), q (γ, V), tokens (γ,).
+    """
+    values = {
+        name: row[: len(tokens)].tolist() for name, row in branch_masses(p, q, tokens).items()
+    }
     return {**values, "lead": leads(p[: len(tokens)], q, tokens).tolist()}
 
 
 def _lift(row: Tensor, tokens: Sequence[int]) -> Tensor:
-    """Add 2 to the entries of `tokens` in a row of probabilities (V,), in place, so that they come first; return it."""
+    """Add 2 to the entries of `tokens` in a row of probabilities (V,), in place, and return it.
+
+    So they come first when its entries are sorted.
+    """
     for token in {*tokens}:
         row[token] += 2.0
     return row
@@ -112,7 +189,8 @@ def _lift(row: Tensor, tokens: Sequence[int]) -> Tensor:
 
 def _top(row: Tensor, count: int) -> Tensor:
     """Return the `count` likeliest tokens of a row (V,), the likeliest first."""
-    if len(row) > LONG and len(row) % PART == 0:  # only the parts with the largest entries need to be ranked
+    # only the parts with the largest entries need to be ranked
+    if len(row) > LONG and len(row) % PART == 0:
         parts = row.view(-1, PART)
         best = parts.amax(-1).topk(count + 1).indices
         values, found = parts[best].flatten().topk(count + 1)

@@ -1,4 +1,4 @@
-"""What a rule decides about a draft: by its law if the draft is a chain, test by test if it is a tree."""
+"""What a rule decides: by its law on a chain, test by test on a tree."""
 
 import math
 from collections.abc import Sequence
@@ -28,25 +28,33 @@ class TestResult:
 
 
 def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> "Ruling":
-    """Return a rule's decision on a draft of n tokens. rows: the target's, after the text and each node, (n+1, V)."""
+    """Return a rule's decision on a draft of n tokens.
+
+    rows: the target's, after the text and each node, (n+1, V).
+    """
     draft = draft.to(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule
-        return ChainDecision(Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft)
+        return ChainDecision(
+            Law(rows.p, draft.q, threshold=draft.draws, forward=True, a=draft.draws), draft
+        )
     if isinstance(rule, TreeRule):
         return TreeDecision(rule, separate(draft, rows.p))
-    return ChainDecision(rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft)
+    return ChainDecision(
+        rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft
+    )
 
 
 @dataclass(frozen=True)
 class ChainDecision:
     """A rule's decision on a chain. Synchronises with the device once.
 
-    path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them. tests: in order.
-    changes: by rejections in a tree: (number of tests before, the change, its node). residual: the factor w and the sum
-    of max(w p - q, 0), where `next` is that; None where it is the target's row, one likeliest token, or a coupled
-    residual. kept_law: the probability, over all coins, that the rule keeps 0, 1, … tokens of this draft; None where
-    that is too expensive to compute.
+    path: the kept nodes, from depth 1 on. next: (V,), the distribution of the token after them.
+    tests: in order. changes: by rejections in a tree: (number of tests before, the change, its
+    node). residual: the factor w and the sum of max(w p - q, 0), where `next` is that; None where
+    it is the target's row, one likeliest token, or a coupled residual. kept_law: the probability,
+    over all coins, that the rule keeps 0, 1, … tokens of this draft; None where that is too
+    expensive to compute.
     """
 
     law: Law
@@ -63,14 +71,16 @@ class ChainDecision:
 
     @cached_property
     def _after(self) -> tuple[Tensor, Tensor | None]:
-        """The distribution of the next token, and what a residual summed to before it was normalised."""
-        t, law = len(self.path), self.law
+        """Return the next token's distribution, and a residual's mass before normalisation."""
+        t = len(self.path)
+        law = self.law
         drawn = t == law.gamma or law.follow is not None
         return (law.next(t), None) if drawn else law.leftover(t)
 
     @property
     def tests(self) -> list[TestResult]:
-        coins, tries = self.draft.coins.tolist(), list[TestResult]()
+        coins = self.draft.coins.tolist()
+        tries = list[TestResult]()
         for _, test in tests_along(self.law, self.draft.tokens, range(1, len(coins) + 1), 0, ()):
             coin = coins[test.node - 1]
             tries.append(TestResult(test, test.node, coin, coin < test.threshold))
@@ -80,7 +90,9 @@ class ChainDecision:
 
     @property
     def residual(self) -> tuple[float, float | None] | None:
-        t, law, mass = len(self.path), self.law, self._after[1]
+        t = len(self.path)
+        law = self.law
+        mass = self._after[1]
         if mass is None or isinstance(law, CoupledLaw):  # whose residual has another form
             return None
         b = 1.0 if law.b is None else float(law.b[t])
@@ -93,7 +105,9 @@ class ChainDecision:
 
 @dataclass(frozen=True)
 class TreeView:
-    """A tree in which no two drafts share a drawn node: a token that both drew independently is two siblings.
+    """A tree in which no two drafts share a drawn node.
+
+    A token that two drafts drew independently becomes two siblings.
 
     origin: for each of its nodes the draft's node, 0 for the root. coins: by node.
     """
@@ -104,14 +118,27 @@ class TreeView:
 
 
 def separate(draft: Draft, p: Tensor) -> TreeView:
-    """Return the view of a draft in which drafts that drew equal tokens have nodes of their own. p: (n+1, V)."""
+    """Return the view of a draft in which drafts that drew equal tokens have nodes of their own.
+
+    p: (n+1, V).
+    """
     q_of = dict(zip(draft.inner, draft.q, strict=True))
-    parents, origin, coins = list[int](), [0], dict[int, float]()
+    parents = list[int]()
+    origin = [0]
+    coins = dict[int, float]()
     if draft.siblings in ("chosen", "mixed"):  # a token on several paths is a single proposal
         for path in draft.paths:
             coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
         paths = tuple(Path(tuple(path.nodes), path.fork) for path in draft.paths)
-        made = tuple(draft.ids), tuple(draft.parents), list(p), q_of, paths, draft.siblings, draft.drawn
+        made = (
+            tuple(draft.ids),
+            tuple(draft.parents),
+            list(p),
+            q_of,
+            paths,
+            draft.siblings,
+            draft.drawn,
+        )
         return TreeView(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
     drawn: list[Path] = []
     for path in draft.paths:
@@ -124,7 +151,9 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
         drawn.append(Path(tuple(nodes), path.fork))
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
     tokens = tuple(draft.tokens_of(origin[1:]))
-    tree = DraftTree(tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings)
+    tree = DraftTree(
+        tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings
+    )
     return TreeView(tree, origin, coins)
 
 
@@ -132,12 +161,20 @@ class TreeDecision:
     """A tree rule's decision, in numbers of the draft's nodes; attributes as of `ChainDecision`."""
 
     def __init__(self, rule: TreeRule, view: TreeView) -> None:
-        self._rule, self._view, origin = rule, view, view.origin
+        self._rule = rule
+        self._view = view
+        origin = view.origin
         ending, tries = decide(rule.process(view.tree), lambda test: view.coins[test.node])
         self.next = ending.next
-        self.tests = [TestResult(test, origin[test.node], coin, accepted) for test, coin, accepted in tries]
+        self.tests = [
+            TestResult(test, origin[test.node], coin, accepted) for test, coin, accepted in tries
+        ]
         parts = [*(test.changes for test, *_ in tries), ending.changes]
-        self.changes = [(count, change, origin[change.node]) for count, part in enumerate(parts) for change in part]
+        self.changes = [
+            (count, change, origin[change.node])
+            for count, part in enumerate(parts)
+            for change in part
+        ]
         self.path = [origin[node] for node in line(view.tree.parents, ending.node)]
 
     @property

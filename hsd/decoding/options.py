@@ -42,10 +42,12 @@ PROMPTS = ("chat", "text")
 
 
 def _knob(knob: Knob) -> Any:
-    """Return (type, field) of the option for a rule's setting, as pydantic's `create_model` takes them."""
+    """Return (type, field) of the option for a rule's setting, for pydantic's `create_model`."""
     when = {"rule|shadow": f"rules with {knob.option}"}
     words = f"{knob.title} {knob.sign}", knob.words, "rule"
-    return float, option(knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when, place="knobs")
+    return float, option(
+        knob.default, *words, low=knob.low, high=knob.high, step=0.01, when=when, place="knobs"
+    )
 
 
 if TYPE_CHECKING:
@@ -57,15 +59,20 @@ else:
 
 
 class RunOptions(Tuned):
-    """The options of `hsd.run`. Raises HsdError when a value is out of range, or two do not go together.
+    """The options of `hsd.run`.
 
-    `hsd.options.run` and `RunOptions.options()` say what each option means and allows. Each rule with a number of its
-    own adds an option for it (see `hsd.rules.Knob`).
+    Raises HsdError when a value is out of range, or two do not go together.
+
+    `hsd.options.run` and `RunOptions.options()` say what each option means and allows. Each rule
+    with a number of its own adds an option for it (see `hsd.rules.Knob`).
     """
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Return lists of names by key: the values of an option, or names that share a property, for `Option.when`."""
+        """Return lists of names by key.
+
+        They are the values of an option, or names that share a property, for `Option.when`.
+        """
         knobs: dict[str, list[str]] = {}
         for rule in RULES.values():
             if rule.knob:
@@ -75,7 +82,9 @@ class RunOptions(Tuned):
             "trees": (*LAYOUTS, AUTO),
             "trees that grow": (*(name for name, layout in LAYOUTS.items() if layout.grown), AUTO),
             "divergences": tuple(DIVERGENCES),
-            "rules by divergence": tuple(name for name, rule in RULES.items() if rule.recipe.by_divergence),
+            "rules by divergence": tuple(
+                name for name, rule in RULES.items() if rule.recipe.by_divergence
+            ),
             "modes": tuple(MODES),
             "grounds": ROWS,
             "afters": tuple(AFTER),
@@ -113,24 +122,33 @@ class RunOptions(Tuned):
     def _check_exits(self) -> None:
         if len(self.exits) > 2:
             raise HsdError(
-                f"exits {_listed(self.exits)}: give two, where to draft and where to check, or one to draft at"
+                f"exits {_listed(self.exits)}: give two, where to draft and where to check, or one "
+                "to draft at"
             )
-        counts = (0, len(self.exits)) if self.exits else (0, 1, 2)  # a model with one trained exit has one by default
+        # a model with one trained exit has one by default
+        counts = (0, len(self.exits)) if self.exits else (0, 1, 2)
         if len(self.thresholds) not in counts:
-            raise HsdError(f"thresholds {_listed(self.thresholds)}: give one for each of {counts[-1]} exits")
+            raise HsdError(
+                f"thresholds {_listed(self.thresholds)}: give one for each of {counts[-1]} exits"
+            )
 
     def check_tree(self, gamma: int) -> None:
         """Raise HsdError where drafts of γ tokens make a tree of more than MAX_TREE_NODES nodes."""
         nodes = self.tree_size(gamma) if self.drafts > 1 else 0
         if nodes > MAX_TREE_NODES:
-            raise HsdError(f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts or gamma")
+            raise HsdError(
+                f"a tree of {nodes:,} nodes is over the limit of {MAX_TREE_NODES}: reduce drafts "
+                "or gamma"
+            )
 
     def tree_size(self, gamma: int) -> int:
-        """Return the largest number of drafted tokens in the tree of a step, for drafts of γ tokens."""
+        """Return the largest number of drafted tokens in a step's tree, for drafts of γ tokens."""
         return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
     def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
-        """Return a rule by name, with these options' settings. Raises HsdError if it is unknown or does not fit.
+        """Return a rule by name, with these options' settings.
+
+        Raises HsdError if it is unknown or does not fit.
 
         several: whether for several drafts; by default as `drafts` says.
         """
@@ -144,7 +162,11 @@ class RunOptions(Tuned):
             raise HsdError(f"rule {name} is for several drafts: choose drafts of 2 or more")
         rule = find_rule(name)
         if rule.modes:
-            rule = fuzzy_rule(self.fuzzy) if rule.recipe.by_divergence else typical_rule(self.after_kept)
+            rule = (
+                fuzzy_rule(self.fuzzy)
+                if rule.recipe.by_divergence
+                else typical_rule(self.after_kept)
+            )
         rule = rule.cold if rule.cold and self.sampling.greedy else rule
         return rule.tuned(getattr(self, rule.knob.option)) if rule.knob else rule
 
@@ -178,9 +200,20 @@ class RunOptions(Tuned):
         """The tree's layout and, if it was chosen automatically, one sentence that says why."""
         if self.tree != AUTO or self.drafts == 1:
             return self.tree.replace(AUTO, "paths"), ()
-        names = (self.rule, self.shadow or self.rule) if self.system == "speculative" else (VANILLA["mixed"],) * 2
+        names = (
+            (self.rule, self.shadow or self.rule)
+            if self.system == "speculative"
+            else (VANILLA["mixed"],) * 2
+        )
         rule, other = map(find_tree_rule, names)
-        return best_shape(self.temperature, rule, rule.siblings & other.siblings, self.drafts, self.longest, self.nodes)
+        return best_shape(
+            self.temperature,
+            rule,
+            rule.siblings & other.siblings,
+            self.drafts,
+            self.longest,
+            self.nodes,
+        )
 
     @property
     def layout(self) -> Layout:
@@ -210,7 +243,10 @@ def _worded(o: RunOptions) -> bool:
 
 
 def _moves(o: RunOptions) -> bool:
-    """Return whether a step has no fixed shape, or must give more than its tokens: engine "captured" refuses that."""
+    """Return whether a step has no fixed shape, or must give more than its tokens.
+
+    Engine "captured" refuses such steps.
+    """
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
     return other or o.coupled or _rule_has(o, "resamples") or _rule_has(o, "raw")
 
@@ -218,11 +254,13 @@ def _moves(o: RunOptions) -> bool:
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
     (
         lambda o: o.nodes > 0 and (o.drafts == 1 or not o.layout.grown),
-        "nodes {o.nodes} is the size of a grown tree: choose tree grown or mixed and drafts of 2 or more, or nodes 0",
+        "nodes {o.nodes} is the size of a grown tree: choose tree grown or mixed and drafts of 2 "
+        "or more, or nodes 0",
     ),
     (
         lambda o: 1 < o.nodes <= o.drafts,
-        "a tree of {o.nodes} nodes has no room for the {o.drafts} drafted tokens of its first level: choose more nodes "
+        "a tree of {o.nodes} nodes has no room for the {o.drafts} drafted tokens of its first "
+        "level: choose more nodes "
         "or fewer drafts",
     ),
     (
@@ -233,23 +271,30 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
         lambda o: o.drafts > 1 and o.system == "hispec",
         "system hispec reads one text at a time and no tree: choose drafts 1",
     ),
-    (lambda o: o.drafts > 1 and o.copies, "proposer {o.proposer} has one continuation to copy: choose drafts 1"),
+    (
+        lambda o: o.drafts > 1 and o.copies,
+        "proposer {o.proposer} has one continuation to copy: choose drafts 1",
+    ),
     (
         lambda o: o.levelled and o.copies,
-        "in system {o.system} the smallest level drafts itself: choose proposer model, or system speculative",
+        "in system {o.system} the smallest level drafts itself: choose proposer model, or system "
+        "speculative",
     ),
     (
         lambda o: o.levelled and _rule_has(o, "resamples"),
-        "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: choose tokenwise, "
+        "rule {o.rule} needs drafts of a fixed length, which system {o.system} does not hand up: "
+        "choose tokenwise, "
         "blockwise or hsd",
     ),
     (
         lambda o: _worded(o) and (o.levelled or o.drafts > 1),
-        "gamma auto is for one draft by one proposer: choose a number with levels and with several drafts",
+        "gamma auto is for one draft by one proposer: choose a number with levels and with several "
+        "drafts",
     ),
     (
         lambda o: _worded(o) and _rule_has(o, "resamples"),
-        "rule {o.rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd",
+        "rule {o.rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, "
+        "blockwise or hsd",
     ),
     (
         lambda o: _worded(o) and o.engine == "captured",
@@ -257,31 +302,38 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
     ),
     (
         lambda o: o.levelled and o.coupled,
-        "rule {o.rule} couples one draft model and the target, between which system {o.system} has levels: choose "
+        "rule {o.rule} couples one draft model and the target, between which system {o.system} has "
+        "levels: choose "
         "tokenwise, blockwise or hsd",
     ),
     (
         lambda o: o.engine == "captured" and _moves(o),
-        "engine 'captured' is for one draft of a model, without a trace, by a rule without further calls or coupled "
-        "picks",
+        "engine 'captured' is for one draft of a model, without a trace, by a rule without "
+        "further calls or coupled picks",
     ),
 )
 """What cannot be combined, and why. Everything else can."""
 
 
 def check_level_rule(rule: Rule | TreeRule) -> None:
-    """Raise HsdError unless a rule can verify below the target: lossless, for drafts of any length, not coupled."""
+    """Raise HsdError unless a rule can verify below the target.
+
+    Such a rule is lossless, for drafts of any length, and not coupled.
+    """
     if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.coupled)):
         raise HsdError(
-            f"rule {rule.name} cannot verify below the target, which needs tokens that follow that level's model "
-            "exactly: choose tokenwise, blockwise or hsd"
+            f"rule {rule.name} cannot verify below the target, which needs tokens that follow "
+            "that level's model exactly: choose tokenwise, blockwise or hsd"
         )
 
 
 def check_stack(stack: Sequence[int]) -> None:
     """Raise HsdError unless `stack` has 2 to MAX_LEVELS different model numbers."""
     if len(stack) < 2 or len(stack) > MAX_LEVELS:
-        raise HsdError(f"a stack of {len(stack)}: choose 2 to {MAX_LEVELS} models, smallest first, the target last")
+        raise HsdError(
+            f"a stack of {len(stack)}: choose 2 to {MAX_LEVELS} models, smallest first, the target "
+            "last"
+        )
     twice = next((place for place in stack if stack.count(place) > 1), None)
     if twice is not None:
         raise HsdError(f"model {twice} is in the stack twice: name every model once")

@@ -27,8 +27,9 @@ CPU = torch.device("cpu")
 class Recorder:
     """Describes the steps of one run for its trace, on the CPU.
 
-    rule: the run's rule; shadow: the one to compare with; others: further rules, whose expected number of kept tokens
-    is recorded. levelled: record the rounds of the levels between draft and target, too.
+    rule: the run's rule; shadow: the one to compare with; others: further rules, whose expected
+    number of kept tokens is recorded. levelled: record the rounds of the levels between draft and
+    target, too.
     """
 
     def __init__(
@@ -39,21 +40,31 @@ class Recorder:
         others: Sequence[Rule | TreeRule],
         levelled: bool = False,
     ) -> None:
-        self._describe, self._end_ids = Describer(codec), codec.end_ids
-        self._rule, self._shadow, self._levelled = rule, shadow, levelled
+        self._describe = Describer(codec)
+        self._end_ids = codec.end_ids
+        self._rule = rule
+        self._shadow = shadow
+        self._levelled = levelled
         self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
-        """Return the fields of a `Step` that only a run with tracing has, by name. played: a `Round`."""
+        """Return the fields of a `Step` that only a run with tracing has, by name.
+
+        played: a `Round`.
+        """
         played = played.recorded()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
         own = step.verdict(self._rule.name, played.ruling, played.token)
         other = judged[self._shadow.name]  # the run's last number draws what follows what it keeps
-        after = next_token(step.draft, other, step.number, self._end_ids) if len(step.number) else None
+        after = (
+            next_token(step.draft, other, step.number, self._end_ids) if len(step.number) else None
+        )
         shadow = step.verdict(self._shadow.name, other, after)
-        known = {name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None}
+        known = {
+            name: law for name, ruling in judged.items() if (law := ruling.kept_law) is not None
+        }
         return {
             "nodes": step.nodes(),
             "paths": [Path(nodes=list(path.nodes), fork=path.fork) for path in step.draft.paths],
@@ -63,22 +74,32 @@ class Recorder:
             "divergences": step.divergences(self._rule),
             "growth": self._describe.growth(played.draft.growth) if played.draft.growth else [],
             "events": list(self._events(played.draft)) if self._levelled else [],
-            "kept_law": {name: known[name] for name in (self._rule.name, self._shadow.name) if name in known},
-            "expected_kept": {name: sum(t * chance for t, chance in enumerate(law)) for name, law in known.items()},
+            "kept_law": {
+                name: known[name] for name in (self._rule.name, self._shadow.name) if name in known
+            },
+            "expected_kept": {
+                name: sum(t * chance for t, chance in enumerate(law)) for name, law in known.items()
+            },
         }
 
     def _events(self, draft: Draft) -> Iterator[Event]:
-        """Yield everything that led to a draft at the levels below the target, in the order in which it was done."""
+        """Yield all that led to a draft at the levels below the target, in its order in time."""
         for visit in draft.visits:
             if visit.played is None:
                 yield self._event(visit, "draft", [], len(draft.ids), draft.ids)
             else:
                 yield from self._events(visit.played.draft)
                 tested = _Step(self._describe, visit.played).tested()
-                yield self._event(visit, "verify", tested, visit.played.kept, visit.played.committed)
+                yield self._event(
+                    visit, "verify", tested, visit.played.kept, visit.played.committed
+                )
 
-    def _event(self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]) -> Event:
-        fields = {name: getattr(visit, name) for name in ("level", "position", "asked", "held", "seconds")}
+    def _event(
+        self, visit: Visit, kind: str, tested: list[Tested], kept: int, committed: list[int]
+    ) -> Event:
+        fields = {
+            name: getattr(visit, name) for name in ("level", "position", "asked", "held", "seconds")
+        }
         fields |= {"kind": kind, "tested": tested, "kept": kept, "work": Work(**visit.work)}
         bonus = visit.played is not None and visit.played.bonus
         return Event(**fields, committed=self._describe.committed(committed, kept, bonus))
@@ -88,33 +109,57 @@ class _Step:
     """One round on the CPU, with the values that are needed more than once."""
 
     def __init__(self, describe: Describer, played: Round) -> None:
-        self._describe, self._played = describe, played
-        self.draft, self.number = played.draft.to(CPU), played.number
+        self._describe = describe
+        self._played = played
+        self.draft = played.draft.to(CPU)
+        self.number = played.number
         self.rows = Rows(played.rows.p.cpu(), played.rows.logits.cpu())
-        self._row_of = {node: row for row, node in enumerate(self.draft.inner)}  # which row of q comes after a node
+        # which row of q comes after a node
+        self._row_of = {node: row for row, node in enumerate(self.draft.inner)}
 
     def nodes(self) -> list[Node]:
         """Return the drafted tokens, each with what target and draft gave it."""
-        draft, coins, nodes = self.draft, self._coins(), list[Node]()
-        rows = zip(draft.parents, draft.ids, draft.draws.tolist() or [None] * len(draft.ids), strict=True)
+        draft = self.draft
+        coins = self._coins()
+        nodes = list[Node]()
+        rows = zip(
+            draft.parents, draft.ids, draft.draws.tolist() or [None] * len(draft.ids), strict=True
+        )
         for i, (parent, token, draw) in enumerate(rows, start=1):
-            fields = {**self._describe.token_fields(token), "parent": parent, "draw": draw, "coin": coins[i]}
+            fields = {
+                **self._describe.token_fields(token),
+                "parent": parent,
+                "draw": draw,
+                "coin": coins[i],
+            }
             fields |= {"p": float(self.rows.p[parent, token]), "q": float(self._proposal(i)[token])}
             nodes.append(Node(id=i, order=i - 1, **fields))
         return nodes
 
     def divergences(self, rule: Rule | TreeRule) -> list[float]:
-        """Return the divergence of p and q where each node was drafted; [] for a rule that does not judge by it."""
-        law, apart = getattr(self._played.ruling, "law", None), getattr(rule, "divergence", None)
+        """Return the divergence of p and q where each node was drafted.
+
+        The list is empty for a rule that does not judge by it.
+        """
+        law = getattr(self._played.ruling, "law", None)
+        apart = getattr(rule, "divergence", None)
         if law:
             return [] if law.divergence is None else list(law.divergence.tolist())
         found = apart(self.rows.p[list(self.draft.inner)], self.draft.q).tolist() if apart else []
         return [found[self._row_of[parent]] for parent in self.draft.parents if found]
 
     def _proposal(self, node: int) -> Tensor:
-        """Return the row (V,) that a node was drawn from; all mass on its token if a "mixed" tree chose it."""
-        draft, row = self.draft, self.draft.q[self._row_of[self.draft.parents[node - 1]]]
-        return point_mass(row, draft.ids[node - 1]) if draft.siblings == "mixed" and node not in draft.drawn else row
+        """Return the row (V,) that a node was drawn from.
+
+        It has all mass on the node's token if a "mixed" tree chose it.
+        """
+        draft = self.draft
+        row = self.draft.q[self._row_of[self.draft.parents[node - 1]]]
+        return (
+            point_mass(row, draft.ids[node - 1])
+            if draft.siblings == "mixed" and node not in draft.drawn
+            else row
+        )
 
     def _coins(self) -> dict[int, float]:
         """Return the coin of each node: that of the first draft which drew it."""
@@ -124,7 +169,10 @@ class _Step:
         return coins
 
     def branches(self, *verdicts: Verdict) -> list[Any]:
-        """Return a branch for each node with children: the tokens drafted there, and those the verdicts drew there."""
+        """Return a branch for each node with children.
+
+        It has the tokens drafted there, and those that the verdicts drew there.
+        """
         if not (inner := self.draft.inner):
             return []
         wanted = [self._below(node) for node in inner]
@@ -145,7 +193,8 @@ class _Step:
             return scalars(self.rows.p, self.draft.q, self.draft.tokens)
         count = len(self.draft.inner)
         columns: dict[str, list[Any]] = {name: [0.0] * count for name in SCALARS}
-        for path in reversed(self.draft.paths):  # of mixed siblings the drawn one, which is first, counts
+        # of mixed siblings the drawn one, which is first, counts
+        for path in reversed(self.draft.paths):
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
             q = torch.stack([self._proposal(node) for node in nodes])
@@ -156,9 +205,18 @@ class _Step:
         return columns
 
     def verdict(self, rule: str, ruling: Ruling, token: int | None) -> Verdict:
-        """Return a rule's decision; token: the one that follows, None where the kept tokens end the text."""
-        fields: dict[str, Any] = {"rule": rule, "kept": len(ruling.path), "decisions": [*map(_decision, ruling.tests)]}
-        fields["changes"] = [self._change(after, change, node) for after, change, node in ruling.changes]
+        """Return a rule's decision.
+
+        token: the one that follows; None where the kept tokens end the text.
+        """
+        fields: dict[str, Any] = {
+            "rule": rule,
+            "kept": len(ruling.path),
+            "decisions": [*map(_decision, ruling.tests)],
+        }
+        fields["changes"] = [
+            self._change(after, change, node) for after, change, node in ruling.changes
+        ]
         if token is None:
             return Verdict(**fields)
         node = last_kept(ruling)
@@ -167,26 +225,48 @@ class _Step:
         top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
         weight, mass = (None if bonus else ruling.residual) or (None, None)
         (following,) = self._describe.committed([token], 0, bonus)
-        fields["residual"] = {"node": node, "origin": following.origin, "top": top, "rest": hidden, "weight": weight}
+        fields["residual"] = {
+            "node": node,
+            "origin": following.origin,
+            "top": top,
+            "rest": hidden,
+            "weight": weight,
+        }
         fields["residual"] |= {"mass": mass, "draw": next(iter(self.number.tolist()), None)}
         return Verdict(**fields, next=following)
 
     def _change(self, after: int, change: Change, node: int) -> Changed:
-        target, drafted = change.target.cpu(), self._below(node)
-        top, hidden = self._describe.outcomes(target, self.rows.p[node], self.draft.q[self._row_of[node]], drafted, FEW)
+        target = change.target.cpu()
+        drafted = self._below(node)
+        top, hidden = self._describe.outcomes(
+            target, self.rows.p[node], self.draft.q[self._row_of[node]], drafted, FEW
+        )
         numbers = {name: getattr(change, name) for name in ("weight", "mass", "rate")}
         return Changed(after=after, node=node, top=top, rest=hidden, **numbers)
 
     def tested(self) -> list[Tested]:
         """Return the tokens from the level below, each with its last test, the kept ones first."""
-        ruling, nodes = self._played.ruling, self.nodes()
+        ruling = self._played.ruling
+        nodes = self.nodes()
         last_test = {tried.node: tried for tried in ruling.tests}
-        order = [*ruling.path, *(node for node in range(1, len(self.draft.ids) + 1) if node not in ruling.path)]
-        thresholds = dict(enumerate(ruling.law.threshold.tolist(), 1)) if isinstance(ruling, ChainDecision) else {}
+        order = [
+            *ruling.path,
+            *(node for node in range(1, len(self.draft.ids) + 1) if node not in ruling.path),
+        ]
+        thresholds = (
+            dict(enumerate(ruling.law.threshold.tolist(), 1))
+            if isinstance(ruling, ChainDecision)
+            else {}
+        )
         return [
             Tested(
-                **{name: getattr(nodes[node - 1], name) for name in ("token", "piece", "bytes", "p", "q")},
-                threshold=last_test[node].test.threshold if node in last_test else thresholds.get(node, 0.0),
+                **{
+                    name: getattr(nodes[node - 1], name)
+                    for name in ("token", "piece", "bytes", "p", "q")
+                },
+                threshold=last_test[node].test.threshold
+                if node in last_test
+                else thresholds.get(node, 0.0),
                 coin=last_test[node].coin if node in last_test else nodes[node - 1].coin,
                 accepted=last_test[node].accepted if node in last_test else None,
             )
@@ -195,6 +275,7 @@ class _Step:
 
 
 def _decision(tried: TestResult) -> Decision:
-    test, fields = tried.test, {name: getattr(tried, name) for name in ("node", "coin", "accepted")}
+    test = tried.test
+    fields = {name: getattr(tried, name) for name in ("node", "coin", "accepted")}
     fields |= {"test": test.kind, "threshold": test.threshold, "draft": test.draft}
     return Decision(**fields, grounds=Grounds(**test.grounds.as_data()))

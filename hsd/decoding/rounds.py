@@ -1,4 +1,6 @@
-"""A round of decoding: draft, one pass of the target, verify, commit. Whoever proposes, whichever rule verifies.
+"""A round of decoding: draft, one pass of the target, verify, commit.
+
+It is the same whoever proposes and whichever rule verifies.
 
 A round without a draft is plain decoding.
 """
@@ -27,9 +29,10 @@ Lap = Callable[[str], None]
 class Round:
     """The result of a round.
 
-    rows: the target's distributions (n+1, V) after the text and each drafted token. token: the one after the kept ones,
-    None where they end the text; number (1,): what drew it, (0,) for another engine's race. extra, extra_draws: tokens
-    that a resampling rule drew after it, one target call each, and their numbers. work: of the target.
+    rows: the target's distributions (n+1, V) after the text and each drafted token. token: the one
+    after the kept ones, None where they end the text; number (1,): what drew it, (0,) for another
+    engine's race. extra, extra_draws: tokens that a resampling rule drew after it, one target call
+    each, and their numbers. work: of the target.
     """
 
     draft: Draft
@@ -65,11 +68,14 @@ class Round:
 
     @property
     def bonus(self) -> bool:
-        """Whether the token after the kept ones is drawn from the target's row and not from a residual."""
+        """Whether the token after the kept ones is drawn from the target's row, not a residual."""
         return last_kept(self.ruling) not in self.draft.parents
 
     def recorded(self) -> "Round":
-        """Return this round with numbers for a trace: of coupled picks, draws and coins with the same outcome."""
+        """Return this round with numbers for a trace.
+
+        In place of coupled picks it has draws and coins with the same outcome.
+        """
         if not isinstance(self.ruling, CoupledDecision):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -89,27 +95,39 @@ class Rounds:
         proposer: Proposer,
         context: float = math.inf,
     ) -> None:
-        self.target, self.end_ids, self._rule, self._proposer = target, end_ids, rule, proposer
+        self.target = target
+        self.end_ids = end_ids
+        self._rule = rule
+        self._proposer = proposer
         self._context = context
         self._coupled = rule if isinstance(rule, Rule) and rule.recipe.coupled else None
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
-        """Read the text except its last token, which the first round feeds like every other round."""
+        """Read the text except its last token, which the first round feeds like any other round."""
         if len(text) > 1:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
     def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """Play one round after `text`. lap(name) is called after each part, to book its time under that name.
+        """Play one round after `text`.
+
+        lap(name) is called after each part, to book its time under that name.
 
         Drafts are shorter than γ where the context has no room for the whole tree.
         """
         while gamma and len(text) + self._proposer.columns(gamma) > self._context:
             gamma -= 1
-        before, needed = self.target.work(), self._proposer.needed(gamma)
-        draws, coins, number = numbers.draft(needed), numbers.coins(needed), numbers.after(1)
-        times = numbers.times(len(text), gamma + 1, self.target.vocab_size) if self._coupled else None
-        draft = self._proposer.propose(text, gamma, draws if times is None else times[:gamma], coins)
+        before = self.target.work()
+        needed = self._proposer.needed(gamma)
+        draws = numbers.draft(needed)
+        coins = numbers.coins(needed)
+        number = numbers.after(1)
+        times = (
+            numbers.times(len(text), gamma + 1, self.target.vocab_size) if self._coupled else None
+        )
+        draft = self._proposer.propose(
+            text, gamma, draws if times is None else times[:gamma], coins
+        )
         lap("draft")
         rows = self._score(text, draft)
         lap("target")
@@ -122,44 +140,59 @@ class Rounds:
         extra: list[int] = []
         extra_draws: list[float] = []
         if isinstance(self._rule, Rule) and self._rule.resamples and token is not None:
-            for drawn, by in self._resampled(len(text), draft, rows.p, len(ruling.path), token, numbers):
+            for drawn, by in self._resampled(
+                len(text), draft, rows.p, len(ruling.path), token, numbers
+            ):
                 extra.append(drawn)
                 extra_draws.append(by)
             lap("target")
-        played = Round(draft, rows, ruling, number, token, extra, extra_draws, self.target.work() - before)
-        self.settle(len(text) + len(played.committed) - 1, played)  # the last token is fed by the next round
+        played = Round(
+            draft, rows, ruling, number, token, extra, extra_draws, self.target.work() - before
+        )
+        # the last token is fed by the next round
+        self.settle(len(text) + len(played.committed) - 1, played)
         return played
 
     def settle(self, length: int, played: Round | None = None) -> None:
-        """Keep `length` tokens of the text in all caches, those that `played` kept among them, and drop all others."""
+        """Keep `length` tokens of the text in all caches, and drop all others.
+
+        The tokens that `played` kept are among them.
+        """
         path = played.ruling.path if played else ()
         self.target.settle(length, path)
         self._proposer.settle(length, path)
 
     def _score(self, text: list[int], draft: Draft) -> Rows:
-        """Return the target's distributions after the text and after each drafted token, by one forward pass."""
+        """Return the target's distributions after the text and each drafted token, by one pass."""
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
             return self.target.distributions(self.target.grow(text, nodes, keep=len(nodes) + 1))
         unread = torch.tensor(text[self.target.length :], device=self.target.device)
-        return self.target.read(torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1)
+        return self.target.read(
+            torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1
+        )
 
     def _resampled(
         self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers
     ) -> Iterator[tuple[int, float]]:
-        """Draw the block's positions after a rejection from residuals, as naive HSD does, with one target call each.
+        """Draw the block's positions after a rejection from residuals, as naive HSD does.
 
-        Yields each token with the number that drew it. `start` is the length of the text before the round, `token` what
-        followed the kept ones. A draft that was cut at the end of a text stands for the whole one: once it is rejected,
-        all of its positions are open.
+        Each costs one call of the target.
+
+        Yields each token with the number that drew it. `start` is the length of the text before the
+        round, `token` what followed the kept ones. A draft that was cut at the end of a text stands
+        for the whole one: once it is rejected, all of its positions are open.
         """
         missing = draft.asked - kept - 1
         if kept == len(draft.tokens) or missing <= 0:
             return
         draft = draft.to(p.device)
         tokens = draft.tokens[:kept]
-        log_ratio = (of_tokens(p[: kept + 1], tokens).log() - of_tokens(draft.q[:kept], tokens).log()).sum()
-        p_row, q_row = p[kept], draft.q[kept]
+        log_ratio = (
+            of_tokens(p[: kept + 1], tokens).log() - of_tokens(draft.q[:kept], tokens).log()
+        ).sum()
+        p_row = p[kept]
+        q_row = draft.q[kept]
         for position in range(start + kept, start + kept + missing):
             if token in self.end_ids:
                 return
@@ -169,7 +202,9 @@ class Rounds:
             read = torch.tensor([token], device=self.target.device)
             p_row = self.target.read(read, keep=1).p[0]
             q_row = self._proposer.extend(read).to(p_row.device)
-            row, _ = leftover(p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp())
+            row, _ = leftover(
+                p_row, q_row, log_ratio.clamp_max(0).exp(), (-log_ratio).clamp_max(0).exp()
+            )
             number = numbers.after(1)
             token = int(draw(row, number.to(row.device)))
             yield token, float(number)
@@ -181,7 +216,7 @@ class Rounds:
 
 
 def next_token(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[int]) -> int | None:
-    """Return the token drawn by `number` (1,) after the kept ones; None where these end the text."""
+    """Return the token drawn by `number` (1,) after the kept ones; None where they end the text."""
     node = last_kept(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None

@@ -1,9 +1,12 @@
-"""A stack of models: a level proposes by decoding for itself, with the level below as its own draft.
+"""A stack of models: a level decodes for itself, with the level below as its draft.
 
-Nothing here drafts or verifies: a level is made of rounds. Asked for T tokens, it plays rounds until it has settled T
-or more, and hands all of them up as a chain. Each of them is distributed as the level's own model, corrections and
-bonuses included, so the level above verifies against that model's full distributions (2510.19705).
-Decoding with early exits of one model works the same way: its exits are the levels (HiSpec, 2510.01336).
+What it decodes is its proposal to the level above.
+
+Nothing here drafts or verifies: a level is made of rounds. Asked for T tokens, it plays rounds
+until it has settled T or more, and hands all of them up as a chain. Each of them is distributed as
+the level's own model, corrections and bonuses included, so the level above verifies against that
+model's full distributions (2510.19705). Decoding with early exits of one model works the same way:
+its exits are the levels (HiSpec, 2510.01336).
 """
 
 import time
@@ -20,22 +23,34 @@ from hsd.rng import Numbers
 class StackLevel(Proposer):
     """A level of a stack below the target, as a proposer for the level above.
 
-    rounds: play its own rounds, which verify drafts of the level below. threshold: the least number of tokens that it
-    hands up, unless the text ends; below: the longest block of the level below. numbers: its own random numbers.
+    rounds: play its own rounds, which verify drafts of the level below. threshold: the least number
+    of tokens that it hands up, unless the text ends; below: the longest block of the level below.
+    numbers: its own random numbers.
     """
 
-    def __init__(self, level: int, rounds: Rounds, threshold: int, below: int, numbers: Numbers) -> None:
-        self._level, self._rounds = level, rounds
-        self._threshold, self._below, self._numbers = threshold, below, numbers
+    def __init__(
+        self, level: int, rounds: Rounds, threshold: int, below: int, numbers: Numbers
+    ) -> None:
+        self._level = level
+        self._rounds = rounds
+        self._threshold = threshold
+        self._below = below
+        self._numbers = numbers
         self.readers = rounds.readers
 
     @property
     def longest(self) -> int:
-        """The largest number of tokens it can hand up: threshold - 1 of earlier rounds, and one round of below + 1."""
+        """The largest number of tokens that this level can hand up.
+
+        At most threshold - 1 come from earlier rounds, and below + 1 from one more round.
+        """
         return self._threshold + self._below
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """Return a block of at most `gamma` tokens. `draws` are not used: a block's length is not fixed."""
+        """Return a block of at most `gamma` tokens.
+
+        `draws` are not used: a block's length is not fixed.
+        """
         if not gamma:
             return Draft.empty(self._rounds.target.vocab_size, self._rounds.target.device)
         wanted = min(self._threshold, gamma)
@@ -43,10 +58,14 @@ class StackLevel(Proposer):
         visits: list[Visit] = []
         while len(settled) < wanted and not (settled and settled[-1] in self._rounds.end_ids):
             begin = time.perf_counter()
-            longer, most = [*text, *settled], min(self._below, gamma - len(settled) - 1)
-            played = self._rounds.play(longer, most, self._numbers, lambda _: None)  # drafting, to the level above
+            longer = [*text, *settled]
+            most = min(self._below, gamma - len(settled) - 1)
+            # to the level above all of this is drafting, so no parts of it are timed
+            played = self._rounds.play(longer, most, self._numbers, lambda _: None)
             seconds = time.perf_counter() - begin
-            visits.append(Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played))
+            visits.append(
+                Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played)
+            )
             settled += played.committed
         return _block(visits, settled, coins)
 
@@ -55,7 +74,10 @@ class StackLevel(Proposer):
 
 
 def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
-    """Return the tokens `settled` by the rounds in `visits` as a chain, each with the row of this level's model."""
+    """Return the tokens `settled` by the rounds in `visits` as a chain.
+
+    Each comes with the row of this level's model.
+    """
     rounds: list[Round] = [visit.played for visit in visits]
     rows = [_rows(played) for played in rounds]
     return Draft.chain(
@@ -69,7 +91,7 @@ def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
 
 
 def _rows(played: Round) -> slice | list[int]:
-    """Return the indices of the target's rows from which the tokens of a round were drawn or verified."""
+    """Return the indices of the target's rows that a round's tokens were drawn or verified from."""
     count = len(played.committed)
     return slice(count) if played.draft.is_chain else [0, *played.ruling.path][:count]
 

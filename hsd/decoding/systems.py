@@ -1,4 +1,7 @@
-"""From options to a system: which models take part, who proposes, which rule verifies, and how levels are stacked."""
+"""From options to a system of models.
+
+It says which models take part, who proposes, which rule verifies, and how levels are stacked.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,15 @@ from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
-from hsd.draft import COPIERS, CopyProposer, GrownProposer, ModelProposer, Proposer, Stopping, TreeProposer
+from hsd.draft import (
+    COPIERS,
+    CopyProposer,
+    GrownProposer,
+    ModelProposer,
+    Proposer,
+    Stopping,
+    TreeProposer,
+)
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.exits import EarlyExits, default_exits, parts_of
@@ -25,16 +36,18 @@ if TYPE_CHECKING:
     from hsd.decoding.captured import CapturedRounds
 
 HALF = ("bfloat16", "float16")
-HISPEC_THRESHOLDS, ALONE = (2, 4), (1,)  # of two exits, and of one that drafts for the whole model
+HISPEC_THRESHOLDS = (2, 4)  # of two exits
+ALONE = (1,)  # of one exit that drafts for the whole model
 
 
 @dataclass(frozen=True)
 class Levels:
     """The models of a run as levels, the smallest first, the target last.
 
-    open(): starts a session of each. stack: their numbers in the pair; exits: after how many layers they end;
-    thresholds, level_rules: see `RunOptions`; all empty with draft and target alone. notes: sentences for the reader.
-    stopping: the criterion that ends a draft, None where its length is fixed.
+    open(): starts a session of each. stack: their numbers in the pair; exits: after how many layers
+    they end; thresholds, level_rules: see `RunOptions`; all empty with draft and target alone.
+    notes: sentences for the reader. stopping: the criterion that ends a draft, None where its
+    length is fixed.
     """
 
     models: tuple[LanguageModel, ...]
@@ -55,13 +68,16 @@ class Levels:
 def levels_of(pair: Pair, options: RunOptions) -> Levels:
     """Return the models that a run with these options uses.
 
-    Raises HsdError for models that the pair lacks, or that cannot read a tree where `drafts` is 2 or more.
+    Raises HsdError for models that the pair lacks, or that cannot read a tree where `drafts` is 2
+    or more.
     """
     levels = _levels_of(pair, options)
     for model in levels.models[:2] if options.drafts > 1 else ():
         if why := getattr(model, "no_tree", ""):
             raise HsdError(f"{why}: choose drafts 1")
-    return replace(levels, notes=[*levels.notes, *pair.notes, *_about_models(pair, levels.models, options)])
+    return replace(
+        levels, notes=[*levels.notes, *pair.notes, *_about_models(pair, levels.models, options)]
+    )
 
 
 def _levels_of(pair: Pair, options: RunOptions) -> Levels:
@@ -76,7 +92,10 @@ def _levels_of(pair: Pair, options: RunOptions) -> Levels:
 
 
 def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
-    """Return what ends a draft whose length is not fixed; None where it is, or where drafts are copied."""
+    """Return what ends a draft whose length is not fixed.
+
+    None where the length is fixed, or where drafts are copied.
+    """
     if not options.auto or options.copies:
         return None
     config = getattr(pair.draft, "stopping", None)
@@ -84,7 +103,10 @@ def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
 
 
 def engine_of(pair: Pair, options: RunOptions) -> str:
-    """Return the engine that a run uses: "portable" for a pair that was loaded for it, else as in the options."""
+    """Return the engine that a run uses.
+
+    It is "portable" for a pair that was loaded for it, else as in the options.
+    """
     return "portable" if getattr(pair.target, "portable", False) else options.engine
 
 
@@ -106,29 +128,48 @@ def _stacked(pair: Pair, options: RunOptions) -> Levels:
     thresholds = tuple(options.thresholds) or (options.longest,) * (len(models) - 1)
     if len(thresholds) != len(models) - 1:
         raise HsdError(
-            f"{len(thresholds)} thresholds for {len(models)} models: give one for each model below the target"
+            f"{len(thresholds)} thresholds for {len(models)} models: give one for each model below "
+            "the target"
         )
     options.check_tree(thresholds[0])
     rounds = math.prod(thresholds[1:])
     if rounds > MAX_ROUNDS:
         raise HsdError(
-            f"thresholds {', '.join(map(str, thresholds))}: one step could take {rounds:,} rounds of the smallest "
-            f"models, at most {MAX_ROUNDS:,} are allowed: choose lower thresholds or fewer models"
+            f"thresholds {', '.join(map(str, thresholds))}: one step could take {rounds:,} rounds "
+            f"of the smallest models, at most {MAX_ROUNDS:,} are allowed: choose lower thresholds "
+            "or fewer models"
         )
     notes = _about_rule(options, len(models)) + _about_sizes(models)
-    return Levels(models, _starts(models), stack, (), thresholds, _level_rules(options, len(models)), notes)
+    return Levels(
+        models, _starts(models), stack, (), thresholds, _level_rules(options, len(models)), notes
+    )
 
 
 def _exits(pair: Pair, options: RunOptions) -> Levels:
-    """Return early exits and the target above them as levels. Raises HsdError for thresholds that do not fit."""
+    """Return early exits and the target above them as levels.
+
+    Raises HsdError for thresholds that do not fit.
+    """
     exits = tuple(options.exits) or default_exits(pair.target)
     made = EarlyExits(pair.target, exits)
     thresholds = tuple(options.thresholds) or (HISPEC_THRESHOLDS if len(exits) > 1 else ALONE)
     if len(thresholds) != len(exits):
         given, usual = (", ".join(map(str, numbers)) for numbers in (thresholds, exits))
-        raise HsdError(f"thresholds {given}: give one for each of the exits {usual}, or name other exits")
-    notes = _about_rule(options, len(made.models)) + _about_exits(pair.target, exits, made.depths[-1])
-    return Levels(made.models, made.open, (), exits, thresholds, _level_rules(options, len(made.models)), notes)
+        raise HsdError(
+            f"thresholds {given}: give one for each of the exits {usual}, or name other exits"
+        )
+    notes = _about_rule(options, len(made.models)) + _about_exits(
+        pair.target, exits, made.depths[-1]
+    )
+    return Levels(
+        made.models,
+        made.open,
+        (),
+        exits,
+        thresholds,
+        _level_rules(options, len(made.models)),
+        notes,
+    )
 
 
 def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
@@ -137,20 +178,34 @@ def _stack(pair: Pair, options: RunOptions) -> tuple[int, ...]:
     check_stack(stack)
     missing = [place for place in stack if place > last]
     if missing:
-        raise HsdError(f"there is no model {missing[0]} in pair {pair.name!r}: it has models 0 to {last}")
+        raise HsdError(
+            f"there is no model {missing[0]} in pair {pair.name!r}: it has models 0 to {last}"
+        )
     if stack[-1] != last:
-        raise HsdError(f"the stack ends with model {stack[-1]}: end it with the target, model {last}")
+        raise HsdError(
+            f"the stack ends with model {stack[-1]}: end it with the target, model {last}"
+        )
     return stack
 
 
 def _level_rules(options: RunOptions, levels: int) -> tuple[str, ...]:
-    """Return the rules of the verifying levels below the target; the first one verifies the tree, if there is one."""
-    count, given, tree = levels - 2, tuple(options.level_rules), options.drafts > 1
+    """Return the rules of the verifying levels below the target.
+
+    The first one verifies the tree, if there is one.
+    """
+    count = levels - 2
+    given = tuple(options.level_rules)
+    tree = options.drafts > 1
     if given and len(given) != count:
-        raise HsdError(f"{len(given)} level rules for {count} levels between draft and target: give one for each")
+        raise HsdError(
+            f"{len(given)} level rules for {count} levels between draft and target: give one for "
+            "each"
+        )
     top = top_rule(options, levels)
     same = top.name if top.lossless and not getattr(top, "resamples", False) else VANILLA["single"]
-    names = given or ((_for_tree(options, same), *(same,) * (count - 1)) if tree and count else (same,) * count)
+    names = given or (
+        (_for_tree(options, same), *(same,) * (count - 1)) if tree and count else (same,) * count
+    )
     for level, name in enumerate(names):
         options.find(name, several=tree and not level)
     return names
@@ -168,38 +223,48 @@ def _about_rule(options: RunOptions, models: int = 2) -> list[str]:
         return []
     knob = rule.knob
     if knob and knob.exact is not None and getattr(options, knob.option) <= knob.exact:
-        return [rule.exactly or f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."]
+        return [
+            rule.exactly or f"At {knob.title.lower()} {knob.exact:g} rule {rule.name} is exact."
+        ]
     return [f"Rule {rule.name} is not lossless: the text does not follow the target exactly."]
 
 
 def _about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptions) -> list[str]:
     """Return notes on a run's models: missing rows, rounding, settings that are not applied."""
     notes = [
-        f"{model.name} has rows for {model.vocab_size:,} of {pair.vocab_size:,} tokens: it drafts none of the others, "
-        "and reads them as its last one."
+        f"{model.name} has rows for {model.vocab_size:,} of {pair.vocab_size:,} tokens: it drafts "
+        "none of the others, and reads them as its last one."
         for model in models
         if model.vocab_size < pair.vocab_size
     ]
     notes += options.shape[1]
     if options.forced:
-        notes.append(f"Forced tokens at the start of the text: {len(options.forced)}. The rest follows from them.")
+        notes.append(
+            f"Forced tokens at the start of the text: {len(options.forced)}. The rest follows from "
+            "them."
+        )
     if options.sampling.greedy and pair.target.dtype.startswith(HALF) and options.system != "plain":
         notes.append(
-            f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one alone: where two "
-            "tokens are almost equally likely, the text may differ from plain decoding. In float32 that is far rarer."
+            f"In {pair.target.dtype} a pass over several tokens rounds otherwise than over one "
+            "alone: where two tokens are almost equally likely, the text may differ from plain "
+            "decoding. In float32 that is far rarer."
         )
     if settings := getattr(pair.target, "settings", None):
         from hsd.models.loading.settings import not_applied  # here, as it imports transformers
 
         if unmet := not_applied(settings, options.sampling):
             listed = ", ".join(unmet)[:250]
-            notes.append(f"The target's own generation settings differ, and this run does not apply them: {listed}.")
+            notes.append(
+                "The target's own generation settings differ, and this run does not apply them: "
+                f"{listed}."
+            )
     return notes
 
 
 def _about_sizes(models: Sequence[LanguageModel]) -> list[str]:
     return [
-        f"{above.name} stands above {below.name}, which is larger: put models in order of size, smallest first."
+        f"{above.name} stands above {below.name}, which is larger: put models in order of size, "
+        "smallest first."
         for below, above in pairwise(models)
         if below.parameters > above.parameters
     ]
@@ -212,20 +277,29 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
     if not untrained:
         return []
     return [
-        f"{target.name} does not say that it was trained to predict after layer {' and '.join(untrained)}: expect that "
-        "little of what is drafted there is kept, and that decoding is slower than without."
+        f"{target.name} does not say that it was trained to predict after layer "
+        f"{' and '.join(untrained)}: expect that little of what is drafted there is kept, and "
+        "that decoding is slower than without."
     ]
 
 
-def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) -> Rounds | CapturedRounds | QuickRounds:
-    """Return what plays a run's rounds. prompt: its number of tokens. Raises HsdError if the engine does not fit."""
+def make_rounds(
+    pair: Pair, options: RunOptions, levels: Levels, prompt: int
+) -> Rounds | CapturedRounds | QuickRounds:
+    """Return what plays a run's rounds.
+
+    prompt: its number of tokens. Raises HsdError if the engine does not fit.
+    """
     ends = pair.codec.end_ids
     if options.engine == "portable" and not getattr(pair.target, "portable", False):
-        raise HsdError("engine portable is for the pairs smollm2 and tiny: choose one of them, or engine eager")
+        raise HsdError(
+            "engine portable is for the pairs smollm2 and tiny: choose one of them, or engine eager"
+        )
     if options.engine == "captured" and prompt > 1:
         from hsd.decoding.captured import CapturedRounds
 
-        longest = prompt + options.max_new_tokens + options.longest + 1  # with a draft that is thrown away
+        # with a draft that is thrown away
+        longest = prompt + options.max_new_tokens + options.longest + 1
         rule = options.find(options.rule)
         assert isinstance(rule, Rule)
         return CapturedRounds(pair, options.sampling, rule, longest)
@@ -237,9 +311,18 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
     longest = levels.thresholds[0] if levels.thresholds else options.longest
     between = zip(readers[1:-1], levels.level_rules, strict=True)
     for level, (reader, name) in enumerate(between, start=1):
-        rounds = Rounds(reader, ends, options.find(name, options.drafts > 1 and level == 1), proposer, levels.context)
-        stacked = StackLevel(level, rounds, levels.thresholds[level], longest, Streams(options.seed, level))
-        proposer, longest = stacked, stacked.longest
+        rounds = Rounds(
+            reader,
+            ends,
+            options.find(name, options.drafts > 1 and level == 1),
+            proposer,
+            levels.context,
+        )
+        stacked = StackLevel(
+            level, rounds, levels.thresholds[level], longest, Streams(options.seed, level)
+        )
+        proposer = stacked
+        longest = stacked.longest
     rule = top_rule(options, len(levels.models))
     chain = options.system == "plain" or type(proposer) is ModelProposer
     if chain and not options.trace and QuickRounds.fits(readers, rule.name):
@@ -250,33 +333,51 @@ def make_rounds(pair: Pair, options: RunOptions, levels: Levels, prompt: int) ->
 def _smallest(
     readers: Sequence[Reader], ends: frozenset[int], options: RunOptions, stopping: Stopping | None
 ) -> Proposer:
-    """Return the lowest level's proposer, which verifies nothing: a model, a tree or a copier, by the options."""
+    """Return the lowest level's proposer, which verifies nothing.
+
+    By the options it is a model, a tree or a copier.
+    """
     if len(readers) == 1:
-        copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))  # plain decoding asks for no draft
+        # plain decoding asks for no draft
+        copier = COPIERS.get(options.proposer) or next(iter(COPIERS.values()))
         return CopyProposer(copier.copied, readers[0].vocab_size, readers[0].device, ends)
     if options.drafts > 1 and options.layout.grown:
         size = options.nodes - 1 if options.nodes else None
-        return GrownProposer(readers[0], ends, options.drafts, size, options.layout.siblings == "mixed")
+        return GrownProposer(
+            readers[0], ends, options.drafts, size, options.layout.siblings == "mixed"
+        )
     if options.drafts > 1:
         return TreeProposer(readers[0], ends, options.layout, options.drafts)
     return ModelProposer(readers[0], ends, stopping)
 
 
 def top_rule(options: RunOptions, models: int, shadow: bool = False) -> Rule | TreeRule:
-    """Return the target's rule, or with `shadow` the one to compare with. models: the number of levels."""
+    """Return the target's rule, or with `shadow` the one to compare with.
+
+    models: the number of levels.
+    """
     if options.system == "plain":  # nothing is judged; a coupled rule picks all the same
         return RULES[options.rule if options.coupled else VANILLA["single"]]
     several = options.drafts > 1 and models == 2
-    name = options.rule if not shadow else options.shadow_rule if several else options.shadow or VANILLA["single"]
+    if not shadow:
+        name = options.rule
+    elif several:
+        name = options.shadow_rule
+    else:
+        name = options.shadow or VANILLA["single"]
     if options.drafts > 1 and not several and name in TREE_RULES and name not in RULES:
         raise HsdError(
-            f"rule {name} is for a tree, which the target of this stack does not read: name it in level_rules"
+            f"rule {name} is for a tree, which the target of this stack does not read: name it in "
+            "level_rules"
         )
     return options.find(name, several)
 
 
 def longest_block(options: RunOptions, levels: Levels) -> int:
-    """Return the largest number of drafted tokens that the target verifies in one round (in a tree, its depth)."""
+    """Return the largest number of drafted tokens that the target verifies in one round.
+
+    In a tree that is its depth.
+    """
     if options.system == "plain":
         return 0
     return sum(levels.thresholds) if options.levelled else options.longest

@@ -8,6 +8,16 @@ from hsd.draft.stopping import Stopping
 from hsd.draft.tree import LAYOUTS, Layout, TreeProposer
 
 __all__ = [
-    "COPIERS", "LAYOUTS", "CopyProposer", "Draft", "GrownProposer", "Layout", "ModelProposer", "Path", "Proposer",
-    "Stopping", "TreeProposer", "Visit",
-]  # fmt: skip
+    "COPIERS",
+    "LAYOUTS",
+    "CopyProposer",
+    "Draft",
+    "GrownProposer",
+    "Layout",
+    "ModelProposer",
+    "Path",
+    "Proposer",
+    "Stopping",
+    "TreeProposer",
+    "Visit",
+]

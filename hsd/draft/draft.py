@@ -19,9 +19,10 @@ from hsd.models.reading import UNCHANGED, Reader
 class Visit:
     """What a level below the target did for the level above it: one draft, or one round.
 
-    level: 0 for the model that drafts. position: length of the text before it. asked: the number of tokens requested by
-    the level above; held: how many of them earlier rounds had produced. seconds: with all levels below; work: without.
-    played: the `hsd.decoding.rounds.Round`, None for a draft.
+    level: 0 for the model that drafts. position: length of the text before it. asked: the number of
+    tokens requested by the level above; held: how many of them earlier rounds had produced.
+    seconds: with all levels below; work: without. played: the `hsd.decoding.rounds.Round`, None for
+    a draft.
     """
 
     level: int
@@ -35,9 +36,10 @@ class Visit:
 
 @dataclass(frozen=True)
 class Path:
-    """One draft in a tree: its nodes from depth 1 on, and a coin for each node from depth `fork` + 1 on.
+    """One draft in a tree: its nodes from depth 1 on, and a coin for each node below depth `fork`.
 
-    Its first `fork` nodes belong to an earlier draft; the others are its own, even where tokens are equal.
+    Its first `fork` nodes belong to an earlier draft; the others are its own, even where tokens are
+    equal.
     """
 
     nodes: Sequence[int]
@@ -47,11 +49,14 @@ class Path:
 
 @dataclass
 class Growth:
-    """All nodes of a tree that was grown, before it was cut to size. Node 0 is the text's last token.
+    """All nodes of a tree that was grown, before it was cut to size.
 
-    tokens, parents, sure: of each node its token, its parent and log q of its path from the root. logits: of the nodes
-    that the draft model read, the row (V,) after them. kept: node → its number in the draft. drawn: for nodes that were
-    drawn and not chosen, the random number and the row (V,) that it was drawn from.
+    Node 0 is the text's last token.
+
+    tokens, parents, sure: of each node its token, its parent and log q of its path from the root.
+    logits: of the nodes that the draft model read, the row (V,) after them. kept: node → its number
+    in the draft. drawn: for nodes that were drawn and not chosen, the random number and the row
+    (V,) that it was drawn from.
     """
 
     tokens: list[int] = field(default_factory=lambda: [0])
@@ -68,20 +73,27 @@ class Growth:
         self.sure.append(self.sure[parent] + math.log(chance))
 
     def best(self, many: int) -> list[int]:
-        """Return the `many` nodes with the likeliest paths, ascending; with a node always its parent."""
+        """Return the `many` nodes with the likeliest paths, ascending.
+
+        The parent of each node is among them.
+        """
         ranked = sorted(range(1, len(self.tokens)), key=lambda node: (-self.sure[node], node))
         return sorted(ranked[:many])
 
 
 @dataclass(frozen=True)
 class Draft:
-    """n drafted tokens (n,) int64. Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
+    """n drafted tokens (n,) int64.
 
-    q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the number that drew each
-    node first; or (n, V), the times of its exponential race; or (0,) for another engine's. paths: all drafts in order.
-    siblings: how they are drawn, see `hsd.draft.Layout`. logits: of the rows of q. asked: the requested path length.
-    visits: how the draft was made, by level. growth: the tree it was cut from, if it was grown. drawn: the nodes of a
-    "mixed" tree that were drawn and not chosen; the rows of q after their parents are without the chosen siblings.
+    Node i has tokens[i - 1] and parents[i - 1]; node 0 is the text's last token.
+
+    q (m, V): the distributions after the m nodes `inner`, in that order. draws (n,) float64: the
+    number that drew each node first; or (n, V), the times of its exponential race; or (0,) for
+    another engine's. paths: all drafts in order. siblings: how they are drawn, see
+    `hsd.draft.Layout`. logits: of the rows of q. asked: the requested path length. visits: how the
+    draft was made, by level. growth: the tree it was cut from, if it was grown. drawn: the nodes of
+    a "mixed" tree that were drawn and not chosen; the rows of q after their parents are without the
+    chosen siblings.
     """
 
     tokens: Tensor
@@ -98,17 +110,26 @@ class Draft:
     drawn: frozenset[int] = frozenset()
 
     @classmethod
-    def chain(cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any) -> "Draft":
-        """Return a draft of one path: tokens, draws, coins (γ,), q (γ, V). others: further fields of `Draft`."""
+    def chain(
+        cls, tokens: Tensor, q: Tensor, draws: Tensor, coins: Tensor, **others: Any
+    ) -> "Draft":
+        """Return a draft of one path: tokens, draws, coins (γ,), q (γ, V).
+
+        others: further fields of `Draft`.
+        """
         gamma = len(tokens)
         paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
-        return cls(tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others})
+        return cls(
+            tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others}
+        )
 
     @classmethod
     def empty(cls, vocab_size: int, device: torch.device) -> "Draft":
         """Return a draft of no tokens."""
         none = torch.empty(0, dtype=torch.float64)
-        return cls.chain(none.long().to(device), torch.empty(0, vocab_size, device=device), none, none)
+        return cls.chain(
+            none.long().to(device), torch.empty(0, vocab_size, device=device), none, none
+        )
 
     @property
     def is_chain(self) -> bool:
@@ -127,7 +148,9 @@ class Draft:
     @property
     def raw(self) -> Tensor:
         """(m, V): q at temperature 1, without top-k and top-p."""
-        return UNCHANGED.probabilities(torch.cat(self.logits), exact=True) if self.logits else self.q
+        return (
+            UNCHANGED.probabilities(torch.cat(self.logits), exact=True) if self.logits else self.q
+        )
 
     @cached_property
     def ids(self) -> list[int]:
@@ -140,7 +163,7 @@ class Draft:
         return [self.ids[node - 1] for node in path]
 
     def to(self, device: torch.device) -> "Draft":
-        """Return this draft with tokens, q and logits on `device`; draws and coins stay on the CPU."""
+        """Return this draft with tokens, q and logits on `device`, draws and coins on the CPU."""
         if self.q.device == device and self.tokens.device == device:
             return self
         logits = tuple(rows.to(device) for rows in self.logits)
@@ -148,16 +171,23 @@ class Draft:
 
     def until_end(self, end_ids: frozenset[int]) -> "Draft":
         """Return this chain, cut off after its first end-of-text token."""
-        count = next((i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids))
+        count = next(
+            (i for i, token in enumerate(self.ids, start=1) if token in end_ids), len(self.ids)
+        )
         if count == len(self.ids):
             return self
         logits = (torch.cat(self.logits)[:count],) if self.logits else ()
         others = {"asked": self.asked, "logits": logits, "visits": self.visits}
-        return Draft.chain(self.tokens[:count], self.q[:count], self.draws[:count], self.coins[:count], **others)
+        return Draft.chain(
+            self.tokens[:count], self.q[:count], self.draws[:count], self.coins[:count], **others
+        )
 
 
 class Proposer(ABC):
-    """A source of drafts for a growing text. readers: those of its models, smallest first, with caches of the text."""
+    """A source of drafts for a growing text.
+
+    readers: those of its models, smallest first, with caches of the text.
+    """
 
     readers: list[Reader]
 
@@ -166,27 +196,38 @@ class Proposer(ABC):
         return gamma
 
     def columns(self, gamma: int) -> int:
-        """Return the largest number of cache columns that a draft of γ takes, in its own models and in the target."""
+        """Return the most cache columns that a draft of γ takes, in its models and the target."""
         return self.needed(gamma)
 
     @abstractmethod
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        """Return at most γ tokens per path after `text`. draws, coins: (needed(γ),); draws may be times (γ, V)."""
+        """Return at most γ tokens per path after `text`.
+
+        draws, coins: (needed(γ),); draws may be times (γ, V).
+        """
 
     def extend(self, token: Tensor) -> Tensor:
-        """Return the distribution (V,) after one more token (1,) of the text, for a rule that draws positions again.
+        """Return the distribution (V,) after one more token (1,) of the text.
+
+        It is for a rule that draws positions again.
 
         Raises HsdError unless the proposer is a chain of one draft model, or copies.
         """
-        raise HsdError(f"{type(self).__name__} gives no distribution for a rule that resamples: choose another rule")
+        raise HsdError(
+            f"{type(self).__name__} gives no distribution for a rule that resamples: choose "
+            "another rule"
+        )
 
     def rewind(self, length: int) -> None:
-        """Roll back to the first `length` tokens of text and draft, after which `extend` continues."""
+        """Roll back to the first `length` tokens of text and draft; then `extend` continues."""
         for reader in self.readers:
             reader.rewind(length)
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        """Keep `length` tokens of the text in the caches, the last at the draft's nodes `path`; drop all others."""
+        """Keep `length` tokens of the text in the caches, and drop all others.
+
+        The last of them are the draft's nodes `path`.
+        """
         for reader in self.readers:
             reader.settle(length, path)
 

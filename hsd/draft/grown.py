@@ -1,9 +1,12 @@
-"""A tree that grows where the draft is surest (Li et al., EAGLE-2, arXiv 2406.16858), of chosen or of mixed siblings.
+"""A tree that grows where the draft is surest, of chosen or of mixed siblings.
 
-Of mixed siblings (arXiv 2609.21827) one is drawn from q without the others, which are chosen. A draw must not be
-dropped because of what was drawn. So a drawn token counts as sure as all tokens that the chosen ones leave, which is
-the chance that it is kept if the target agrees with the draft. What follows a token is never surer than the token, so
-whether it is kept in the tree, and which row it was drawn from, depends on no draw but those before it.
+It is the tree of EAGLE-2 (Li et al., arXiv 2406.16858).
+
+Of mixed siblings (arXiv 2609.21827) one is drawn from q without the others, which are chosen. A
+draw must not be dropped because of what was drawn. So a drawn token counts as sure as all tokens
+that the chosen ones leave, which is the chance that it is kept if the target agrees with the draft.
+What follows a token is never surer than the token, so whether it is kept in the tree, and which row
+it was drawn from, depends on no draw but those before it.
 """
 
 import time
@@ -19,17 +22,29 @@ from hsd.sampling import draw
 
 
 class GrownProposer(Proposer):
-    """A draft model that grows a tree in γ forward passes, each over the `breadth` surest nodes of the last level.
+    """A draft model that grows a tree in γ forward passes.
 
-    Each of these gets its `breadth` likeliest next tokens. How sure a node is: the draft's probability of its whole
-    path at temperature 1, nothing cut off. The `size` surest of all nodes are kept, by default breadth · γ, as many as
-    other layouts draft. mixed: the first of siblings is drawn from what the others, which are chosen, leave.
+    Each pass reads the `breadth` surest nodes of the last level.
+
+    Each of these gets its `breadth` likeliest next tokens. How sure a node is: the draft's
+    probability of its whole path at temperature 1, nothing cut off. The `size` surest of all nodes
+    are kept, by default breadth · γ, as many as other layouts draft. mixed: the first of siblings
+    is drawn from what the others, which are chosen, leave.
     """
 
     def __init__(
-        self, reader: Reader, end_ids: frozenset[int], breadth: int, size: int | None = None, mixed: bool = False
+        self,
+        reader: Reader,
+        end_ids: frozenset[int],
+        breadth: int,
+        size: int | None = None,
+        mixed: bool = False,
     ) -> None:
-        self._reader, self._end_ids, self._breadth, self._size, self._mixed = reader, end_ids, breadth, size, mixed
+        self._reader = reader
+        self._end_ids = end_ids
+        self._breadth = breadth
+        self._size = size
+        self._mixed = mixed
         self._read: list[int] = [0]  # the number that each node had while the tree grew
         self.readers = [reader]
 
@@ -43,14 +58,21 @@ class GrownProposer(Proposer):
         return max(self._most(gamma), self._breadth * (gamma - 1))
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
+        begin = time.perf_counter()
+        before = self._reader.work()
+        reader = self._reader
         if not gamma or not self._most(gamma):
             return Draft.empty(reader.vocab_size, reader.device)
-        tree, front = Growth(), [0]
+        tree = Growth()
+        front = [0]
         for _ in range(gamma):
             first = len(tree.tokens)
             self._extend(text, tree, front, draws)
-            fresh = [node for node in range(first, len(tree.tokens)) if tree.tokens[node] not in self._end_ids]
+            fresh = [
+                node
+                for node in range(first, len(tree.tokens))
+                if tree.tokens[node] not in self._end_ids
+            ]
             front = sorted(sorted(fresh, key=lambda node: -tree.sure[node])[: self._breadth])
             if not front:
                 break
@@ -58,7 +80,10 @@ class GrownProposer(Proposer):
         return self._cut(tree, gamma, draws, coins, visit)
 
     def _extend(self, text: list[int], tree: Growth, front: Sequence[int], draws: Tensor) -> None:
-        """Read the nodes `front`; add the likeliest next tokens of each to `tree`, one of them drawn if it is mixed."""
+        """Read the nodes `front` and add the likeliest next tokens of each to `tree`.
+
+        If the tree is mixed, one of them is drawn.
+        """
         entries = [(node, tree.parents[node], tree.tokens[node]) for node in front if node]
         logits = self._reader.grow(text, entries, keep=len(front))
         tree.logits |= dict(zip(front, logits, strict=True))
@@ -71,13 +96,20 @@ class GrownProposer(Proposer):
                 chosen = chosen[: self._breadth - 1]
                 number = draws[len(tree.drawn)]
                 tree.drawn[len(tree.tokens)] = float(number), rest / rest.sum()
-                tree.add(node, int(draw(rest, number.to(rest.device))), float(row.index_fill(0, chosen, 0.0).sum()))
+                tree.add(
+                    node,
+                    int(draw(rest, number.to(rest.device))),
+                    float(row.index_fill(0, chosen, 0.0).sum()),
+                )
             for token, chance in zip(chosen.tolist(), row[chosen].tolist(), strict=True):
                 if chance > 0:
                     tree.add(node, token, chance)
 
     def _cut(self, tree: Growth, gamma: int, draws: Tensor, coins: Tensor, visit: Visit) -> Draft:
-        """Return the surest nodes of `tree` as a draft, numbered anew. draws, coins: at least one for each of them."""
+        """Return the surest nodes of `tree` as a draft, numbered anew.
+
+        draws, coins: at least one for each of them.
+        """
         self._read = [0, *tree.best(self._most(gamma))]
         number = tree.kept = {node: i for i, node in enumerate(self._read)}
         parents = [number[tree.parents[node]] for node in self._read[1:]]
@@ -88,12 +120,15 @@ class GrownProposer(Proposer):
             for path in fork_paths(sorted(line(parents, leaf) for leaf in leaves))
         ]
         logits = torch.stack([tree.logits[self._read[node]] for node in inner])
-        q, numbers = self._reader.distributions(logits).p, draws[: len(parents)].double()
+        q = self._reader.distributions(logits).p
+        numbers = draws[: len(parents)].double()
         drawn = [node for node in self._read if node in tree.drawn]
         for node in drawn:
             numbers[number[node] - 1], q[inner.index(number[tree.parents[node]])] = tree.drawn[node]
         return Draft(
-            torch.tensor([tree.tokens[node] for node in self._read[1:]], device=self._reader.device),
+            torch.tensor(
+                [tree.tokens[node] for node in self._read[1:]], device=self._reader.device
+            ),
             q,
             numbers,
             parents,

@@ -13,20 +13,30 @@ from hsd.sampling import draw
 
 
 class ModelProposer(Proposer):
-    """A draft model that samples a chain of tokens. γ forward passes a draft, the first also reads what is new.
+    """A draft model that samples a chain of tokens.
 
-    stopping: the criterion that ends a draft before γ tokens; with one a draft also ends at the end of the text.
+    A draft takes γ forward passes, and the first also reads what is new in the text.
+
+    stopping: the criterion that ends a draft before γ tokens; with one a draft also ends at the end
+    of the text.
     """
 
-    def __init__(self, reader: Reader, end_ids: frozenset[int], stopping: Stopping | None = None) -> None:
-        self._reader, self._end_ids, self._stopping = reader, end_ids, stopping
+    def __init__(
+        self, reader: Reader, end_ids: frozenset[int], stopping: Stopping | None = None
+    ) -> None:
+        self._reader = reader
+        self._end_ids = end_ids
+        self._stopping = stopping
         self.readers = [reader]
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         reader = self._reader
-        begin, before = time.perf_counter(), reader.work()
+        begin = time.perf_counter()
+        before = reader.work()
         unread = torch.tensor(text[reader.length :], device=reader.device)
-        rows, tokens, chain = [], [], StoppingState(self._stopping) if self._stopping else None
+        rows = []
+        tokens = []
+        chain = StoppingState(self._stopping) if self._stopping else None
         pick = draw if draws.ndim == 1 else race_winners  # by a number, or by times
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:
@@ -44,8 +54,10 @@ class ModelProposer(Proposer):
                     break
         if not rows:
             return Draft.empty(reader.vocab_size, reader.device)
-        draws, coins = draws[: len(rows)], coins[: len(rows)]
-        q, logits = torch.cat([row.p for row in rows]), tuple(row.logits for row in rows)
+        draws = draws[: len(rows)]
+        coins = coins[: len(rows)]
+        q = torch.cat([row.p for row in rows])
+        logits = tuple(row.logits for row in rows)
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         draft = Draft.chain(torch.cat(tokens), q, draws, coins, logits=logits, visits=(visit,))
         return draft.until_end(self._end_ids)

@@ -1,6 +1,9 @@
-"""Proposing without a model, by copying: for example what followed the last tokens at their previous occurrence.
+"""Proposing without a model, by copying.
 
-A copy is a distribution like any other: all of it on one token. So every rule judges it as it judges a draft model's.
+For example, it copies what followed the last tokens at their previous occurrence.
+
+A copy is a distribution like any other: all of it on one token. So every rule judges it as it
+judges a draft model's.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +16,10 @@ from hsd.draft.draft import Draft, Proposer
 
 
 class CopyProposer(Proposer):
-    """A proposer that drafts copied(text, most), at most `most` tokens, each with q = 1, and without a forward pass."""
+    """A proposer that drafts copied(text, most), each token with q = 1.
+
+    These are at most `most` tokens; it needs no forward pass.
+    """
 
     def __init__(
         self,
@@ -22,16 +28,22 @@ class CopyProposer(Proposer):
         device: torch.device,
         end_ids: frozenset[int],
     ) -> None:
-        self._what, self._vocab_size, self._device, self._end_ids = copied, vocab_size, device, end_ids
+        self._what = copied
+        self._vocab_size = vocab_size
+        self._device = device
+        self._end_ids = end_ids
         self.readers = []
-        self._copied, self._begin, self._length = torch.empty(0, vocab_size), 0, 0
+        self._copied = torch.empty(0, vocab_size)
+        self._begin = 0
+        self._length = 0
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
         ids = self._what(text, gamma) if gamma else []
         known = next((i for i, token in enumerate(ids) if token >= self._vocab_size), len(ids))
         tokens = torch.tensor(ids[:known], dtype=torch.int64, device=self._device)
         q = torch.nn.functional.one_hot(tokens, self._vocab_size).float()
-        self._copied, self._begin = q, len(text)
+        self._copied = q
+        self._begin = len(text)
         return Draft.chain(tokens, q, draws[:known], coins[:known]).until_end(self._end_ids)
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
@@ -47,9 +59,12 @@ class CopyProposer(Proposer):
 
 
 def copy_last_match(text: Sequence[int], most: int, longest: int = 3) -> list[int]:
-    """Return at most `most` tokens that followed the text's last `longest` ones at their previous occurrence.
+    """Return at most `most` tokens that followed the text's end where it occurred before.
 
-    If these have not occurred before, it looks for one token fewer, down to the last one alone. [] if that is new, too.
+    The end is the text's last `longest` tokens; their previous occurrence counts.
+
+    If these have not occurred before, it looks for one token fewer, down to the last one alone. []
+    if that is new, too.
     """
     for size in range(min(longest, len(text) - 1), 0, -1):
         tail = list(text[-size:])
@@ -63,8 +78,9 @@ def copy_last_match(text: Sequence[int], most: int, longest: int = 3) -> list[in
 class Copier:
     """A way to draft without a draft model.
 
-    title: in menus. short: in names of benchmark cases. longest: how many of the last tokens to look up, see
-    `copy_last_match`; browsers can do this, too. copies(text, most): another way to copy, used in place of it.
+    title: in menus. short: in names of benchmark cases. longest: how many of the last tokens to
+    look up, see `copy_last_match`; browsers can do this, too. copies(text, most): another way to
+    copy, used in place of it.
     """
 
     title: str

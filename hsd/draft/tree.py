@@ -1,4 +1,7 @@
-"""Proposing several drafts at once: independent paths, or one path with further ones from each node, in one tree."""
+"""Proposing several drafts at once, in one tree.
+
+They are independent paths, or one path with further ones from each node.
+"""
 
 import time
 from collections.abc import Callable
@@ -16,9 +19,10 @@ from hsd.sampling import draw
 class Layout:
     """A way to arrange several drafts in a tree.
 
-    forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the children of a node
-    are drawn: "independent", "distinct" (without replacement), "chosen" as the likeliest, or "mixed": one drawn, the
-    others chosen. grown: the tree has no fixed form (see grown.py).
+    forks(drafts, gamma): after how many tokens each draft leaves the first one. siblings: how the
+    children of a node are drawn: "independent", "distinct" (without replacement), "chosen" as the
+    likeliest, or "mixed": one drawn, the others chosen. grown: the tree has no fixed form (see
+    grown.py).
     """
 
     title: str
@@ -32,7 +36,10 @@ class Layout:
 
 
 def _comb(drafts: int, gamma: int) -> list[int]:
-    """Return `Layout.forks` of a comb: one draft, and `drafts` - 1 others from each of its nodes but the last."""
+    """Return `Layout.forks` of a comb.
+
+    A comb is one draft, and `drafts` - 1 others from each of its nodes but the last.
+    """
     return [0] + [fork for fork in range(gamma) for _ in range(drafts - 1)]
 
 
@@ -40,17 +47,31 @@ _from_root = lambda drafts, gamma: [0] * drafts  # noqa: E731
 LAYOUTS: dict[str, Layout] = {
     "paths": Layout("independent drafts", _from_root),
     "comb": Layout("one draft with spare continuations at each of its tokens", _comb),
-    "distinct": Layout("drafts whose first tokens differ (drawn without replacement)", _from_root, "distinct"),
-    "distinct-comb": Layout("the comb with siblings that differ (drawn without replacement)", _comb, "distinct"),
+    "distinct": Layout(
+        "drafts whose first tokens differ (drawn without replacement)", _from_root, "distinct"
+    ),
+    "distinct-comb": Layout(
+        "the comb with siblings that differ (drawn without replacement)", _comb, "distinct"
+    ),
     "top": Layout("the likeliest first tokens, each continued greedily", _from_root, "chosen"),
-    "grown": Layout("the likeliest tokens, where the draft model is surest", _from_root, "chosen", grown=True),
-    "mixed": Layout("the grown tree with one token of each group drawn from the rest", _from_root, "mixed", grown=True),
+    "grown": Layout(
+        "the likeliest tokens, where the draft model is surest", _from_root, "chosen", grown=True
+    ),
+    "mixed": Layout(
+        "the grown tree with one token of each group drawn from the rest",
+        _from_root,
+        "mixed",
+        grown=True,
+    ),
 }
 
 
 @dataclass
 class _Path:
-    """A draft while it grows: where it leaves the first one, and a number and a coin for each position from there."""
+    """A draft while it grows: where it leaves the first one, and its numbers and coins from there.
+
+    It has one number and one coin for each position.
+    """
 
     fork: int
     draws: Tensor
@@ -71,7 +92,7 @@ class _Tree:
     logits: dict[int, Tensor] = field(default_factory=dict)
 
     def children(self, parent: int) -> dict[int, int]:
-        """Return the nodes below `parent` by their tokens, in the order in which they were drawn."""
+        """Return the nodes below `parent` by their tokens, in the order of their drawing."""
         pairs = enumerate(zip(self.parents, self.tokens, strict=True), start=1)
         return {token: node for node, (above, token) in pairs if above == parent}
 
@@ -86,22 +107,37 @@ class _Tree:
 
 
 class TreeProposer(Proposer):
-    """A draft model that fills a layout with `drafts` drafts of γ tokens, in one forward pass per level."""
+    """A draft model that fills a layout with `drafts` drafts of γ tokens.
 
-    def __init__(self, reader: Reader, end_ids: frozenset[int], layout: Layout, drafts: int) -> None:
-        self._reader, self._end_ids, self._layout, self._drafts = reader, end_ids, layout, drafts
+    It takes one forward pass per level.
+    """
+
+    def __init__(
+        self, reader: Reader, end_ids: frozenset[int], layout: Layout, drafts: int
+    ) -> None:
+        self._reader = reader
+        self._end_ids = end_ids
+        self._layout = layout
+        self._drafts = drafts
         self.readers = [reader]
 
     def needed(self, gamma: int) -> int:
         return self._layout.needed(self._drafts, gamma)
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
-        begin, before, reader = time.perf_counter(), self._reader.work(), self._reader
+        begin = time.perf_counter()
+        before = self._reader.work()
+        reader = self._reader
         if not gamma:
             return Draft.empty(reader.vocab_size, reader.device)
         forks = self._layout.forks(self._drafts, gamma)
         sizes = [gamma - fork for fork in forks]
-        tree = _Tree([_Path(*part) for part in zip(forks, draws.split(sizes), coins.split(sizes), strict=True)])
+        tree = _Tree(
+            [
+                _Path(*part)
+                for part in zip(forks, draws.split(sizes), coins.split(sizes), strict=True)
+            ]
+        )
         new: list[int] = []
         for level in range(gamma):
             self._read(text, tree, new)
@@ -143,7 +179,9 @@ class TreeProposer(Proposer):
         if level == path.fork:
             main = tree.paths[0].nodes
             path.nodes = main[:level]
-            path.ended = len(main) < level or (level > 0 and tree.tokens[main[level - 1] - 1] in self._end_ids)
+            path.ended = len(main) < level or (
+                level > 0 and tree.tokens[main[level - 1] - 1] in self._end_ids
+            )
             if path.ended:
                 return
         parent = path.nodes[-1] if path.nodes else 0
@@ -156,12 +194,19 @@ class TreeProposer(Proposer):
         path.ended = token in self._end_ids
 
     def _pick(self, tree: _Tree, parent: int, number: Tensor) -> int | None:
-        """Return a next token below `parent`, drawn by `number` () or chosen, by the layout; None if none is left."""
+        """Return a next token below `parent`, drawn by `number` () or chosen, by the layout.
+
+        None if none is left.
+        """
         if self._layout.siblings == "independent":
             return int(draw(tree.rows[parent], number.to(self._reader.device)))
         taken = list(tree.children(parent))
         if self._layout.siblings == "chosen":
-            best = tree.logits[parent].topk(min(self._drafts, self._reader.vocab_size)).indices.tolist()
+            best = (
+                tree.logits[parent]
+                .topk(min(self._drafts, self._reader.vocab_size))
+                .indices.tolist()
+            )
             return next((t for t in best if t not in taken), None)
         row = tree.rows[parent]
         row = row.index_fill(0, torch.tensor(taken, dtype=torch.int64, device=row.device), 0.0)

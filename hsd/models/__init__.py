@@ -1,4 +1,4 @@
-"""Models to decode with: the interface, and models of `transformers` whose cache can be rolled back."""
+"""Models to decode with: the interface, and models of `transformers` with caches to roll back."""
 
 from hsd.models.base import Codec, LanguageModel, Pair, Session, View
 

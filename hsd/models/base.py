@@ -14,15 +14,18 @@ from hsd.errors import HsdError
 class View:
     """What new tokens see when they do not simply follow each other, as in a draft tree.
 
-    visible: (n, length + n) bool, which tokens already read and which new ones each new token attends to.
-    positions: (n,) int64, where each new token stands in its own text.
+    visible: (n, length + n) bool, which tokens already read and which new ones each new token
+    attends to. positions: (n,) int64, where each new token stands in its own text.
     """
 
     visible: Tensor
     positions: Tensor
 
     def part(self, rows: slice, length: int) -> "View":
-        """Return the view of some rows alone: what they see of `length` tokens before them, and of each other."""
+        """Return the view of some rows alone.
+
+        They keep what they see of `length` tokens before them, and of each other.
+        """
         positions = self.positions[rows]
         return View(self.visible[rows, : length + len(positions)], positions)
 
@@ -36,13 +39,18 @@ class Session(Protocol):
     @property
     def length(self) -> int: ...
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,) int64; return the logits after each of the last `keep` of them, (keep, vocab).
+        """Read `tokens` (n,) int64 and return the logits after each of the last `keep`.
+
+        The logits are (keep, vocab).
 
         Without a view each token sees all before it.
         """
 
     def select(self, columns: list[int]) -> None:
-        """Keep only the tokens at these positions (columns of the cache), in this order, and drop all others."""
+        """Keep only the tokens at these positions, in this order, and drop all others.
+
+        Positions are columns of the cache.
+        """
 
     def crop(self, length: int) -> None:
         """Forget all tokens from position `length` on."""
@@ -54,8 +62,9 @@ class Session(Protocol):
 class LanguageModel(Protocol):
     """A model that can read several texts at once, each in a session of its own.
 
-    parameters: how many numbers it has, shared ones counted once. device: where its logits are delivered. vocab_size:
-    the width of its logits, padding included. context: how many tokens it can read.
+    parameters: how many numbers it has, shared ones counted once. device: where its logits are
+    delivered. vocab_size: the width of its logits, padding included. context: how many tokens it
+    can read.
     """
 
     name: str
@@ -72,7 +81,8 @@ class LanguageModel(Protocol):
 class Codec(Protocol):
     """Text to tokens and back.
 
-    end_ids: tokens that end a text. vocab_size: how many ids stand for a token; models may have more rows, as padding.
+    end_ids: tokens that end a text. vocab_size: how many ids stand for a token; models may have
+    more rows, as padding.
     """
 
     @property
@@ -86,7 +96,7 @@ class Codec(Protocol):
 
 @dataclass(frozen=True)
 class IdCodec:
-    """Tokens without a tokenizer: a text is the ids themselves, as numbers with spaces between them."""
+    """Tokens without a tokenizer: a text is the ids as numbers with spaces between them."""
 
     vocab_size: int
     end_ids: frozenset[int] = frozenset()
@@ -95,7 +105,9 @@ class IdCodec:
         try:
             return [int(word) for word in text.split()]
         except ValueError:
-            raise HsdError("without a tokenizer the prompt must be token ids with spaces between them") from None
+            raise HsdError(
+                "without a tokenizer the prompt must be token ids with spaces between them"
+            ) from None
 
     def decode(self, ids: list[int]) -> str:
         return " ".join(map(str, ids))
@@ -108,8 +120,9 @@ class IdCodec:
 class Pair:
     """A target, a draft model for it, and their tokenizer.
 
-    note: shown to users, e.g. what the pair is made for. notes: shown with every run, what loading decided or left out.
-    smaller: further models with the same tokens, for a stack under the draft model, smallest first.
+    note: shown to users, e.g. what the pair is made for. notes: shown with every run, what loading
+    decided or left out. smaller: further models with the same tokens, for a stack under the draft
+    model, smallest first.
     """
 
     name: str
@@ -127,7 +140,10 @@ class Pair:
 
     @property
     def vocab_size(self) -> int:
-        """Ids that the target and the tokenizer know; padding beyond them is masked out of the models."""
+        """The number of ids that the target and the tokenizer know.
+
+        Padding beyond them is masked out of the models.
+        """
         return min(self.codec.vocab_size, self.target.vocab_size)
 
     @property
@@ -145,11 +161,16 @@ class Pair:
             raise HsdError("the prompt is not valid UTF-8 text: type it again") from None
         ids = self.codec.encode(prompt)
         if not ids:
-            raise HsdError("the prompt has no text that the tokenizer can read: type some other text")
+            raise HsdError(
+                "the prompt has no text that the tokenizer can read: type some other text"
+            )
         return ids
 
 
 def reach(models: Sequence[LanguageModel]) -> tuple[int, str]:
-    """Return how many tokens all models can read, and the reason where a model's `limit` ends it, as words."""
+    """Return how many tokens all models can read, and the reason for that number.
+
+    The reason is in words where a model's `limit` ends it.
+    """
     shortest = min(models, key=lambda model: model.context)
     return shortest.context, getattr(shortest, "limit", "")

@@ -1,7 +1,10 @@
-"""Early exits of one model as models of their own, which share its layers, one cache and what was computed.
+"""Early exits of one model as models of their own.
 
-The layers fall into groups, one up to each exit. A token that one exit has read is continued by the next from its
-hidden state: no layer reads a token twice unless the token was forgotten. (HiSpec, arXiv 2510.01336.)
+They share its layers, one cache and what was computed.
+
+The layers fall into groups, one up to each exit. A token that one exit has read is continued by the
+next from its hidden state: no layer reads a token twice unless the token was forgotten. (HiSpec,
+arXiv 2510.01336.)
 """
 
 from abc import ABC, abstractmethod
@@ -18,21 +21,27 @@ from hsd.models.base import LanguageModel, View
 
 
 class SharedText(ABC):
-    """A text that the exits of one model read together; a deeper exit has never read further than a shallower one.
+    """A text that the exits of one model read together.
 
-    exact: whether probabilities are computed alike on every machine, see `hsd.models.reading`. groups: the first layer
-    of each group and the one after its last. lengths: how many tokens each group has read of `tokens`.
+    A deeper exit has never read further than a shallower one.
+
+    exact: whether probabilities are computed alike on every machine, see `hsd.models.reading`.
+    groups: the first layer of each group and the one after its last. lengths: how many tokens each
+    group has read of `tokens`.
     """
 
     exact = False
 
     def __init__(self, depths: Sequence[int], device: torch.device) -> None:
-        self.groups, self.lengths = list(pairwise([0, *depths])), [0] * len(depths)
+        self.groups = list(pairwise([0, *depths]))
+        self.lengths = [0] * len(depths)
         self.tokens = torch.empty(0, dtype=torch.int64, device=device)
 
     @abstractmethod
     def advance(self, group: int, end: int, keep: int) -> Tensor:
-        """Run a group of layers on the states of the group below that it has not read, up to position `end`.
+        """Run a group of layers on the states of the group below, up to position `end`.
+
+        It skips the states that it has read.
 
         Returns the logits of the exit above it after the last `keep` tokens, (keep, vocab).
         """
@@ -51,9 +60,10 @@ class SharedText(ABC):
 class Layers(Protocol):
     """The layers of a model as early exits need them; a model has them as `parts`.
 
-    layers: how many there are. trained: after how many of them it was trained to predict, shallowest first; () if
-    there are none or the model does not tell. head_cost: cost of one row of the head in layers, by multiplications with
-    weights; attention to the keys of earlier tokens is not counted, as its share grows with the text.
+    layers: how many there are. trained: after how many of them it was trained to predict,
+    shallowest first; () if there are none or the model does not tell. head_cost: cost of one row of
+    the head in layers, by multiplications with weights; attention to the keys of earlier tokens is
+    not counted, as its share grows with the text.
     """
 
     layers: int
@@ -61,7 +71,10 @@ class Layers(Protocol):
     head_cost: float
 
     def exit(self, depth: int) -> tuple[int, int | None]:
-        """Return the parameters of the model up to an exit, and how many tokens it drafts; None for all."""
+        """Return the parameters of the model up to an exit, and how many tokens it drafts.
+
+        None stands for all tokens.
+        """
 
     def check(self, exits: "EarlyExits") -> None:
         """Raise HsdError if in these parts the model computes something else."""
@@ -70,18 +83,24 @@ class Layers(Protocol):
 
 
 class EarlyExits:
-    """A model with exits after some of its layers; an exit without a head of its own uses the model's norm and head.
+    """A model with exits after some of its layers.
 
-    exits: layers before each early exit, from shallow to deep; the model's own end follows as the last of `depths`.
-    models: what is read at each depth, shallowest first, the model itself last. Raises HsdError for exits that are not
-    there, and for a model whose layers cannot be run in parts.
+    An exit without a head of its own uses the model's norm and head.
+
+    exits: layers before each early exit, from shallow to deep; the model's own end follows as the
+    last of `depths`. models: what is read at each depth, shallowest first, the model itself last.
+    Raises HsdError for exits that are not there, and for a model whose layers cannot be run in
+    parts.
     """
 
     def __init__(self, model: LanguageModel, exits: Sequence[int]) -> None:
         self.parts = parts_of(model)
         layers = self.parts.layers
         if list(exits) != sorted(exits) or not all(1 <= depth <= layers for depth in exits):
-            raise HsdError(f"exits {', '.join(map(str, exits))}: choose them from shallow to deep, 1 to {layers}")
+            raise HsdError(
+                f"exits {', '.join(map(str, exits))}: choose them from shallow to deep, 1 to "
+                f"{layers}"
+            )
         self.depths = (*exits, layers)
         self.models = tuple(ExitModel(model, self.parts, depth) for depth in self.depths)
         self.parts.check(self)
@@ -96,26 +115,40 @@ class ExitModel:
     """The model up to one of its exits. drafted: how many tokens it can draft; None for all."""
 
     def __init__(self, model: LanguageModel, parts: Layers, depth: int) -> None:
-        self._parts, self.layers, self.head_cost = parts, depth, parts.head_cost
-        self.revision, self.dtype, self.device = model.revision, model.dtype, model.device
-        self.vocab_size, self.context = model.vocab_size, model.context
+        self._parts = parts
+        self.layers = depth
+        self.head_cost = parts.head_cost
+        self.revision = model.revision
+        self.dtype = model.dtype
+        self.device = model.device
+        self.vocab_size = model.vocab_size
+        self.context = model.context
         early = depth < parts.layers
-        self.name = f"{model.name}, exit after {depth} of {parts.layers} layers" if early else model.name
+        self.name = (
+            f"{model.name}, exit after {depth} of {parts.layers} layers" if early else model.name
+        )
         self.parameters, self.drafted = parts.exit(depth)
 
     def start(self) -> "ExitSession":
-        """Return a session of this exit alone; sessions by `EarlyExits.open` share the layers below."""
+        """Return a session of this exit alone.
+
+        Sessions by `EarlyExits.open` share the layers below.
+        """
         return ExitSession(self._parts.text((self.layers,)), 0)
 
 
 class ExitSession:
     """A text read at one exit. Sessions that were opened together share it.
 
-    work: all that this session's calls have had to compute, in the layers below it too; never what was there already.
+    work: all that this session's calls have had to compute, in the layers below it too; never what
+    was there already.
     """
 
     def __init__(self, text: SharedText, level: int) -> None:
-        self._text, self._level, self.work, self.exact = text, level, Counter[str](), text.exact
+        self._text = text
+        self._level = level
+        self.work = Counter[str]()
+        self.exact = text.exact
 
     @property
     def length(self) -> int:
@@ -123,15 +156,22 @@ class ExitSession:
 
     @torch.inference_mode()
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,) at positions from `length` on; return logits after the last `keep`, (keep, vocab).
+        """Read `tokens` (n,) at positions from `length` on.
+
+        Return logits after the last `keep`, (keep, vocab).
 
         With keep=0 the head is not run. Raises HsdError for a view: exits read no trees.
         """
         if view is not None:
             raise HsdError("early exits read one text at a time, no tree: choose a single draft")
-        text, end = self._text, self.length + len(tokens)
-        known, read, logits = text.tokens[self.length : end], tokens.to(text.tokens.device), torch.empty(0)
-        assert torch.equal(known, read[: len(known)]), "the exits below have read other tokens: crop them first"
+        text = self._text
+        end = self.length + len(tokens)
+        known = text.tokens[self.length : end]
+        read = tokens.to(text.tokens.device)
+        logits = torch.empty(0)
+        assert torch.equal(known, read[: len(known)]), (
+            "the exits below have read other tokens: crop them first"
+        )
         text.tokens = torch.cat([text.tokens, read[len(known) :]])
         for group, (first, last) in enumerate(text.groups[: self._level + 1]):
             if (unread := end - text.lengths[group]) > 0:
@@ -146,9 +186,14 @@ class ExitSession:
         self._text.forget(self._level, length)
 
     def select(self, columns: list[int]) -> None:
-        """Keep the first tokens, as `crop` does. Raises HsdError for others: they belong to a tree."""
+        """Keep the first tokens, as `crop` does.
+
+        Raises HsdError for other columns, which belong to a tree.
+        """
         if columns != list(range(len(columns))):
-            raise HsdError("early exits can only keep the beginning of a text: choose a single draft")
+            raise HsdError(
+                "early exits can only keep the beginning of a text: choose a single draft"
+            )
         self.crop(len(columns))
 
     def close(self) -> None:
@@ -165,12 +210,16 @@ def parts_of(model: Any) -> Layers:
 
 
 def default_exits(model: LanguageModel) -> tuple[int, ...]:
-    """Return the depths at which to draft and to check first: the shallowest two trained, else about L/8 and L/4.
+    """Return the depths at which to draft and to check first.
 
-    A single trained one is all: it drafts for the whole model. In a model of two layers both depths are the same.
+    These are the shallowest two trained ones, else about L/8 and L/4.
+
+    A single trained one is all: it drafts for the whole model. In a model of two layers both depths
+    are the same.
     """
     parts = parts_of(model)
-    layers, trained = parts.layers, parts.trained
+    layers = parts.layers
+    trained = parts.trained
     if trained and len(trained) < layers:
         return trained[:2]
     shallow = max(1, round(layers / 8))

@@ -1,8 +1,9 @@
-"""The machine that models compute on: what identifies it, and how many threads a target takes on a CPU.
+"""The machine that models compute on: what identifies it, and a target's threads on a CPU.
 
-Larger models take more: beside a small one a further thread waits for the others at every product, and slows it down.
-On a busy machine a target takes one thread, as others would wait for a processor. What tells is the share of a step's
-time in which its thread had one. The caller's own number of threads comes back after every step.
+Larger models take more: beside a small one a further thread waits for the others at every product,
+and slows it down. On a busy machine a target takes one thread, as others would wait for a
+processor. What tells is the share of a step's time in which its thread had one. The caller's own
+number of threads comes back after every step.
 """
 
 import os
@@ -20,24 +21,35 @@ import torch
 from hsd.models.base import LanguageModel, Pair
 
 PER_THREAD = 50_000_000  # parameters that keep a thread busy enough
-BUSY, QUIET = 0.6, 0.85  # of a step's time its thread had a processor: less, and others want it; more, and they do not
-PATIENCE, LONGEST = 8, 512  # quiet steps on one thread until several are tried again: at first, and at most
+# The share of a step's time in which its thread had a processor: below BUSY others want it, above
+# QUIET they do not.
+BUSY = 0.6
+QUIET = 0.85
+PATIENCE = 8  # quiet steps on one thread until several are tried again, at first
+LONGEST = 512  # the same, at most
 
 
 class OtherWork:
     """Whether other work keeps this machine busy, by what steps on several threads have found.
 
-    waiting: quiet steps to come on one thread. patience: how many there will be after the next busy step.
+    waiting: quiet steps to come on one thread. patience: how many there will be after the next busy
+    step.
     """
 
-    waiting, patience = 0, PATIENCE
+    waiting = 0
+    patience = PATIENCE
 
     def learn(self, share: float) -> None:
-        """Wait on one thread after a busy step. share: of the step's time, in which its thread had a processor."""
+        """Wait on one thread after a busy step.
+
+        share: the part of the step's time in which its thread had a processor.
+        """
         if self.waiting:
-            self.waiting = max(0, self.waiting - (share > QUIET))  # steps of several threads count down together
+            # steps of several threads count down together
+            self.waiting = max(0, self.waiting - (share > QUIET))
         elif share < BUSY:
-            self.waiting, self.patience = self.patience, min(2 * self.patience, LONGEST)
+            self.waiting = self.patience
+            self.patience = min(2 * self.patience, LONGEST)
         elif self.patience > PATIENCE:
             self.patience -= 1
 
@@ -46,20 +58,32 @@ OTHERS = OtherWork()
 
 
 def threads_of(target: LanguageModel) -> int:
-    """Return how many threads a target computes with on a quiet machine: at most torch's in the calling thread."""
+    """Return how many threads a target computes with on a quiet machine.
+
+    At most as many as torch uses in the calling thread.
+    """
     most = torch.get_num_threads()
-    return most if target.device.type != "cpu" else max(1, min(most, target.parameters // PER_THREAD))
+    return (
+        most if target.device.type != "cpu" else max(1, min(most, target.parameters // PER_THREAD))
+    )
 
 
 @contextmanager
 def computing(pair: Pair) -> Iterator[None]:
-    """A context manager that sets the threads for a pair; torch gets one where the target's engine has its own."""
-    target, before, most = pair.target, torch.get_num_threads(), threads_of(pair.target)
+    """A context manager that sets the threads for a pair.
+
+    Torch gets one where the target's engine has its own.
+    """
+    target = pair.target
+    before = torch.get_num_threads()
+    most = threads_of(pair.target)
     if target.device.type != "cpu":
         yield
         return
-    count, own = 1 if OTHERS.waiting else most, getattr(target, "use_threads", None)
-    computed, begin = time.thread_time(), time.perf_counter()
+    count = 1 if OTHERS.waiting else most
+    own = getattr(target, "use_threads", None)
+    computed = time.thread_time()
+    begin = time.perf_counter()
     try:
         torch.set_num_threads(1 if own else count)
         if own:
@@ -72,18 +96,27 @@ def computing(pair: Pair) -> Iterator[None]:
 
 
 def machine(pair: Pair) -> dict[str, Any]:
-    """Return what identifies the machine, versions and precision behind a measured number, for a file."""
+    """Return the machine, versions and precision behind a measured number, for a file."""
     device = pair.target.device
+    title = str(device)
+    if device.type == "cuda":
+        title = f"{device} ({torch.cuda.get_device_name(device)})"
     return {
-        "device": f"{device} ({torch.cuda.get_device_name(device)})" if device.type == "cuda" else str(device),
-        "processor": processor(), "cores": os.cpu_count(), "threads": threads_of(pair.target),
-        "load": round(os.getloadavg()[0], 2), "dtype": pair.target.dtype, "python": platform.python_version(),
-        "torch": torch.__version__, "transformers": version("transformers"),
-    }  # fmt: skip
+        "device": title,
+        "processor": processor(),
+        "cores": os.cpu_count(),
+        "threads": threads_of(pair.target),
+        "load": round(os.getloadavg()[0], 2),
+        "dtype": pair.target.dtype,
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "transformers": version("transformers"),
+    }
 
 
 def processor() -> str:
     """Return the processor's name, as far as the system tells it."""
     file = Path("/proc/cpuinfo")
-    named = re.search(r"^model name\s*:\s*(.+)", file.read_text(encoding="utf-8") if file.is_file() else "", re.M)
+    text = file.read_text(encoding="utf-8") if file.is_file() else ""
+    named = re.search(r"^model name\s*:\s*(.+)", text, re.M)
     return named[1] if named else platform.processor() or platform.machine()

@@ -1,4 +1,7 @@
-"""Checks that a model's logits depend on the text before them alone, which caches, drafts and trees rest on."""
+"""Checks that a model's logits depend on the text before them alone.
+
+Caches, drafts and trees rest on that.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,31 +14,48 @@ from hsd.errors import HsdError, first_line
 from hsd.models.base import View
 
 WRONG = (RuntimeError, TypeError, ValueError, AttributeError, LookupError, AssertionError)
-EXACT, HALF = 2e-3, 0.25  # differences by rounding, as a share of the logits' spread, in float32 and in fewer bits
-SIBLINGS, LONGEST = 8, 256  # LONGEST: tokens of a window that is passed; longer ones are left to the library's masks
+# differences by rounding, as a share of the logits' spread
+EXACT = 2e-3  # in float32
+HALF = 0.25  # in fewer bits
+SIBLINGS = 8
+LONGEST = 256  # tokens of a window that is passed; longer ones are left to the library's masks
 _FOUND: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
 
 @torch.inference_mode()
 def why_no_tree(model: Any) -> str:
-    """Return why a `CausalModel` cannot read siblings; "" if it can. Eight small passes, once for each loaded model.
+    """Return why a `CausalModel` cannot read siblings; "" if it can.
 
-    Tokens are read in one pass, one by one after a roll-back, and as siblings: rows must be those of a text without a
-    cache. Raises HsdError, with the reason, for a model whose chains are not exact either.
+    It takes eight small passes, once for each loaded model.
+
+    Tokens are read in one pass, one by one after a roll-back, and as siblings: rows must be those
+    of a text without a cache. Raises HsdError, with the reason, for a model whose chains are not
+    exact either.
     """
     if model.model not in _FOUND:
-        settings, name = model.model.config.get_text_config().to_dict(), type(model.model).__name__
-        sizes = [n for key, n in settings.items() if "window" in key and type(n) is int and 0 < n <= LONGEST]
+        settings = model.model.config.get_text_config().to_dict()
+        name = type(model.model).__name__
+        sizes = [
+            n
+            for key, n in settings.items()
+            if "window" in key and type(n) is int and 0 < n <= LONGEST
+        ]
         probe = _Probe(model, 1 + min(sizes, default=0))
         if reason := attempted(probe.chain):
             raise HsdError(f"{name} cannot be decoded exactly: {reason}; choose another model")
-        why = "its attention or positions, such as ALiBi, count columns of the cache, and not places of a text"
+        why = (
+            "its attention or positions, such as ALiBi, count columns of the cache, and not places "
+            "of a text"
+        )
         _FOUND[model.model] = attempted(probe.siblings) and f"{name} cannot read siblings: {why}"
     return _FOUND[model.model]
 
 
 def attempted(read: Callable[[], str]) -> str:
-    """Return what `read` returns, or why it fails as text. Raises OutOfMemoryError if memory is too small."""
+    """Return what `read` returns, or why it fails as text.
+
+    Raises OutOfMemoryError if memory is too small.
+    """
     try:
         return read()
     except torch.OutOfMemoryError:
@@ -45,12 +65,19 @@ def attempted(read: Callable[[], str]) -> str:
 
 
 class _Probe:
-    """Trial tokens from the middle of the vocabulary, where ordinary ones are; the first `given` are only context."""
+    """Trial tokens from the middle of the vocabulary, where ordinary ones are.
+
+    The first `given` tokens are only context.
+    """
 
     def __init__(self, model: Any, given: int) -> None:
-        third, few = max(1, model.vocab_size // 3), model.dtype.endswith(("4bit weights", "8bit weights"))
-        self.model, self.given, self.ids = model, given, third + torch.arange(given + 4) % third
-        self.share, self.session = EXACT if model.dtype.startswith("float32") and not few else HALF, model.start()
+        third = max(1, model.vocab_size // 3)
+        few = model.dtype.endswith(("4bit weights", "8bit weights"))
+        self.model = model
+        self.given = given
+        self.ids = third + torch.arange(given + 4) % third
+        self.share = EXACT if model.dtype.startswith("float32") and not few else HALF
+        self.session = model.start()
 
     def _same(self, rows: Tensor, truth: Tensor) -> bool:
         wrong = torch.where(rows == truth, 0.0, (rows - truth).float()).square().mean().sqrt()
@@ -58,10 +85,15 @@ class _Probe:
 
     def chain(self) -> str:
         """Return what is wrong with three tokens read in a text; "" for nothing."""
-        given, session = self.given, self.session
-        self.truth, short = (self.model.read(self.ids[:n], None, n)[0] for n in (given + 4, given + 1))
+        given = self.given
+        session = self.session
+        self.truth, short = (
+            self.model.read(self.ids[:n], None, n)[0] for n in (given + 4, given + 1)
+        )
         if not self._same(short, self.truth[: given + 1]):
-            return "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
+            return (
+                "what it says after a token depends on the tokens that follow, as in BERT and XLNet"
+            )
         session.forward(self.ids[:given], 1)
         at_once = session.forward(self.ids[given:-1], 3)
         if session._cache.get_seq_length() != session.length:
@@ -70,16 +102,23 @@ class _Probe:
             return "tokens that are read in one pass depend on each other otherwise than in a text"
         session.crop(given)
         one_by_one = torch.cat([session.forward(token[None], 1) for token in self.ids[given:-1]])
-        return "" if self._same(one_by_one, self.truth[given:-1]) else "tokens are read otherwise after a roll-back"
+        return (
+            ""
+            if self._same(one_by_one, self.truth[given:-1])
+            else "tokens are read otherwise after a roll-back"
+        )
 
     def siblings(self) -> str:
-        """Return what is wrong with siblings, a child and what follows them, read as a tree; "" for nothing."""
-        length, own = self.given + 1, torch.eye(SIBLINGS + 1, dtype=torch.bool)
+        """Return what is wrong with siblings, a child and what follows, read as a tree; or ""."""
+        length = self.given + 1
+        own = torch.eye(SIBLINGS + 1, dtype=torch.bool)
         self.session.crop(length)
         own[-1, -2] = True
         sees = torch.cat([torch.ones(SIBLINGS + 1, length, dtype=torch.bool), own], 1)
         tree = torch.cat([self.ids[:1].expand(SIBLINGS - 1), self.ids[length:-1]])
-        rows = self.session.forward(tree, 2, View(sees, torch.tensor([*[length] * SIBLINGS, length + 1])))
+        rows = self.session.forward(
+            tree, 2, View(sees, torch.tensor([*[length] * SIBLINGS, length + 1]))
+        )
         self.session.select([*range(length), length + SIBLINGS - 1, length + SIBLINGS])
         rows = torch.cat([rows, self.session.forward(self.ids[-1:], 1)])
         return "" if self._same(rows, self.truth[length:]) else "read otherwise"

@@ -1,4 +1,7 @@
-"""Rounds without a record, by the portable engine: C computes what a rule needs of p and q, as plain numbers."""
+"""Rounds without a record, by the portable engine.
+
+C computes what a rule needs of p and q, as plain numbers.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -19,7 +22,7 @@ from hsd.sampling import COLDEST
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a round: those attributes of `hsd.decoding.rounds.Round` that the loop reads."""
+    """The result of a round: the attributes of `hsd.decoding.rounds.Round` that the loop reads."""
 
     drafted: int
     kept: int
@@ -37,10 +40,13 @@ class Outcome:
 
 @dataclass
 class QuickRounds:
-    """Plays rounds: the last reader is the target; with two, the first one drafts a chain, with one, nobody drafts.
+    """Plays rounds in which the last reader is the target.
 
-    rule: a name in `QUICK`. stopping: when a draft is long enough; None: only by its length, at most `longest`.
-    context: how many tokens both can hold. The tokens are those of `hsd.decoding.rounds`.
+    With two readers the first one drafts a chain; with one, nobody drafts.
+
+    rule: a name in `QUICK`. stopping: when a draft is long enough; None: only by its length, at
+    most `longest`. context: how many tokens both can hold. The tokens are those of
+    `hsd.decoding.rounds`.
     """
 
     readers: Sequence[Reader]
@@ -52,11 +58,15 @@ class QuickRounds:
 
     def __post_init__(self) -> None:
         chances = [Chances(reader, self.longest + 1) for reader in self.readers]
-        self._q, self._p = chances[0], chances[-1]
+        self._q = chances[0]
+        self._p = chances[-1]
 
     @staticmethod
     def fits(readers: Sequence[Reader], rule: str) -> bool:
-        """Return whether the portable engine has these texts, with a row for every token, and the rule is known."""
+        """Return whether the portable engine has these texts and the rule is known.
+
+        Each text must have a row for every token.
+        """
         whole = all(getattr(reader.session, "vocab", 0) == reader.vocab_size for reader in readers)
         return whole and rule in QUICK and bool(library())
 
@@ -65,28 +75,41 @@ class QuickRounds:
         if len(text) > 1:
             self._p.read(text[:-1], 0)
 
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]) -> Outcome:
-        """Play one round of at most γ drafted tokens after `text`. lap(name) books the time since its last call."""
+    def play(
+        self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]
+    ) -> Outcome:
+        """Play one round of at most γ drafted tokens after `text`.
+
+        lap(name) books the time since its last call.
+        """
         gamma = max(0, min(gamma, int(self.context - len(text))))
-        draws, coins, number = numbers.draft(gamma).tolist(), numbers.coins(gamma).tolist(), float(numbers.after(1))
+        draws = numbers.draft(gamma).tolist()
+        coins = numbers.coins(gamma).tolist()
+        number = float(numbers.after(1))
         tokens = self._drafted(text, draws)
         lap("draft")
         self._p.read([*text[self.readers[-1].length :], *tokens], len(tokens) + 1)
         lap("target")
-        p, q = ([rows.of(t, token) for t, token in enumerate(tokens)] for rows in (self._p, self._q))
+        p, q = (
+            [rows.of(t, token) for t, token in enumerate(tokens)] for rows in (self._p, self._q)
+        )
         kept, a = QUICK[self.rule](p, q, coins, partial(self._p.masses, self._q))
         committed = tokens[:kept]
         if not kept or tokens[kept - 1] not in self.end_ids:
             whole = kept == len(tokens)
-            committed.append(self._p.pick(kept, number) if whole else self._p.pick_left(self._q, kept, a, number))
+            committed.append(
+                self._p.pick(kept, number) if whole else self._p.pick_left(self._q, kept, a, number)
+            )
         lap("verify")
         for reader in self.readers:
             reader.settle(len(text) + len(committed) - 1)
         return Outcome(len(tokens), kept, committed)
 
     def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
-        """Return drafted tokens as `ModelProposer` draws them, at most one for each number in `draws`."""
-        rows, chain, tokens = self._q, StoppingState(self.stopping) if self.stopping else None, list[int]()
+        """Return drafted tokens as `ModelProposer` draws them, at most one a number in `draws`."""
+        rows = self._q
+        chain = StoppingState(self.stopping) if self.stopping else None
+        tokens = list[int]()
         unread = text[self.readers[0].length :]
         for row, number in enumerate(draws):
             if chain and not chain.may_pay:
@@ -108,29 +131,51 @@ class QuickRounds:
 
 
 class Chances:
-    """A model's distributions after tokens of one text, (count, vocabulary) float32, in memory that every step uses.
+    """A model's distributions after tokens of one text, (count, vocabulary) float32.
+
+    They lie in memory that every step uses.
 
     They stay where C reads them; what comes to Python are tokens and sums.
     """
 
     def __init__(self, reader: Reader, count: int) -> None:
-        session, sampling = cast(Text, reader.session), reader.sampling
-        self._reader, self._session, self._sampling, self._raw = reader, session, sampling, set[int]()
-        self._simple = replace(sampling, temperature=1.0) == UNCHANGED and sampling.temperature >= COLDEST
-        self._rows = np.zeros((count, session.vocab), np.float32)  # a head's stay 0 for tokens that it never drafts
-        self._logits = self._rows if session.ids is None else np.empty((count, session.width), np.float32)
-        self._rest, self._sums = np.empty(session.vocab, np.float32), np.empty(session.vocab, np.float64)
-        self._p_at, self._logits_at = ([row.ctypes.data for row in rows] for rows in (self._rows, self._logits))
-        self._rest_at, self._sums_at, self._library = self._rest.ctypes.data, self._sums.ctypes.data, library()
+        session = cast(Text, reader.session)
+        sampling = reader.sampling
+        self._reader = reader
+        self._session = session
+        self._sampling = sampling
+        self._raw = set[int]()
+        self._simple = (
+            replace(sampling, temperature=1.0) == UNCHANGED and sampling.temperature >= COLDEST
+        )
+        # a head's stay 0 for tokens that it never drafts
+        self._rows = np.zeros((count, session.vocab), np.float32)
+        self._logits = (
+            self._rows if session.ids is None else np.empty((count, session.width), np.float32)
+        )
+        self._rest = np.empty(session.vocab, np.float32)
+        self._sums = np.empty(session.vocab, np.float64)
+        self._p_at, self._logits_at = (
+            [row.ctypes.data for row in rows] for rows in (self._rows, self._logits)
+        )
+        self._rest_at = self._rest.ctypes.data
+        self._sums_at = self._sums.ctypes.data
+        self._library = library()
 
     def read(self, tokens: Sequence[int], keep: int, first: int = 0) -> None:
-        """Read `tokens` of the text. The logits after the last `keep` of them become rows first … first + keep - 1."""
+        """Read `tokens` of the text.
+
+        The logits after the last `keep` of them become rows first … first + keep - 1.
+        """
         with self._reader.call(len(tokens)):
             self._session.fill(self._logits_at[first], tokens, keep)
         self._raw.update(range(first, first + keep))
 
     def _row(self, row: int) -> int:
-        """Return the address of row number `row` of probabilities, computed from the logits at first use."""
+        """Return the address of row number `row` of probabilities.
+
+        The row is computed from the logits at first use.
+        """
         if row in self._raw:
             self._raw.discard(row)
             if self._simple:
@@ -143,7 +188,9 @@ class Chances:
         return self._p_at[row]
 
     def _soften(self, row: int, temperature: float, address: int) -> None:
-        self._library["soften"](self._logits_at[row], self._session.width, temperature, address, self._sums_at)
+        self._library["soften"](
+            self._logits_at[row], self._session.width, temperature, address, self._sums_at
+        )
 
     def of(self, row: int, token: int) -> float:
         """Return the probability of `token` in row number `row`."""
@@ -151,7 +198,10 @@ class Chances:
         return float(self._rows[row, token])
 
     def surest(self, row: int) -> float:
-        """Return the probability of a row's likeliest token at temperature 1; call it before `of`, `pick`, `masses`."""
+        """Return the probability of a row's likeliest token at temperature 1.
+
+        Call it before `of`, `pick` and `masses`.
+        """
         self._soften(row, 1.0, self._rest_at)
         return float(np.max(self._rest[: self._session.width]))
 
@@ -162,15 +212,25 @@ class Chances:
 
     def pick(self, row: int, number: float) -> int:
         """Return the token that a number in [0, 1) picks from a row."""
-        return int(self._library["pick"](self._row(row), self._session.vocab, number, self._sums_at))
+        return int(
+            self._library["pick"](self._row(row), self._session.vocab, number, self._sums_at)
+        )
 
     def masses(self, q: "Chances", row: int, a: float) -> tuple[float, float]:
-        """Return Σ max(a p - q, 0) and Σ max(q - a p, 0) of p, row number `row` here, and q, the same row of `q`."""
-        self._library["surplus"](self._row(row), q._row(row), self._session.vocab, a, 1.0, self._sums_at)
+        """Return Σ max(a p - q, 0) and Σ max(q - a p, 0).
+
+        p is row number `row` here, and q the same row of `q`.
+        """
+        self._library["surplus"](
+            self._row(row), q._row(row), self._session.vocab, a, 1.0, self._sums_at
+        )
         return float(self._sums[0]), float(self._sums[1])
 
     def pick_left(self, q: "Chances", row: int, a: float, number: float) -> int:
-        """Return the token that a number picks from max(a p - q, 0), or from p where nothing is left."""
+        """Return the token that a number picks from max(a p - q, 0).
+
+        Where nothing is left it picks from p.
+        """
         np.maximum(np.float32(a) * self._rows[row] - q._rows[row], 0, out=self._rest)
         place = self._rest_at if self._rest.any() else self._row(row)
         return int(self._library["pick"](place, self._session.vocab, number, self._sums_at))

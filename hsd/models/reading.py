@@ -1,4 +1,6 @@
-"""Reading with a model: a text that grows, token by token or block by block, and a tree of tokens on its end.
+"""Reading with a model: a text that grows, and a tree of tokens on its end.
+
+The text grows token by token or block by block.
 
 Forward calls are counted, and timed where somebody wants that.
 """
@@ -24,7 +26,10 @@ Passes = list[tuple[int, float]]  # of forward calls: how many tokens each read,
 
 @dataclass(frozen=True)
 class Rows:
-    """Distributions after some tokens: `p` (n, V) as they are sampled from; logits (n, V) as the model gave them."""
+    """Distributions after some tokens: `p` (n, V) as they are sampled from.
+
+    logits (n, V): as the model gave them.
+    """
 
     p: Tensor
     logits: Tensor
@@ -36,26 +41,44 @@ class Rows:
 
 
 def fitted(logits: Tensor, width: int) -> Tensor:
-    """Return logits (n, rows) as (n, width): those beyond are cut off, and tokens without a logit get -inf."""
+    """Return logits (n, rows) as (n, width).
+
+    Those beyond are cut off, and tokens without a logit get -inf.
+    """
     missing = width - logits.shape[-1]
     return F.pad(logits[:, :width], (0, max(0, missing)), value=-torch.inf) if missing else logits
 
 
 class Reader:
-    """A model that reads one growing text and gives distributions; ids from vocab_size on are padding and cut off.
+    """A model that reads one growing text and gives distributions.
 
-    rows: how many ids the model has, 0 for vocab_size. It reads others as its last id, which only makes drafts worse.
-    passes: None, or a list to which every forward call adds its width and its seconds.
+    Ids from vocab_size on are padding and cut off.
 
-    Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle` says which of them
-    belong to the text, they can be added in several calls of `grow`.
+    rows: how many ids the model has, 0 for vocab_size. It reads others as its last id, which only
+    makes drafts worse. passes: None, or a list to which every forward call adds its width and its
+    seconds.
+
+    Tokens of a tree are its nodes 1, 2, …; node 0 is the last token of the text. Until `settle`
+    says which of them belong to the text, they can be added in several calls of `grow`.
     """
 
-    def __init__(self, session: Session, device: torch.device, sampling: Sampling, vocab_size: int, rows: int = 0):
-        self.session, self.device, self._last = session, device, (rows or vocab_size) - 1
-        self.sampling, self.vocab_size = sampling, vocab_size
-        self.calls, self.passes = 0, cast("Passes | None", None)
-        self._lineages: dict[int, list[int]] = {}  # columns of the cache that lead from the text to each node
+    def __init__(
+        self,
+        session: Session,
+        device: torch.device,
+        sampling: Sampling,
+        vocab_size: int,
+        rows: int = 0,
+    ):
+        self.session = session
+        self.device = device
+        self._last = (rows or vocab_size) - 1
+        self.sampling = sampling
+        self.vocab_size = vocab_size
+        self.calls = 0
+        self.passes = cast("Passes | None", None)
+        # columns of the cache that lead from the text to each node
+        self._lineages: dict[int, list[int]] = {}
         self._base = 0  # how many columns the text has, once there are nodes
 
     @property
@@ -65,7 +88,7 @@ class Reader:
 
     @contextmanager
     def call(self, width: int) -> Iterator[None]:
-        """Count the forward call over `width` tokens that is made inside, and time it for `passes`."""
+        """Count the forward call over `width` tokens made inside, and time it for `passes`."""
         self.calls += 1
         clock = self.passes is not None and self.device.type == "cuda"
         wait = torch.cuda.synchronize if clock else int
@@ -77,13 +100,19 @@ class Reader:
             self.passes.append((width, time.perf_counter() - begin))
 
     def read(self, tokens: Tensor, keep: int) -> Rows:
-        """Read `tokens` (n,) of the text in one call; return the distributions after the last `keep` of them."""
+        """Read `tokens` (n,) of the text in one call.
+
+        Return the distributions after the last `keep` of them.
+        """
         return self.distributions(self._forward(tokens.to(self.device), keep))
 
     def grow(self, text: Sequence[int], nodes: Sequence[tuple[int, int, int]], keep: int) -> Tensor:
-        """Read the unread part of `text` and `nodes` (id, parent, token), parents first, in one forward call.
+        """Read the unread part of `text`, and `nodes`, in one forward call.
 
-        Returns logits (keep, V) after the last `keep` tokens. The text may only be new before the first node is read.
+        A node is (id, parent, token), and parents come first.
+
+        Returns logits (keep, V) after the last `keep` tokens. The text may only be new before the
+        first node is read.
         """
         unread = list(text[self.length :]) if not self._lineages else []
         self._base = self._base if self._lineages else len(text)
@@ -97,12 +126,17 @@ class Reader:
         return fitted(logits, self.vocab_size)
 
     def distributions(self, logits: Tensor) -> Rows:
-        """Return the distributions that this reader samples from, and the logits (n, V) they come from."""
-        return Rows(self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits)
+        """Return the distributions that this reader samples from, and their logits (n, V)."""
+        return Rows(
+            self.sampling.probabilities(logits, getattr(self.session, "exact", False)), logits
+        )
 
     def _view(self, unread: int, nodes: Sequence[tuple[int, int, int]]) -> View:
-        length, base = self.length, self._base
-        visible = torch.ones(unread + len(nodes), length + unread + len(nodes), dtype=torch.bool).tril(length)
+        length = self.length
+        base = self._base
+        visible = torch.ones(
+            unread + len(nodes), length + unread + len(nodes), dtype=torch.bool
+        ).tril(length)
         visible[unread:, base:] = False
         positions = list(range(length, length + unread))
         for row, (node, parent, _) in enumerate(nodes, start=unread):
@@ -112,7 +146,10 @@ class Reader:
         return View(visible, torch.tensor(positions))
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        """Keep `length` tokens of the text, whose last ones are the nodes in `path`; forget all other tokens."""
+        """Keep `length` tokens of the text, whose last ones are the nodes in `path`.
+
+        Forget all other tokens.
+        """
         if self._lineages:
             read = [self._lineages[node][-1] for node in path if node in self._lineages]
             self.session.select([*range(min(self._base, self.length)), *read])
@@ -125,7 +162,10 @@ class Reader:
         getattr(self.session, "rewind", self.session.crop)(min(length, self.length))
 
     def work(self) -> Counter[str]:
-        """Return what this reader has computed so far: its calls, and of exits the other counts of `hsd.trace.Work`."""
+        """Return what this reader has computed so far.
+
+        That is its calls, and for exits the other counts of `hsd.trace.Work`.
+        """
         return Counter(getattr(self.session, "work", None), calls=self.calls)
 
     def close(self) -> None:
@@ -135,7 +175,8 @@ class Reader:
 def summary(passes: Passes) -> dict[str, Any]:
     """Return the seconds of the first pass, which reads the prompt, and of the others by width.
 
-    widths: by the number of tokens read how many passes, their seconds in all, and the median of one.
+    widths: by the number of tokens read how many passes, their seconds in all, and the median of
+    one.
     """
     widths = {}
     for width in sorted({width for width, _ in passes[1:]}):
@@ -145,9 +186,12 @@ def summary(passes: Passes) -> dict[str, Any]:
 
 
 def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
-    """Time the forward passes of a run's readers, smallest model first, from now on; return a function that sums up.
+    """Time the forward passes of a run's readers, smallest model first, from now on.
 
-    "target" is the last reader; "draft" what drafts for it, a draft model or an exit; under that "level 0" and so on.
+    Return a function that sums up.
+
+    "target" is the last reader; "draft" what drafts for it, a draft model or an exit; under that
+    "level 0" and so on.
     """
     names = ["target", "draft", *(f"level {i}" for i in reversed(range(len(readers) - 2)))]
     passes: dict[str, Passes] = {name: [] for name in names}

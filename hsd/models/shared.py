@@ -1,7 +1,10 @@
-"""The layers of a model of `transformers`, cut into groups that one text reads in turn, for `hsd.models.exits`.
+"""The layers of a model of `transformers`, cut into groups that one text reads in turn.
 
-Nothing is copied, and the model itself can be used at the same time. A group is the model's own decoder with fewer
-layers and no final norm: attention masks, positions and kinds of layers stay the library's work.
+They are for `hsd.models.exits`.
+
+Nothing is copied, and the model itself can be used at the same time. A group is the model's own
+decoder with fewer layers and no final norm: attention masks, positions and kinds of layers stay the
+library's work.
 """
 
 import copy
@@ -24,17 +27,22 @@ _CHECKED: WeakKeyDictionary[nn.Module, set[tuple[int, ...]]] = WeakKeyDictionary
 
 
 class ModuleLayers:
-    """The layers of a `CausalModel`; see `hsd.models.exits.Layers`. Every exit has the whole model's norm and head.
+    """The layers of a `CausalModel`; see `hsd.models.exits.Layers`.
 
-    trained: models that examples/reproduce/tiny trains list theirs as `early_exits` in their configuration. A model
-    with "layerskip" in its name, as Meta's facebook/layerskip-llama… have, was trained at every layer; its
-    configuration is an ordinary one. Raises HsdError where layers cannot be run in parts.
+    Every exit has the whole model's norm and head.
+
+    trained: models that examples/reproduce/tiny trains list theirs as `early_exits` in their
+    configuration. A model with "layerskip" in its name, as Meta's facebook/layerskip-llama… have,
+    was trained at every layer; its configuration is an ordinary one. Raises HsdError where layers
+    cannot be run in parts.
     """
 
     def __init__(self, model: Any) -> None:
-        self._model, self._module = model, model.model
+        self._model = model
+        self._module = model.model
         decoder: Any = self._module.get_decoder() if hasattr(self._module, "get_decoder") else None
-        if not isinstance(getattr(decoder, "layers", None), nn.ModuleList) or not hasattr(decoder, "norm"):
+        listed_layers = isinstance(getattr(decoder, "layers", None), nn.ModuleList)
+        if not listed_layers or not hasattr(decoder, "norm"):
             raise self._in_one_piece("whose layers stand in no list")
         self._layers = decoder.layers
         self.layers = layers = len(self._layers)
@@ -46,7 +54,11 @@ class ModuleLayers:
 
     @property
     def head_cost(self) -> float:
-        return weights(self._module.get_output_embeddings())[0] * self.layers / weights(self._layers)[0]
+        return (
+            weights(self._module.get_output_embeddings())[0]
+            * self.layers
+            / weights(self._layers)[0]
+        )
 
     def exit(self, depth: int) -> tuple[int, int | None]:
         return self._model.parameters - sum(weights(self._layers[depth:])), None
@@ -55,7 +67,10 @@ class ModuleLayers:
         return ModuleText(self._model, depths)
 
     def check(self, exits: EarlyExits) -> None:
-        """Raise HsdError if in parts the model computes something else, as where inputs are scaled on the way in."""
+        """Raise HsdError if in parts the model computes something else.
+
+        That is so where inputs are scaled on the way in.
+        """
         if exits.depths in _CHECKED.setdefault(self._module, set()):
             return
         tokens = torch.arange(3) % self._model.vocab_size
@@ -63,7 +78,9 @@ class ModuleLayers:
 
         def wrong() -> str:
             logits = exits.open()[-1].forward(tokens, 3)
-            return "other numbers" if (logits - expected).abs().max() > 0.05 * expected.std() else ""
+            return (
+                "other numbers" if (logits - expected).abs().max() > 0.05 * expected.std() else ""
+            )
 
         if why := attempted(wrong):
             raise self._in_one_piece(f"which gives in parts: {why}")
@@ -71,11 +88,16 @@ class ModuleLayers:
 
     def _in_one_piece(self, why: str) -> HsdError:
         name = type(self._module).__name__
-        return HsdError(f"early exits cannot be taken from {name}, {why}: choose a Llama, Qwen, Mistral or Gemma model")
+        return HsdError(
+            f"early exits cannot be taken from {name}, {why}: choose a Llama, Qwen, Mistral or "
+            "Gemma model"
+        )
 
 
 class ModuleText(SharedText):
-    """A text that groups of layers read. Like `CausalSession`'s, the caches keep all keys of a sliding window.
+    """A text that groups of layers read.
+
+    Like `CausalSession`'s, the caches keep all keys of a sliding window.
 
     states: what came out of each group, (n, hidden).
     """
@@ -89,7 +111,8 @@ class ModuleText(SharedText):
         self.close()
 
     def advance(self, group: int, end: int, keep: int) -> Tensor:
-        (first, last), begin = self.groups[group], self.lengths[group]
+        first, last = self.groups[group]
+        begin = self.lengths[group]
         rows = (self.states[group - 1] if group else self.tokens)[begin:end]
         if first < last:
             known = {"inputs_embeds" if group else "input_ids": rows[None]}
@@ -97,7 +120,11 @@ class ModuleText(SharedText):
             rows = output.last_hidden_state[0]
         self.states[group] = extended(self.states[group], rows)
         logits = self._logits(inputs_embeds=rows[None, -keep:]).logits[0] if keep else None
-        return rows.new_empty(0, self._model.vocab_size) if logits is None else logits.to(self._model.device)
+        return (
+            rows.new_empty(0, self._model.vocab_size)
+            if logits is None
+            else logits.to(self._model.device)
+        )
 
     def forget(self, level: int, length: int) -> None:
         for group, (first, _) in enumerate(self.groups[level:], start=level):
@@ -107,12 +134,15 @@ class ModuleText(SharedText):
         super().forget(level, length)
 
     def close(self) -> None:
-        self.caches, self.states = [_cache(*group) for group in self.groups], [torch.empty(0)] * len(self.groups)
+        self.caches = [_cache(*group) for group in self.groups]
+        self.states = [torch.empty(0)] * len(self.groups)
         super().close()
 
 
 def weights(module: nn.Module) -> tuple[int, int]:
-    """Return how many weights a module's products have, one multiplication a token each, and all its other parameters.
+    """Return how many weights a module's products have, and all its other parameters.
+
+    A weight of a product is one multiplication for each token.
 
     Quantised weights count as the matrices that they replace.
     """
@@ -128,9 +158,12 @@ def extended(rows: Tensor, more: Tensor) -> Tensor:
 
 
 def _cache(first: int, end: int) -> Any:
-    """Return an empty cache for layers from `first` to before `end`, by their numbers in the whole model.
+    """Return an empty cache for the layers from `first` to before `end`.
 
-    A decoder asks its layer 0 for lengths: below the first layer of the group this one stands in for all.
+    Layers keep their numbers in the whole model.
+
+    A decoder asks its layer 0 for lengths: below the first layer of the group this one stands in
+    for all.
     """
     layers = [DynamicLayer() for _ in range(first, end)]
     return Cache(layers=[*layers[:1] * first, *layers])
@@ -142,11 +175,16 @@ def _part(decoder: Any, first: int, end: int) -> Callable[..., Any]:
     config.num_hidden_layers = end - first
     if getattr(config, "layer_types", None):
         config.layer_types = config.layer_types[first:end]
-    return _forward(decoder, config=config, layers=list(decoder.layers)[first:end], norm=lambda states: states)
+    return _forward(
+        decoder, config=config, layers=list(decoder.layers)[first:end], norm=lambda states: states
+    )
 
 
 def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
-    """Return a forward pass of the final norm and head alone: takes states as embeddings, and gives their logits."""
+    """Return a forward pass of the final norm and head alone.
+
+    It takes states as embeddings, and gives their logits.
+    """
 
     def only_norm(inputs_embeds: Tensor, **_: Any) -> _Output:
         return _Output(last_hidden_state=decoder.norm(inputs_embeds))
@@ -155,13 +193,18 @@ def _without_layers(model: Any, decoder: Any) -> Callable[..., Any]:
 
 
 def _forward(module: Any, **instead: Any) -> Callable[..., Any]:
-    """Return the forward pass of `module` with the attributes and submodules in `instead` in place of its own.
+    """Return the forward pass of `module` with other attributes and submodules.
 
-    The weights are shared. It is the class's own pass: without the wrappers of transformers that record and choose
-    outputs, which cost more than a small model's norm, and without those of accelerate, which move the inputs.
+    `instead` gives those that stand in place of its own.
+
+    The weights are shared. It is the class's own pass: without the wrappers of transformers that
+    record and choose outputs, which cost more than a small model's norm, and without those of
+    accelerate, which move the inputs.
     """
     twin = copy.copy(module)
-    twin.__dict__["_modules"] = {name: part for name, part in module._modules.items() if name not in instead}
+    twin.__dict__["_modules"] = {
+        name: part for name, part in module._modules.items() if name not in instead
+    }
     twin.__dict__.update(instead)
     return partial(inspect.unwrap(type(module).forward), twin)
 

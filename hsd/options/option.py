@@ -1,4 +1,4 @@
-"""What an option is, how its value is read from a program or from text, and the errors for wrong values."""
+"""What an option is, how a program or a text gives its value, and errors for wrong values."""
 
 import math
 import re
@@ -13,7 +13,9 @@ from pydantic.fields import FieldInfo
 from hsd.errors import HsdError
 
 When = Mapping[str, Sequence[str] | str]
-LEAST, MOST = -(2**63), 2**64 - 1  # a whole number that JSON's readers and writers take
+# the ends of the whole numbers that JSON's readers and writers take
+LEAST = -(2**63)
+MOST = 2**64 - 1
 LONGEST = 4_096  # entries of a list, more than any option takes
 
 
@@ -23,18 +25,22 @@ class Option:
 
     title: label of its control, and its name in messages to readers of the page. help: one line.
     group: where its control stands, a name in `Model.groups`; "" for none.
-    low, high: limits of a number, or of each number of a list. each: the name of one entry of a list, in messages.
+    low, high: limits of a number, or of each number of a list.
+    each: the name of one entry of a list, in messages.
     limit: the option whose cap applies, see `below`; by default its own.
-    menu: the key in `Model.menus` of the names it takes; open: other names are checked elsewhere. unset: label of "".
+    menu: the key in `Model.menus` of the names it takes; open: other names are checked elsewhere.
+    unset: label of "".
     words: words allowed in place of a number, each with the largest number that it can stand for.
-    when: {option: values} with which this one has an effect, all of which must hold; "a|b" is either option, and in
-    place of values there may be a key of `Model.menus`.
+    when: {option: values} with which this one has an effect, all of which must hold; "a|b" is
+        either option, and in place of values there may be a key of `Model.menus`.
     step: of its slider; shown: the slider's ends, where they are not the limits.
-    scope: "lane" may differ between lanes of a run or race, "shared" may not, "record" says what is recorded and how.
+    scope: "lane" may differ between lanes of a run or race, "shared" may not, "record" says what is
+        recorded and how.
     always: links and traces state it even if it has its default value.
-    place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by another name; None not.
-    name, kind (of one entry), several (a list), default: taken from the field, and `place` completed to "draft.gamma"
-    by its name; see `Model.options`.
+    place: in the setup of a trace: "" at its top, "draft" in that group, "fuzzy.mode" there by
+        another name; None not.
+    name, kind (of one entry), several (a list), default: taken from the field, and `place`
+        completed to "draft.gamma" by its name; see `Model.options`.
     """
 
     title: str
@@ -62,9 +68,10 @@ class Option:
     # ---- values from a program
 
     def check(self, value: Any, known: Iterable[str] = (), called: str = "") -> Any:
-        """Return `value`, lists as tuples. Raises HsdError, one line, for a value that this option does not allow.
+        """Return `value`, lists as tuples.
 
-        known: the names allowed, if it has a menu. called: its name in the message, by default `name`.
+        Raises HsdError, one line, for a value that this option does not allow. known: the names
+        allowed, if it has a menu. called: its name in the message, by default `name`.
         """
         called = called or self.name
         if not self.several:
@@ -79,7 +86,8 @@ class Option:
                 raise HsdError(f"{called} {_short(value)}: choose true or false")
         elif self.kind is str:
             if not isinstance(value, str):
-                raise HsdError(f"unknown {called} {_short(value)}: give {'names' if self.several else 'a name'}")
+                wanted = "names" if self.several else "a name"
+                raise HsdError(f"unknown {called} {_short(value)}: give {wanted}")
             if known and value not in known and value != self.default:
                 raise HsdError(f"unknown {called} {value[:40]!r}: choose one of {', '.join(known)}")
         elif not self._within(self.largest(value)):
@@ -87,24 +95,35 @@ class Option:
         return value
 
     def largest(self, value: Any) -> Any:
-        """Return the largest number that `value` can stand for: the number of a word, else the value itself."""
+        """Return the largest number that `value` can stand for: a word's, else `value` itself."""
         return self.words.get(value, value) if isinstance(value, str) else value
 
     def _within(self, value: Any) -> bool:
-        if isinstance(value, bool) or not isinstance(value, int if self.kind is int else (int, float)):
+        whole = self.kind is int
+        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
             return False
-        low, high = (LEAST, MOST) if self.kind is int else (-math.inf, math.inf)
-        return (low if self.low is None else self.low) <= value <= (high if self.high is None else self.high)
+        low, high = (LEAST, MOST) if whole else (-math.inf, math.inf)
+        if self.low is not None:
+            low = self.low
+        if self.high is not None:
+            high = self.high
+        return low <= value <= high
 
     def below(self, most: Mapping[str, int]) -> "Option":
-        """Return this option with the upper limit lowered to `most` of its name, or of the option in `limit`."""
+        """Return this option with the upper limit lowered to `most` of its `limit` or name."""
         high = most.get(self.limit or self.name)
-        return replace(self, high=min(high, self.high)) if high is not None and self.high is not None else self
+        if high is None or self.high is None:
+            return self
+        return replace(self, high=min(high, self.high))
 
     @property
     def within(self) -> dict[str, int]:
         """The words that stand for no more than the upper limit."""
-        return {word: most for word, most in self.words.items() if self.high is None or most <= self.high}
+        return {
+            word: most
+            for word, most in self.words.items()
+            if self.high is None or most <= self.high
+        }
 
     @property
     def need(self) -> str:
@@ -117,8 +136,13 @@ class Option:
     # ---- values from text
 
     def read(self, value: Any, known: Iterable[str] = ()) -> Any:
-        """Return the value in a form, link or program: numbers may be text, lists "3, 5" or "3_5". Raises HsdError."""
-        called = self.name.replace("_", " ") if self.kind is str else self.title[:1].lower() + self.title[1:]
+        """Return the value in a form, link or program: numbers may be text, lists "3, 5" or "3_5".
+
+        Raises HsdError.
+        """
+        called = self.title[:1].lower() + self.title[1:]
+        if self.kind is str:
+            called = self.name.replace("_", " ")
         if not self.several:
             return self.check(self.number(value, called), known, called)
         entries = [self.number(entry, self.each) for entry in self._entries(value)]
@@ -129,8 +153,11 @@ class Option:
             return []
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             return [value]
-        parts = [part for part in re.split(r"[\s,;_]+", value) if part] if isinstance(value, str) else value
-        if not isinstance(parts, (list, tuple)) or (self.kind is str and any(type(one) is not str for one in parts)):
+        parts = value
+        if isinstance(value, str):
+            parts = [part for part in re.split(r"[\s,;_]+", value) if part]
+        listed = isinstance(parts, (list, tuple))
+        if not listed or (self.kind is str and any(type(part) is not str for part in parts)):
             kind = "names" if self.kind is str else "numbers"
             raise HsdError(f"{self.each}s {str(value)[:40]!r}: give {kind} separated by commas")
         if len(parts) > LONGEST:
@@ -138,7 +165,10 @@ class Option:
         return list(parts)
 
     def number(self, value: Any, called: str) -> Any:
-        """Convert text and whole floats (5.0) to int; leave named values such as 'auto' as they are."""
+        """Convert text and whole floats (5.0) to int.
+
+        Leave named values such as 'auto' as they are.
+        """
         if self.kind is str:
             return str(value or "")
         if self.kind is bool:
@@ -173,11 +203,15 @@ class Option:
 
 def _short(value: Any) -> str:
     """Return a value as a message shows it, shortened."""
-    return repr(value) if isinstance(value, str) or len(repr(value)) <= 40 else f"{repr(value)[:40]}…"
+    text = repr(value)
+    return text if isinstance(value, str) or len(text) <= 40 else f"{text[:40]}…"
 
 
 def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:
-    """Return a field of a `Model` with this default and description; more: further fields of `Option`."""
+    """Return a field of a `Model` with this default and description.
+
+    more: further fields of `Option`.
+    """
     info = FieldInfo(default=default)
     info.metadata.append(Option(title, help, group, **more))
     return info
@@ -187,15 +221,21 @@ def _complete(name: str, info: FieldInfo) -> Option:
     """Return the option of a field, completed by the field's name, type and default."""
     option = next(one for one in info.metadata if isinstance(one, Option))
     several = get_origin(info.annotation) is tuple
-    kind: Any = next(iter(get_args(info.annotation)), info.annotation)  # of a list, and of a number or a word
-    place = option.place if option.place is None or "." in option.place else f"{option.place}.{name}".lstrip(".")
+    # of a list, and of a number or a word
+    kind: Any = next(iter(get_args(info.annotation)), info.annotation)
+    place = option.place
+    if place is not None and "." not in place:
+        place = f"{place}.{name}".lstrip(".")
     return replace(option, name=name, kind=kind, several=several, default=info.default, place=place)
 
 
 class Model(BaseModel):
-    """Base class of models whose fields are options. Frozen; an invalid value raises HsdError with one line.
+    """Base class of models whose fields are options.
 
-    groups: name → title, in the order of a form; a group without a title is always open. old: former names in links.
+    It is frozen; an invalid value raises HsdError with one line.
+
+    groups: name → title, in the order of a form; a group without a title is always open. old:
+    former names in links.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -209,7 +249,9 @@ class Model(BaseModel):
             first = error.errors()[0]
             if first["type"] == "extra_forbidden":
                 known = ", ".join(type(self).options())
-                raise HsdError(f"unknown option {str(first['loc'][0])!r}: choose from {known}") from None
+                raise HsdError(
+                    f"unknown option {str(first['loc'][0])!r}: choose from {known}"
+                ) from None
             raise HsdError(str(first.get("ctx", {}).get("error", first["msg"]))) from None
 
     @field_validator("*", mode="before")
@@ -220,7 +262,10 @@ class Model(BaseModel):
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
-        """Return lists of names by key: the values of an option, or names that share a property, for `Option.when`."""
+        """Return lists of names by key.
+
+        They are the values of an option, or names that share a property, for `Option.when`.
+        """
         return {}
 
     @classmethod
@@ -241,7 +286,7 @@ class Model(BaseModel):
 
     @classmethod
     def when(cls, name: str) -> dict[str, list[str]]:
-        """Return {options: values} that `Option.when` demands, with menus replaced by their names."""
+        """Return the {options: values} of `Option.when`, with menus replaced by their names."""
         menus = cls.menus()
         return {
             others: list(menus[wanted] if isinstance(wanted, str) else wanted)
@@ -250,7 +295,10 @@ class Model(BaseModel):
 
     @classmethod
     def applies(cls, name: str, values: Mapping[str, Any]) -> bool:
-        """Return whether an option has an effect beside `values`; options not among them have their defaults."""
+        """Return whether an option has an effect beside `values`.
+
+        Options not among them have their defaults.
+        """
         return all(
             any(values.get(other, cls.default(other)) in wanted for other in others.split("|"))
             for others, wanted in cls.when(name).items()
@@ -273,19 +321,22 @@ class Model(BaseModel):
 
     def query(self) -> dict[str, str]:
         """Return the parameters of a link to these options, which `read` takes, as text."""
-        options, given = self.options(), self.given()
+        options = self.options()
+        given = self.given()
         return {n: options[n].text(value) for n, value in self if n in given or options[n].always}
 
     @classmethod
     def read(cls, values: Mapping[str, Any], most: Mapping[str, int] | None = None) -> Self:
         """Return the options given by a form, a link or a program, each converted by `Option.read`.
 
-        most: upper limits below the options' own, by name. Raises HsdError, one line, for the first invalid value.
+        most: upper limits below the options' own, by name. Raises HsdError, one line, for the first
+        invalid value.
         """
         known = cls.options()
         if unknown := [name for name in values if name not in known]:
             return cls(**{unknown[0]: ""})  # which says what there is
         read = {
-            name: known[name].below(most or {}).read(value, cls.names(known[name])) for name, value in values.items()
+            name: known[name].below(most or {}).read(value, cls.names(known[name]))
+            for name, value in values.items()
         }
         return cls(**read)

@@ -1,11 +1,12 @@
-"""Lower bounds on the latency of every stack that begins with a given lower part, for branch and bound.
+"""Lower bounds on the latency of every stack that begins with a given lower part.
 
-The next model verifies what the part hands up, and the price of its tokens is exact. From there on up, all that is
-known of a model's blocks is their price per token, its threshold T, and by how much a block exceeds T: min(G, c), where
-G is how many more tokens of the model below it would have kept in its last round, P(G ≥ k) = a^k whatever came before,
-and c how many it had left. For a given c the mean length is T + Σ_{k≤c} a^k, and the mean yield above, at acceptance b,
-is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of means is not below the smallest of the
-ratios, so that the best c and T give the bound.
+They serve branch and bound. The next model verifies what the part hands up, and the price of its
+tokens is exact. From there on up, all that is known of a model's blocks is their price per token,
+its threshold T, and by how much a block exceeds T: min(G, c), where G is how many more tokens of
+the model below it would have kept in its last round, P(G ≥ k) = a^k whatever came before, and c how
+many it had left. For a given c the mean length is T + Σ_{k≤c} a^k, and the mean yield above, at
+acceptance b, is μ(b, T) + b^{T+1} Σ_{k≤c} a^k b^{k-1}. Whatever the law of c: a ratio of means is
+not below the smallest of the ratios, so that the best c and T give the bound.
 """
 
 import math
@@ -21,15 +22,18 @@ HALVINGS = (MOST_ROUNDS - 1).bit_length()  # how often the rounds that a run all
 
 
 class LowerBounds:
-    """Lower bounds on latency for stacks in which a model's tokens are verified by models of `above` alone.
+    """Lower bounds on latency, of stacks in which each model has one of a few verifiers.
 
-    prices: (P,) possible costs of a verified token, in the unit of the costs. tables: by (model, its verifier), bounds
-    (HALVINGS + 1, P): row j for stacks that may still take up to 2^j rounds of those that a run allows. A row is
-    concave in the price, so that linear interpolation between the entries is a bound, too.
+    above: which models may verify the tokens of each. prices: (P,) possible costs of a verified
+    token, in the unit of the costs. tables: by (model, its verifier), bounds (HALVINGS + 1, P): row
+    j for stacks that may still take up to 2^j rounds of those that a run allows. A row is concave
+    in the price, so that linear interpolation between the entries is a bound, too.
     """
 
     def __init__(self, models: Models, longest: int, above: Above) -> None:
-        self.models, self.longest, self.above = models, longest, above
+        self.models = models
+        self.longest = longest
+        self.above = above
         self.prices = np.append(0.0, np.geomspace(1e-7, 2, 127)) * max(models.costs)
         self.tables: dict[tuple[int, int], Array] = {}
         pairs = [(lower, model) for lower, uppers in above.items() for model in uppers]
@@ -37,28 +41,43 @@ class LowerBounds:
             self.tables[lower, model] = self._table(lower, model)
 
     def of(self, lower: Offers, model: int, costs: Array) -> Array:
-        """Return bounds (S,) for the alternatives in `lower` with `model` on top, whose tokens cost `costs` (S,)."""
+        """Return bounds (S,) for the alternatives in `lower` with `model` on top.
+
+        costs: (S,), what a token of `model` costs.
+        """
         return self._read((lower.model, model), lower.rounds, costs)
 
     def of_requests(self, requests: Requests, uppers: Sequence[int]) -> Array:
-        """Return bounds (S, longest) for each alternative and threshold of `requests` with one of `uppers` on top."""
+        """Return bounds (S, longest) for `requests`, with the best of `uppers` on top.
+
+        There is a row for each alternative, and a column for each threshold.
+        """
         rounds = requests.lower.rounds[:, None] * np.arange(1, self.longest + 1)
         ways = [(upper, requests.per_token(self.models, upper)) for upper in uppers]
-        least: Array = np.minimum.reduce([self._read((requests.model, upper), rounds, costs) for upper, costs in ways])
+        bounds = [self._read((requests.model, upper), rounds, costs) for upper, costs in ways]
+        least: Array = np.minimum.reduce(bounds)
         return least
 
     def _read(self, pair: tuple[int, int], rounds: Whole, costs: Array) -> Array:
-        """Return bounds at `costs` (S,) from the table of a pair; infinite where a run refuses so many rounds (S,)."""
+        """Return bounds at `costs` (S,) from the table of a pair.
+
+        They are infinite where a run refuses so many rounds (S,).
+        """
         promised = np.full(costs.shape, math.inf)
-        left = HALVINGS + 1 - np.frexp(rounds)[1]  # 2^i ≤ rounds < 2^(i + 1) halve what is left i times
+        # 2^i ≤ rounds < 2^(i + 1) halve what is left i times
+        left = HALVINGS + 1 - np.frexp(rounds)[1]
         for halvings, row in enumerate(self.tables[pair]):
             here = (left == halvings) & (rounds <= MOST_ROUNDS)
             promised[here] = np.interp(costs[here], self.prices, row)
         return promised
 
     def _table(self, lower: int, model: int) -> Array:
-        """Return bounds over all verifiers that may follow and all thresholds; for the target, the price."""
-        table = np.full((HALVINGS + 1, len(self.prices)), self.prices if model == self.models.target else math.inf)
+        """Return bounds over all verifiers that may follow and all thresholds.
+
+        For the target they are the price.
+        """
+        start = self.prices if model == self.models.target else math.inf
+        table = np.full((HALVINGS + 1, len(self.prices)), start)
         for upper in self.above.get(model, ()):
             costs = self._verified(lower, model, upper)
             by_halvings = np.minimum.reduceat(costs, 2 ** np.arange(self.longest.bit_length()) - 1)
@@ -69,14 +88,20 @@ class LowerBounds:
         return table
 
     def _verified(self, lower: int, model: int, upper: int) -> Array:
-        """Return least costs (longest, P) of a token of `upper`, by threshold and price per token of `model`."""
-        a, b = self.models.kept(lower, model), self.models.kept(model, upper)
+        """Return least costs (longest, P) of a token of `upper`, by threshold and price of `model`.
+
+        The price is per token.
+        """
+        a = self.models.kept(lower, model)
+        b = self.models.kept(model, upper)
         chances = a ** np.arange(1.0, self.longest * model + 1)  # no block from below is longer
         longer = np.append(0.0, chances.cumsum())
         gained = np.append(0.0, (chances * b ** np.arange(float(len(chances)))).cumsum())
         least = []
         for threshold, tokens in enumerate(mean_yields(b, self.longest + 1)[1:], 1):
-            lengths, tokens_of = threshold + longer, tokens + b ** (threshold + 1) * gained
-            own, drafts = self.models.pass_cost(upper, lengths) / tokens_of, lengths / tokens_of
+            lengths = threshold + longer
+            tokens_of = tokens + b ** (threshold + 1) * gained
+            own = self.models.pass_cost(upper, lengths) / tokens_of
+            drafts = lengths / tokens_of
             least.append((own[:, None] + drafts[:, None] * self.prices).min(0))
         return np.array(least)

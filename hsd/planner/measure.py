@@ -1,7 +1,10 @@
-"""Measuring what the planner needs: the cost of one call of every model, and how often one keeps a token of another.
+"""Measuring what the planner needs.
 
-All models read the same text, which the target wrote, once (teacher forcing): at every position the chance that model
-j keeps a token of model i is Σ_x min(p_i(x), p_j(x)), so one pass gives all pairs of models, and nothing is drafted.
+These are the cost of one call of every model, and how often one keeps a token of another.
+
+All models read the same text, which the target wrote, once (teacher forcing): at every position the
+chance that model j keeps a token of model i is Σ_x min(p_i(x), p_j(x)), so one pass gives all pairs
+of models, and nothing is drafted.
 """
 
 import statistics
@@ -27,16 +30,26 @@ Text = tuple[list[int], list[int]]  # ids of a prompt, and of what the target wr
 
 @dataclass(frozen=True)
 class Measured:
-    """The planner's input in milliseconds. positions: the number of tokens that acceptances are means over."""
+    """The planner's input in milliseconds.
+
+    positions: the number of tokens that acceptances are means over.
+    """
 
     models: Models
     positions: int
 
 
 def measure_stack(
-    pair: Pair, models: Sequence[LanguageModel], prompts: Sequence[str], new_tokens: int, sampling: Sampling
+    pair: Pair,
+    models: Sequence[LanguageModel],
+    prompts: Sequence[str],
+    new_tokens: int,
+    sampling: Sampling,
 ) -> Measured:
-    """Measure costs in ms and acceptances of `models`, smallest first, on texts by the target. Raises HsdError."""
+    """Measure costs in ms and acceptances of `models`, smallest first, on texts by the target.
+
+    Raises HsdError.
+    """
     texts = [text for text in _texts(pair, prompts, new_tokens, sampling) if text[1]]
     if not texts:
         raise HsdError("the target ends every text at once: choose other prompts")
@@ -49,18 +62,35 @@ def measure_stack(
     return Measured(Models(costs, rows, per_token), len(kept))
 
 
-def _texts(pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling) -> Iterator[Text]:
-    """Yield (ids of the prompt, ids that the target wrote after it) for every prompt, at most `new_tokens` each."""
+def _texts(
+    pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling
+) -> Iterator[Text]:
+    """Yield (ids of the prompt, ids that the target wrote after it) for every prompt.
+
+    The target writes at most `new_tokens` each time.
+    """
     for seed, prompt in enumerate(prompts):
-        options = {"system": "plain", "max_new_tokens": new_tokens, **vars(sampling), "trace": False}
+        options = {
+            "system": "plain",
+            "max_new_tokens": new_tokens,
+            **vars(sampling),
+            "trace": False,
+        }
         trace = run(pair, prompt, seed=seed, **options)
         yield trace.prompt.ids, trace.tokens
 
 
 def _overlaps(
-    models: Sequence[LanguageModel], prompt: list[int], new: list[int], sampling: Sampling, vocabulary: int
+    models: Sequence[LanguageModel],
+    prompt: list[int],
+    new: list[int],
+    sampling: Sampling,
+    vocabulary: int,
 ) -> Tensor:
-    """Return Σ_x min(p_i(x), p_j(x)) for models i, j before every new token: (new, models, models) float64."""
+    """Return Σ_x min(p_i(x), p_j(x)) for models i, j before every new token.
+
+    The result is (new, models, models) float64.
+    """
     ids = torch.tensor([*prompt, *new[:-1]])
     rows = []
     for model in models:
@@ -69,13 +99,21 @@ def _overlaps(
         rows.append(sampling.probabilities(fitted(logits, vocabulary)).double().cpu())
         session.close()
     laws = torch.stack(rows, dim=1)  # (new, models, vocabulary)
-    return torch.stack([torch.minimum(laws, laws[:, i : i + 1]).sum(-1) for i in range(len(models))], dim=1)
+    overlaps = [torch.minimum(laws, laws[:, i : i + 1]).sum(-1) for i in range(len(models))]
+    return torch.stack(overlaps, dim=1)
 
 
-def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return milliseconds of a call that reads one token, and of each further token it reads. The models take turns."""
+def _costs(
+    models: Sequence[LanguageModel], text: list[int]
+) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return milliseconds of a call that reads one token, and of each further token it reads.
+
+    The models take turns.
+    """
     if len(text) <= WIDE:
-        raise HsdError(f"texts of {len(text)} tokens are too short to time calls on: choose longer ones")
+        raise HsdError(
+            f"texts of {len(text)} tokens are too short to time calls on: choose longer ones"
+        )
     ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)
     passes = pass_times(models, ids, (1, WIDE), REPETITIONS)
     further = tuple(max(0.0, (one[WIDE] - one[1]) / (WIDE - 1)) for one in passes)
@@ -85,8 +123,12 @@ def _costs(models: Sequence[LanguageModel], text: list[int]) -> tuple[tuple[floa
 def pass_times(
     models: Sequence[LanguageModel], ids: Tensor, widths: Sequence[int], repetitions: int
 ) -> list[dict[int, float]]:
-    """Return for each model {width: ms of a pass over the last `width` of `ids`}: medians, models measured in turn."""
-    context, timings = len(ids) - max(widths), [Passes() for _ in models]
+    """Return for each model {width: ms of a pass over the last `width` of `ids`}.
+
+    These are medians of `repetitions`, in which the models take turns.
+    """
+    context = len(ids) - max(widths)
+    timings = [Passes() for _ in models]
     readers = [Reader(model.start(), model.device, UNCHANGED, model.vocab_size) for model in models]
     for reader in readers:
         reader.read(ids[:context], keep=1)
@@ -98,4 +140,7 @@ def pass_times(
                 reader.settle(context)
     for reader in readers:
         reader.close()
-    return [{n: 1e3 * statistics.median(s for width, s in passes if width == n) for n in widths} for passes in timings]
+    return [
+        {n: 1e3 * statistics.median(s for width, s in passes if width == n) for n in widths}
+        for passes in timings
+    ]

@@ -16,9 +16,14 @@ from hsd.rules import VANILLA
 from hsd.sampling import Sampling
 from hsd.trace import Step
 
-BROAD, DEEP, LARGE = (2, 3, 4, 6), 5, 49  # of the trees that are tried; of larger ones no better is expected
+# breadths, levels and nodes of the trees that are tried; of larger ones no better is expected
+BROAD = (2, 3, 4, 6)
+DEEP = 5
+LARGE = 49
 LARGEST = 24  # nodes of a tree that is planned, beside which the tried ones are large enough
-WIDTHS, REPETITIONS, CONTEXT = (1, 2, 3, 5, 8, 12, 16, LARGEST), 15, 96
+WIDTHS = (1, 2, 3, 5, 8, 12, 16, LARGEST)
+REPETITIONS = 15
+CONTEXT = 96
 
 Trees = dict[int, list[list[TreeNode]]]
 
@@ -26,7 +31,7 @@ Trees = dict[int, list[list[TreeNode]]]
 def measure_trees(
     pair: Pair, prompts: Sequence[str], new_tokens: int, sampling: Sampling
 ) -> tuple[Trees, TreeCosts, int]:
-    """Return {breadth: large tree of every step}, the costs of passes in milliseconds, and the number of trees.
+    """Return {breadth: large tree of every step}, the costs of passes in ms, and how many trees.
 
     new_tokens: written after each prompt. Raises HsdError for texts that are too short.
     """
@@ -36,24 +41,33 @@ def measure_trees(
     around: list[float] = []
     for seed, prompt in enumerate(prompts):
         for drafts in BROAD:
-            tree = {"rule": VANILLA["chosen"], "tree": "grown", "drafts": drafts, "gamma": DEEP, "nodes": LARGE}
+            tree = {
+                "rule": VANILLA["chosen"],
+                "tree": "grown",
+                "drafts": drafts,
+                "gamma": DEEP,
+                "nodes": LARGE,
+            }
             tree["seed"] = seed
             steps = run(pair, prompt, **tree, **shared).steps
             trees.setdefault(drafts, []).extend(tree_nodes(step) for step in steps if _deep(step))
             timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **shared, trace=False).steps[1:]
-            levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in timed if step.drafted]
+            drafting = [step for step in timed if step.drafted]
+            levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in drafting]
             around += [1e3 * (step.times.verify + step.times.rest) for step in timed]
     if not all(trees.values()) or not all(levels.values()):
-        raise HsdError(f"the texts are too short for trees of {DEEP} levels: choose more new tokens, or other prompts")
+        wrong = f"the texts are too short for trees of {DEEP} levels"
+        raise HsdError(f"{wrong}: choose more new tokens, or other prompts")
     median = {drafts: statistics.median(times) for drafts, times in levels.items()}
     ids = torch.arange(CONTEXT + LARGEST) % pair.target.vocab_size
     with computing(pair):
         passes = pass_times([pair.target], ids, WIDTHS, REPETITIONS)[0]
-    return trees, TreeCosts(passes, median, statistics.median(around)), sum(map(len, trees.values()))
+    costs = TreeCosts(passes, median, statistics.median(around))
+    return trees, costs, sum(map(len, trees.values()))
 
 
 def _deep(step: Step) -> bool:
-    """Return whether the tree reached its full depth, which it cannot just before the end of a text."""
+    """Return whether the tree reached its full depth, impossible just before the end of a text."""
     return any(one.level == DEEP for one in step.growth)
 
 

@@ -11,17 +11,26 @@ import numpy as np
 from hsd.errors import HsdError
 from hsd.planner.bounds import Above, LowerBounds
 from hsd.planner.inputs import LONGEST, MOST_LONGEST, Models, check_stack
-from hsd.planner.renewal import Offers, block_requests, draft_alone, latency, levels, per_token, select_offers
+from hsd.planner.renewal import (
+    Offers,
+    block_requests,
+    draft_alone,
+    latency,
+    levels,
+    per_token,
+    select_offers,
+)
 
-BEAM, MOST_WAYS = 48, 20_000  # ways followed per stack: by the first search, and at most by the second
+BEAM = 48  # alternatives followed per stack by the first search
+MOST_WAYS = 20_000  # at most followed by the second
 
 
 @dataclass(frozen=True)
 class Stack:
-    """A stack. models: their numbers, smallest first, the target last. thresholds: of all but the target.
+    """A stack of models; the target alone, without thresholds, is plain decoding.
 
-    latency: exact, per committed token, in the unit of the costs. The target alone, without thresholds, is plain
-    decoding.
+    models: their numbers, smallest first, the target last. thresholds: of all but the target.
+    latency: exact, per committed token, in the unit of the costs.
     """
 
     models: tuple[int, ...]
@@ -33,8 +42,9 @@ class Stack:
 class Plan:
     """The best stack, and those it is compared with.
 
-    bound: no stack that a run allows, with thresholds up to those considered, has an exact latency below it (to a
-    relative 1e-12): the best one's own latency, unless the search had to drop alternatives.
+    bound: no stack that a run allows, with thresholds up to those considered, has an exact latency
+    below it (to a relative 1e-12): the best one's own latency, unless the search had to drop
+    alternatives.
     """
 
     best: Stack
@@ -44,26 +54,34 @@ class Plan:
 
 
 def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
-    """Return the stack with the smallest exact latency, thresholds from 1 to `longest`, plain decoding included.
+    """Return the stack with the smallest exact latency, which may be plain decoding.
 
-    Branch and bound in two passes over all stacks whose step cannot take more rounds than a run allows. The first
-    follows the `beam` alternatives of each lower part with the lowest bounds (`hsd.planner.bounds`); the second all
-    of those whose bound is below what the first one found. Where these are more than `most` per stack it follows the
-    lowest, and the result is at least as good as that of the first pass. Raises HsdError for an invalid `longest`.
+    Thresholds are from 1 to `longest`. Branch and bound makes two passes over all stacks whose step
+    cannot take more rounds than a run allows. The first follows the `beam` alternatives of each
+    lower part with the lowest bounds (`hsd.planner.bounds`); the second all of those whose bound is
+    below what the first one found. Where these are more than `most` per stack it follows the
+    lowest, and the result is at least as good as that of the first pass. Raises HsdError for an
+    invalid `longest`.
     """
     if not 1 <= longest <= MOST_LONGEST:
         raise HsdError(f"longest threshold {longest}: choose 1 to {MOST_LONGEST}")
-    drafts, target = range(models.target), models.target
+    drafts = range(models.target)
+    target = models.target
     plain = Stack((target,), (), float(models.costs[target]))
-    single = min((best_of(models, (m, target), longest) for m in drafts), key=lambda stack: stack.latency)
-    best = min([plain, single], key=lambda stack: stack.latency)  # in case of a draw the first one wins
+    singles = [best_of(models, (model, target), longest) for model in drafts]
+    single = min(singles, key=lambda stack: stack.latency)
+    # in case of a draw the first one wins
+    best = min([plain, single], key=lambda stack: stack.latency)
     above = {model: range(model + 1, target + 1) for model in drafts}
     best, bound = _search(models, longest, drafts, above, best, (beam, most))
     return Plan(best, single, plain, bound)
 
 
 def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Stack:
-    """Return the best stack of these models, at least two, with thresholds from 1 to `longest`, as `plan` does."""
+    """Return the best stack of these models, at least two, as `plan` does.
+
+    Thresholds are from 1 to `longest`.
+    """
     check_stack(models, stack, [1] * (len(stack) - 1))
     above = {lower: (upper,) for lower, upper in pairwise(stack)}
     none = Stack(tuple(stack), (), math.inf)
@@ -71,16 +89,23 @@ def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Sta
 
 
 def _search(
-    models: Models, longest: int, first: Sequence[int], above: Above, best: Stack, widths: Sequence[int]
+    models: Models,
+    longest: int,
+    first: Sequence[int],
+    above: Above,
+    best: Stack,
+    widths: Sequence[int],
 ) -> tuple[Stack, float]:
     """Return the best stack, `best` or better, and a latency that no stack goes below.
 
-    first: models that may draft. above: which may verify each model's tokens. Each pass follows the alternatives whose
-    bound is below the best latency known, at most its width of them per stack: those with the lowest bounds.
+    first: models that may draft. above: which may verify each model's tokens. Each pass follows the
+    alternatives whose bound is below the best latency known, at most its width of them per stack:
+    those with the lowest bounds.
     """
     bounds = LowerBounds(models, longest, above)
     for width in widths:
-        todo, dropped = [draft_alone(models, model, longest) for model in first], [math.inf]
+        todo = [draft_alone(models, model, longest) for model in first]
+        dropped = [math.inf]
         while todo:
             lower = todo.pop()
             for model in above[lower.model]:
@@ -89,33 +114,39 @@ def _search(
                     continue
                 enough = best.latency * (1 - 1e-12)
                 costs = per_token(models, lower, model)
-                requests = block_requests(models, lower.at(bounds.of(lower, model, costs) < enough), model, longest)
+                hopeful = lower.at(bounds.of(lower, model, costs) < enough)
+                requests = block_requests(models, hopeful, model, longest)
                 bounded = bounds.of_requests(requests, above[model]).reshape(-1)
                 order = np.argsort(bounded, kind="stable")[: (bounded < enough).sum()]
                 dropped.extend(bounded[order[width:][:1]])
                 if len(order):
-                    todo.append(select_offers(requests, order[:width] // longest, order[:width] % longest + 1))
+                    places, threshold_less_1 = np.divmod(order[:width], longest)
+                    todo.append(select_offers(requests, places, threshold_less_1 + 1))
     return best, float(min(best.latency, *dropped))
 
 
 def _finished(models: Models, lower: Offers) -> Stack:
     """Return the stack with the least exact latency of those in `lower` with the target on top."""
     best = np.argmin(per_token(models, lower, models.target))
-    stack, thresholds = (*lower.stack, models.target), tuple(lower.thresholds[best].tolist())
+    stack = (*lower.stack, models.target)
+    thresholds = tuple(lower.thresholds[best].tolist())
     return Stack(stack, thresholds, latency(models, stack, thresholds))
 
 
 def shortest_path(models: Models, longest: int = LONGEST) -> list[float]:
-    """Return the fluid optimum of each model over all stacks, d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)).
+    """Return the fluid optimum of each model over all stacks.
 
-    As a graph: an edge from M_i to M_j costs c_i / μ and multiplies the requested tokens by T / μ; the edge to the
-    sink, "on its own", costs c_i. One pass, O(K² · longest).
+    It is d_i = min(c_i, min_{j<i,T} (c_i + T d_j) / μ(a_ji, T)).
+
+    As a graph: an edge from M_i to M_j costs c_i / μ and multiplies the requested tokens by T / μ;
+    the edge to the sink, "on its own", costs c_i. One pass, O(K² · longest).
     """
     best: list[float] = []
     for model, own in enumerate(models.costs):
         ways = [(lower, drafts) for lower in range(model) for drafts in range(1, longest + 1)]
         costs = [
-            (models.pass_cost(model, drafts) + drafts * best[lower]) / mean_yield(models.kept(lower, model), drafts)
+            (models.pass_cost(model, drafts) + drafts * best[lower])
+            / mean_yield(models.kept(lower, model), drafts)
             for lower, drafts in ways
         ]
         best.append(min([own, *costs]))
@@ -123,7 +154,10 @@ def shortest_path(models: Models, longest: int = LONGEST) -> list[float]:
 
 
 def mean_yield(acceptance: float, drafts: int) -> float:
-    """Return μ(a, n) = 1 + a + … + aⁿ: mean tokens from verifying n drafts, the verifier's own token included."""
+    """Return μ(a, n) = 1 + a + … + aⁿ.
+
+    It is the mean number of tokens from verifying n drafts, the verifier's own token included.
+    """
     return float(np.sum(acceptance ** np.arange(drafts + 1.0)))
 
 
@@ -139,7 +173,10 @@ def as_json(models: Models, best_plan: Plan) -> dict[str, Any]:
         "best_single": best_plan.single.latency,
         "plain": best_plan.plain.latency,
         "bound": best_plan.bound,
-        "single": {"stack": list(best_plan.single.models), "thresholds": list(best_plan.single.thresholds)},
+        "single": {
+            "stack": list(best_plan.single.models),
+            "thresholds": list(best_plan.single.thresholds),
+        },
         "levels": [{name: getattr(level, name) for name in names} for level in ways],
         "warnings": models.warnings(),
     }

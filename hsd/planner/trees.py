@@ -1,9 +1,11 @@
-"""Which grown tree to draft: how broad, how deep and how large, from what trees kept and what passes cost.
+"""Which grown tree to draft.
 
-A tree of chosen tokens keeps as many on average as the target's probabilities of the paths to its nodes add up to
-(`hsd.rules.rejection.one_hot`). So one large tree tells what every smaller one out of it would have kept: the surest
-nodes down to a depth. A step then costs a pass of the draft a level, one pass of the target over the whole tree, and
-what is around them.
+How broad, deep and large it should be follows from what trees kept and what passes cost.
+
+A tree of chosen tokens keeps as many on average as the target's probabilities of the paths to its
+nodes add up to (`hsd.rules.rejection.one_hot`). So one large tree tells what every smaller one out
+of it would have kept: the surest nodes down to a depth. A step then costs a pass of the draft a
+level, one pass of the target over the whole tree, and what is around them.
 """
 
 from bisect import bisect_left
@@ -13,7 +15,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class TreeNode:
-    """A node of a large tree: its depth, from 1; and its path's probability by the draft, `sure`, and the target."""
+    """A node of a large tree.
+
+    level: its depth, from 1. sure: its path's probability by the draft. path: by the target.
+    """
 
     level: int
     sure: float
@@ -22,8 +27,9 @@ class TreeNode:
 
 @dataclass(frozen=True)
 class TreeCosts:
-    """The costs of passes, in one unit. target: {width: of a target pass over so many tokens}, the smallest width 1.
+    """The costs of passes, in one unit.
 
+    target: {width: of a target pass over so many tokens}, the smallest width 1.
     level: {nodes: of a pass of the draft over at most so many nodes}. around: all else in a step.
     """
 
@@ -37,16 +43,20 @@ class TreeCosts:
 
 
 def interpolate(costs: Mapping[int, float], width: int) -> float:
-    """Return the cost of a pass over `width` tokens, by linear interpolation between the widths in `costs`."""
+    """Return the cost of a pass over `width` tokens, interpolated between the widths in `costs`."""
     widths = sorted(costs)
     place = min(max(bisect_left(widths, width), 1), len(widths) - 1)
-    low, high = widths[place - 1], widths[place]
+    low = widths[place - 1]
+    high = widths[place]
     return costs[low] + (costs[high] - costs[low]) * (width - low) / (high - low)
 
 
 @dataclass(frozen=True)
 class TreePlan:
-    """A grown tree by the options of a run, the mean number of its tokens that are kept, and the cost of a step."""
+    """A grown tree, by the options of a run.
+
+    kept: the mean number of its tokens that are kept. step: the cost of a step.
+    """
 
     drafts: int
     gamma: int
@@ -61,7 +71,10 @@ class TreePlan:
 
 
 def kept_on_average(trees: Sequence[Sequence[TreeNode]], depth: int, nodes: int) -> float:
-    """Return the mean number of kept tokens of a tree cut to `nodes` nodes (root included) and `depth` levels."""
+    """Return the mean number of kept tokens of a tree that is cut.
+
+    It is cut to `nodes` nodes (root included) and `depth` levels.
+    """
     sums = 0.0
     for tree in trees:
         near = sorted((one for one in tree if one.level <= depth), key=lambda one: -one.sure)
@@ -69,8 +82,13 @@ def kept_on_average(trees: Sequence[Sequence[TreeNode]], depth: int, nodes: int)
     return sums / len(trees)
 
 
-def tree_plans(trees: Mapping[int, Sequence[Sequence[TreeNode]]], costs: TreeCosts, largest: int) -> Iterator[TreePlan]:
-    """Yield every tree of up to `largest` nodes within the large ones. trees: their nodes per step, by breadth."""
+def tree_plans(
+    trees: Mapping[int, Sequence[Sequence[TreeNode]]], costs: TreeCosts, largest: int
+) -> Iterator[TreePlan]:
+    """Yield every tree of up to `largest` nodes within the large ones.
+
+    trees: their nodes per step, by breadth.
+    """
     for drafts, steps in trees.items():
         for depth in range(1, max(one.level for tree in steps for one in tree) + 1):
             for nodes in range(drafts + 1, largest + 1):

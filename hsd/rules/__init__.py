@@ -1,4 +1,4 @@
-"""Verification rules as pure functions on tensors: no model, no random numbers, no input or output."""
+"""Verification rules as pure functions on tensors, without a model, random numbers or files."""
 
 from hsd.rules.chain import RULES, USUAL, find_rule
 from hsd.rules.forms import LETTERS, Form, Grounds
@@ -10,7 +10,33 @@ from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, deci
 from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
-    "DIVERGENCES", "LETTERS", "RULES", "TREE_RULES", "USUAL", "VANILLA", "Change", "DraftTree", "Ending", "Form",
-    "Fuzzy", "Grounds", "Knob", "Law", "Look", "Path", "PrefixRatios", "Recipe", "Rule", "Test", "TreeRule",
-    "branch_masses", "check_fit", "decide", "endings", "find_rule", "find_tree_rule", "fuzzy_rule", "fuzzy_tree",
-]  # fmt: skip
+    "DIVERGENCES",
+    "LETTERS",
+    "RULES",
+    "TREE_RULES",
+    "USUAL",
+    "VANILLA",
+    "Change",
+    "DraftTree",
+    "Ending",
+    "Form",
+    "Fuzzy",
+    "Grounds",
+    "Knob",
+    "Law",
+    "Look",
+    "Path",
+    "PrefixRatios",
+    "Recipe",
+    "Rule",
+    "Test",
+    "TreeRule",
+    "branch_masses",
+    "check_fit",
+    "decide",
+    "endings",
+    "find_rule",
+    "find_tree_rule",
+    "fuzzy_rule",
+    "fuzzy_tree",
+]

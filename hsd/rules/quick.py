@@ -1,8 +1,11 @@
-"""Rules for one draft on plain numbers, for rows that stay outside torch: the laws of `hsd.rules.chain`, test by test.
+"""Rules for one draft on plain numbers, for rows that stay outside torch.
 
-p, q: probabilities of the γ drafted tokens by target and draft. coins: one for each. masses(t, a): returns Σ max(a p -
-q, 0) and Σ max(q - a p, 0) after t tokens; called only where a test needs them. Each rule returns how many tokens are
-kept, and the factor a of the residual max(a p - q, 0) that the next token is drawn from.
+The laws of `hsd.rules.chain`, test by test.
+
+p, q: probabilities of the γ drafted tokens by target and draft. coins: one for each. masses(t, a):
+returns Σ max(a p - q, 0) and Σ max(q - a p, 0) after t tokens; called only where a test needs them.
+Each rule returns how many tokens are kept, and the factor a of the residual max(a p - q, 0) that
+the next token is drawn from.
 """
 
 import math
@@ -15,14 +18,26 @@ Decide = Callable[[Row, Row, Row, Masses], tuple[int, float]]
 
 
 def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
-    """Return how many tokens token-wise verification keeps, up to the first failed test min(1, p/q); and a = 1."""
-    failed = (t for t, (x, y, coin) in enumerate(zip(p, q, coins, strict=False)) if not coin < min(1, x / y))
+    """Return how many tokens token-wise verification keeps, and the residual's factor a = 1.
+
+    It keeps tokens up to the first failed test min(1, p/q).
+    """
+    failed = (
+        t
+        for t, (x, y, coin) in enumerate(zip(p, q, coins, strict=False))
+        if not coin < min(1, x / y)
+    )
     return next(failed, len(p)), 1.0
 
 
 def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> tuple[int, float]:
-    """Return how many tokens HSD keeps, and the residual's factor a. released: as of `hsd.rules.chain.hsd_law`."""
-    log, peak, capped = 0.0, 0.0, [1.0]
+    """Return how many tokens HSD keeps, and the residual's factor a.
+
+    released: as of `hsd.rules.chain.hsd_law`.
+    """
+    log = 0.0
+    peak = 0.0
+    capped = [1.0]
     whole = 1.0
     for x, y in zip(p, q, strict=True):
         log += math.log(x / y) if x else -math.inf
@@ -38,5 +53,6 @@ def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> t
     return 0, 1.0
 
 
-QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "hsd": hsd, "blockwise": hsd}  # one law, by either name
+# one law, by either name
+QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "hsd": hsd, "blockwise": hsd}
 QUICK["hsd-released"] = partial(hsd, released=True)

@@ -1,8 +1,11 @@
-"""How a rule judges a single draft, as data: the forms of its tests in order, and the factors of its residual.
+"""How a rule judges a single draft, as data.
 
-The grounds of a law's tests, the page's judging, formulas and sentences are made from this record. `Recipe.law` makes
-the law itself from it, slowly and literally: a rule that is new, or seldom run, needs no more. The others have a
-function of their own, on tensors and in logarithms; a test holds both to the same law.
+That is the forms of its tests in order, and the factors of its residual.
+
+The grounds of a law's tests, the page's judging, formulas and sentences are made from this record.
+`Recipe.law` makes the law itself from it, slowly and literally: a rule that is new, or seldom run,
+needs no more. The others have a function of their own, on tensors and in logarithms; a test holds
+both to the same law.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,14 +26,14 @@ from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
 class Recipe:
     """A rule for one draft as data: the forms of its tests, and the factors of its residual.
 
-    each: forms of the tests; of several the first applies whose `when` holds.
-    whole: the form for the whole draft in a rule that tests from γ down; None in one that tests from 1 up.
-    a, b: expressions of the residual max(a p - b q, 0) after t kept tokens.
-    inner: the threshold for t < γ as the rule's paper states it, where that is not the form's own expression.
-    residual: a sentence on the residual, where it needs its own.
-    follow: the row whose likeliest token follows the kept ones without a draw: "target", or "mixture" of both rows (the
-    target's where all are kept); "" for the residual.
-    clipped: p stands for the target's rows clipped to the draft's (`hsd.rules.clipped`), which the law has as its p.
+    each: forms of the tests; of several the first applies whose `when` holds. whole: the form for
+    the whole draft in a rule that tests from γ down; None in one that tests from 1 up. a, b:
+    expressions of the residual max(a p - b q, 0) after t kept tokens. inner: the threshold for t <
+    γ as the rule's paper states it, where that is not the form's own expression. residual: a
+    sentence on the residual, where it needs its own. follow: the row whose likeliest token follows
+    the kept ones without a draw: "target", or "mixture" of both rows (the target's where all are
+    kept); "" for the residual. clipped: p stands for the target's rows clipped to the draft's
+    (`hsd.rules.clipped`), which the law has as its p.
     """
 
     each: tuple[Form, ...]
@@ -44,7 +47,10 @@ class Recipe:
 
     @property
     def forward(self) -> bool:
-        """Whether tests go from position 1 up until the first failure; else from γ down until the first success."""
+        """Whether tests go from position 1 up until the first failure.
+
+        Otherwise they go from γ down until the first success.
+        """
         return self.whole is None
 
     @property
@@ -82,45 +88,71 @@ class Recipe:
         }
 
     def law(self, p: Tensor, q: Tensor, tokens: Tensor, **numbers: float) -> Law:
-        """Return the law of one draft, arguments as of `Rule.law`; synchronises often. numbers: settings by name."""
+        """Return the law of one draft, arguments as of `Rule.law`; synchronises often.
+
+        numbers: settings by name.
+        """
         along = DraftNumbers(self, p, q, tokens, numbers)
         thresholds = [test.threshold for test in along.grounds()]
         if self.inner:
-            thresholds[:-1] = [float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)]
-        threshold, a, b = (p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors))
+            thresholds[:-1] = [
+                float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)
+            ]
+        threshold, a, b = (
+            p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors)
+        )
         if self.coupled:
             return CoupledLaw(p, q, threshold, True, a, numbers=numbers, tokens=tokens)
         return Law(p, along.q, threshold, self.forward, a, b, numbers)
 
     def grounds(self, law: Law, tokens: Tensor) -> list[Grounds]:
-        """Return what the thresholds of `law` at t = 1 … γ were computed from. tokens: (γ,), the drafted ones."""
+        """Return what the thresholds of `law` at t = 1 … γ were computed from.
+
+        tokens: (γ,), the drafted ones.
+        """
         return list(DraftNumbers(self, law.p, law.q, tokens, law.numbers).grounds())
 
 
 class DraftNumbers:
     """All numbers of `LETTERS` along one draft, for each t = 0 … γ, computed on demand.
 
-    known: settings, and intermediate results of a law, (γ+1,) or (γ,) from t = 0 on. A number that is undefined at t =
-    0 or t = γ is 0 or 1 there.
+    known: settings, and intermediate results of a law, (γ+1,) or (γ,) from t = 0 on. A number that
+    is undefined at t = 0 or t = γ is 0 or 1 there.
     """
 
-    def __init__(self, recipe: Recipe, p: Tensor, q: Tensor, tokens: Tensor, known: Mapping[str, Any]) -> None:
-        self.recipe, self.p, self.tokens, self.gamma = recipe, p, tokens, len(tokens)
-        self.q = torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0) if recipe.certain else q
-        self.lists = {name: [*x.tolist(), 0.0] if isinstance(x, Tensor) else x for name, x in known.items()}
+    def __init__(
+        self, recipe: Recipe, p: Tensor, q: Tensor, tokens: Tensor, known: Mapping[str, Any]
+    ) -> None:
+        self.recipe = recipe
+        self.p = p
+        self.tokens = tokens
+        self.gamma = len(tokens)
+        self.q = (
+            torch.zeros_like(q).scatter_(-1, tokens.unsqueeze(-1), 1.0) if recipe.certain else q
+        )
+        self.lists = {
+            name: [*x.tolist(), 0.0] if isinstance(x, Tensor) else x for name, x in known.items()
+        }
 
     def grounds(self) -> Iterator[Grounds]:
-        """Yield a `Grounds` for each test t = 1 … γ: the form that applies there, with the values of its fields."""
+        """Yield a `Grounds` for each test t = 1 … γ.
+
+        It has the form that applies there, with the values of its fields.
+        """
         for t in range(1, self.gamma + 1):
-            here, whole = self.at(t), self.recipe.whole if t == self.gamma else None
+            here = self.at(t)
+            whole = self.recipe.whole if t == self.gamma else None
             *most, last = (whole,) if whole else self.recipe.each
             form = next((form for form in most if evaluate(parse(form.when), here)), last)
-            yield Grounds(form, **{name: evaluate(parse(text), here) for name, text in form.along.items()})
+            yield Grounds(
+                form, **{name: evaluate(parse(text), here) for name, text in form.along.items()}
+            )
 
     @property
     def factors(self) -> tuple[list[float], list[float]]:
         """Return the residual's factors a and b after 0 … γ-1 kept tokens, as lists of γ floats."""
-        a, b = parse(self.recipe.a), parse(self.recipe.b)
+        a = parse(self.recipe.a)
+        b = parse(self.recipe.b)
         here = [self.at(t) for t in range(self.gamma)]
         return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]
 
@@ -129,7 +161,10 @@ class DraftNumbers:
         return _At(self, t)
 
     def column(self, name: str) -> Any:
-        """Return the values of a number for every t, as a list; a setting, which does not depend on t, as one value."""
+        """Return the values of a number for every t, as a list.
+
+        A setting does not depend on t and is given as one value.
+        """
         if name not in self.lists:
             self.lists[name] = self._made(name)
         return self.lists[name]

@@ -1,4 +1,7 @@
-"""A verification rule: its record, its law as a function, and its names in menus, tables and figures."""
+"""A verification rule: its record, its law as a function, and its names and marks.
+
+The names are for menus, tables and figures.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
@@ -16,8 +19,9 @@ from hsd.rules.recipe import Recipe
 class Knob:
     """The one setting that says how far a rule may deviate from the target.
 
-    option: its keyword in `hsd.run`. sign: in formulas. title, words: its label, and one line of help. low, high: the
-    range of a control, and all that is allowed unless `open`. exact: the rule is lossless up to this value.
+    option: its keyword in `hsd.run`. sign: in formulas. title, words: its label, and one line of
+    help. low, high: the range of a control, and all that is allowed unless `open`. exact: the rule
+    is lossless up to this value.
     """
 
     option: str
@@ -34,30 +38,36 @@ class Knob:
         """Return `value` unchanged. Raises HsdError unless it is a number in the allowed range."""
         number = isinstance(value, (int, float)) and not isinstance(value, bool)
         if not number or not (self.open or self.low <= value <= self.high):
-            raise HsdError(f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}")
+            raise HsdError(
+                f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}"
+            )
         return value
 
 
 @dataclass(frozen=True)
 class Look:
-    """How a rule is drawn in every figure: colour (Okabe and Ito), and marker and hatch for prints without it."""
+    """How a rule is drawn in every figure: its colour (Okabe and Ito), marker and hatch.
+
+    The marker and the hatch are for prints without colour.
+    """
 
     colour: str
     symbol: str = "circle"
     hatch: str = ""
 
 
-OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")  # of rules that give up exactness, or have no look of their own
+# of rules that give up exactness, or have no look of their own
+OTHER_LOOK = Look("#8a5a9e", "hexagon", "|")
 
 
 @dataclass(frozen=True)
 class RuleInfo:
     """The names and properties that rules for one draft and for trees have in common.
 
-    title: in menus and heads of tables. short: inside a sentence. citation: its source. lossless: whether the output
-    follows the target exactly, as `hsd.audit` proves. look: its style in figures. knob: the setting that changes its
-    law, None without one. greedy: exact at temperature 0, though not lossless. exactly: the sentence for values of its
-    knob that make it exact.
+    title: in menus and heads of tables. short: inside a sentence. citation: its source. lossless:
+    whether the output follows the target exactly, as `hsd.audit` proves. look: its style in
+    figures. knob: the setting that changes its law, None without one. greedy: exact at temperature
+    0, though not lossless. exactly: the sentence for values of its knob that make it exact.
     """
 
     name: str
@@ -77,7 +87,10 @@ class RuleInfo:
 
     @property
     def mark(self) -> str:
-        """A short warning beside the title: "not lossless", "extra target calls", or "" if there is none."""
+        """A short warning beside the title.
+
+        It is "not lossless", "extra target calls", or "" if there is none.
+        """
         costs = "extra target calls" if getattr(self, "resamples", False) else ""
         return costs if self.lossless else "not lossless"
 
@@ -86,15 +99,15 @@ class RuleInfo:
 class Rule(RuleInfo):
     """A verification rule for one draft.
 
-    recipe: the rule as data. build(p, q, tokens), or with `raw` as fourth argument: a faster function that returns its
-    law; None: `recipe.law`.
-    drafts: the citation for verifying several drafts one after another; "" where that is not offered.
-    resamples: after a rejection all further positions of the block are drawn again, with one target call each.
-    raw: the law needs the distributions before temperature, top-k and top-p, too.
-    equals: another rule with the same law, derived otherwise.
-    loses: what a rule that is not lossless gives up, in words that follow "Not lossless:"; {value} is its knob's value,
-    {divergence} the measure, {drift} how much of it a step used up.
-    modes: its recipes by the value of a setting. cold: the rule to use at temperature 0, where that is another one.
+    recipe: the rule as data. build(p, q, tokens), or with `raw` as fourth argument: a faster
+    function that returns its law; None: `recipe.law`. drafts: the citation for verifying several
+    drafts one after another; "" where that is not offered. resamples: after a rejection all further
+    positions of the block are drawn again, with one target call each. raw: the law needs the
+    distributions before temperature, top-k and top-p, too. equals: another rule with the same law,
+    derived otherwise. loses: what a rule that is not lossless gives up, in words that follow "Not
+    lossless:"; {value} is its knob's value, {divergence} the measure, {drift} how much of it a step
+    used up. modes: its recipes by the value of a setting. cold: the rule to use at temperature 0,
+    where that is another one.
     """
 
     recipe: Recipe
@@ -109,11 +122,17 @@ class Rule(RuleInfo):
 
     @property
     def forward(self) -> bool:
-        """Whether tests go from position 1 up until the first failure; else from γ down until the first success."""
+        """Whether tests go from position 1 up until the first failure.
+
+        Otherwise they go from γ down until the first success.
+        """
         return self.recipe.forward
 
     def tuned(self, value: float) -> "Rule":
-        """Return this rule with its knob set to `value`. Raises HsdError for a value that is not allowed."""
+        """Return this rule with its knob set to `value`.
+
+        Raises HsdError for a value that is not allowed.
+        """
         assert self.knob
         return replace(self, build=partial(self._law, **{self.knob.option: self.knob.check(value)}))
 
@@ -122,12 +141,16 @@ class Rule(RuleInfo):
         usual: dict[str, Any] = {self.knob.option: self.knob.default} if self.knob else {}
         return self.build or partial(self.recipe.law, **usual)
 
-    def law(self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None) -> Law:
-        """Return the law for one draft: p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
+    def law(
+        self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None
+    ) -> Law:
+        """Return the law for one draft.
 
-        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Used by rules with
-        `Rule.raw` alone; by default p and q. Cost: at most O(γ V), see `hsd.rules.chain`. Raises HsdError if the shapes
-        do not match.
+        p (γ+1, V) and q (γ, V) with rows summing to 1, tokens (γ,) int64.
+
+        raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Used by
+        rules with `Rule.raw` alone; by default p and q. Cost: at most O(γ V), see
+        `hsd.rules.chain`. Raises HsdError if the shapes do not match.
         """
         gamma = tokens.shape[0]
         if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
@@ -135,6 +158,8 @@ class Rule(RuleInfo):
             raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
         if self.raw and raw and (raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape):
             shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
-            raise HsdError(f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)")
+            raise HsdError(
+                f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)"
+            )
         given = (p, q, tokens, raw) if self.raw and raw else (p, q, tokens)
         return replace(self._law(*given), explain=self.recipe.grounds)

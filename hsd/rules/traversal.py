@@ -1,4 +1,7 @@
-"""Traversal: from the leaves to the root, the form that block and HSD verification take on a tree (2505.12398)."""
+"""Traversal of a tree from the leaves to the root (2505.12398).
+
+It is the form that block and HSD verification take on a tree.
+"""
 
 from dataclasses import dataclass, field
 
@@ -11,9 +14,12 @@ from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree
 
 @dataclass
 class _Working:
-    """The remaining tree, the rows that children were drawn from, and p and rate of nodes that rejections changed.
+    """The remaining tree, and the rows that its children were drawn from.
 
-    A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), computed on demand.
+    It has p and rate of the nodes that rejections changed.
+
+    A rate a is a capped ratio: a(root) = 1, a(child) = min(1, a(parent) p(x)/q(x)), computed on
+    demand.
     """
 
     tree: Tree
@@ -31,7 +37,10 @@ class _Working:
         return self.left[node]
 
     def first_leaf(self) -> int:
-        """Return the first leaf of the remaining tree in depth-first order; the root, 0, where only it remains."""
+        """Return the first leaf of the remaining tree in depth-first order.
+
+        It is the root, 0, where only the root remains.
+        """
         node = 0
         while children := self.children(node):
             node = children[0]
@@ -41,27 +50,40 @@ class _Working:
         return self.p[node] if node in self.p else self.tree.target(node)
 
     def proposal(self, child: int) -> Tensor:
-        """Return the row (V,) that `child` was drawn from; all its earlier siblings have been deleted."""
+        """Return the row (V,) that `child` was drawn from.
+
+        All its earlier siblings have been deleted.
+        """
         if child not in self.q:
             self.q[child] = self.tree.proposal(child)
         return self.q[child]
 
     def rate(self, node: int) -> tuple[float, Grounds]:
-        """Return the rate of a node, and the `Grounds` that it was computed from (for the root only their form)."""
+        """Return the rate of a node, and the `Grounds` that it was computed from.
+
+        For the root these have only their form.
+        """
         if node in self.settled:
             return self.settled[node]
         if not node:
             return 1.0, Grounds(CAPPED)
-        above, x = self.parent[node], self.tree.token(node)
+        above = self.parent[node]
+        x = self.tree.token(node)
         before, _ = self.rate(above)
-        grounds = Grounds(CAPPED, float(self.target(above)[x]), float(self.proposal(node)[x]), before)
+        grounds = Grounds(
+            CAPPED, float(self.target(above)[x]), float(self.proposal(node)[x]), before
+        )
         return grounds.threshold, grounds
 
     def delete(self, leaf: int) -> Change:
-        """Remove a rejected leaf; return how the target's row and the rate of its parent change by the rejection."""
+        """Remove a rejected leaf.
+
+        Return how the target's row and the rate of its parent change by the rejection.
+        """
         node = self.parent[leaf]
         before, _ = self.rate(node)
-        p, q = self.target(node), self.proposal(leaf)
+        p = self.target(node)
+        q = self.proposal(leaf)
         row, mass = leftover(p, q, p.new_tensor(before))
         lost = float(mass)
         self.left[node].remove(leaf)
@@ -75,8 +97,12 @@ class _Working:
 
 
 def traversal(tree: Tree) -> Process:
-    """Test the first leaf of the remaining tree: keep the path to it, or delete it and test the next (2505.12398)."""
-    working, changes = _Working(tree), tuple[Change, ...]()
+    """Test the first leaf of the remaining tree (2505.12398).
+
+    Keep the path to it, or delete it and test the next.
+    """
+    working = _Working(tree)
+    changes = tuple[Change, ...]()
     while leaf := working.first_leaf():
         rate, grounds = working.rate(leaf)
         kind: Kind = "prefix" if tree.children(leaf) else "draft"

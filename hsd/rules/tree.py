@@ -1,9 +1,10 @@
 """Draft trees, and rules for them as decision processes.
 
-A tree rule takes its decisions one after another, and what it tests next depends on what happened before. So it
-is written as a generator: it yields a `Test`, is sent whether that test succeeded, and returns an `Ending`.
-Sending `coin < threshold` decodes; following both answers with their probabilities gives the exact law (`endings`).
-The same lines of code therefore decode, explain and are proved.
+A tree rule takes its decisions one after another, and what it tests next depends on what happened
+before. So it is written as a generator: it yields a `Test`, is sent whether that test succeeded,
+and returns an `Ending`. Sending `coin < threshold` decodes; following both answers with their
+probabilities gives the exact law (`endings`). The same lines of code therefore decode, explain and
+are proved.
 """
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -22,9 +23,12 @@ Kind = Literal["token", "draft", "prefix"]
 
 @dataclass(frozen=True)
 class Path:
-    """One draft in a tree. Its first `fork` nodes are shared with an earlier draft, the others are its own.
+    """One draft in a tree.
 
-    nodes: ids of its tokens, from depth 1 on. Drafts that drew equal tokens independently have separate nodes.
+    Its first `fork` nodes are shared with an earlier draft, the others are its own.
+
+    nodes: ids of its tokens, from depth 1 on. Drafts that drew equal tokens independently have
+    separate nodes.
     """
 
     nodes: tuple[int, ...]
@@ -32,8 +36,12 @@ class Path:
 
 
 def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
-    """Return a `Path` for each draft, given as node ids from depth 1 on; it forks at its first node not seen before."""
-    known, paths = set[int](), list[Path]()
+    """Return a `Path` for each draft, given as node ids from depth 1 on.
+
+    It forks at its first node that no draft before it has.
+    """
+    known = set[int]()
+    paths = list[Path]()
     for nodes in lines:
         paths.append(Path(tuple(nodes), sum(node in known for node in nodes)))
         known.update(nodes)
@@ -58,10 +66,15 @@ class Tree(Protocol):
         """Return (V,): the target's distribution after `node`."""
 
     def draft(self, node: int) -> Tensor:
-        """Return (V,): the draft's distribution after `node`, which must have children, but not "mixed" ones."""
+        """Return the draft's distribution (V,) after `node`.
+
+        The node must have children, but not "mixed" ones.
+        """
 
     def proposal(self, node: int) -> Tensor:
-        """Return (V,): what the token of `node` was drawn from, given its parent and earlier siblings.
+        """Return the row (V,) that the token of `node` was drawn from.
+
+        It depends on the node's parent and earlier siblings.
 
         All mass is on the token itself where it was chosen and not drawn.
         """
@@ -71,9 +84,10 @@ class Tree(Protocol):
 class DraftTree:
     """A `Tree` of n drafted tokens: node i has tokens[i - 1].
 
-    parents (n,): of each node, parents before children, siblings in the order in which they were drawn; equal siblings
-    stay apart. p, q: row i is the distribution (V,) after node i; q is not read at leaves. siblings: how siblings are
-    drawn, see `hsd.draft.Layout`. drawn: in a "mixed" tree the nodes that were drawn; its others were chosen.
+    parents (n,): of each node, parents before children, siblings in the order in which they were
+    drawn; equal siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not
+    read at leaves. siblings: how siblings are drawn, see `hsd.draft.Layout`. drawn: in a "mixed"
+    tree the nodes that were drawn; its others were chosen.
     """
 
     tokens: tuple[int, ...]
@@ -123,8 +137,8 @@ class DraftTree:
 class Change:
     """How a rejection changed the target's distribution after `node`.
 
-    target (V,): max(weight · p - q, 0), normalised, with the p from before. mass: the sum before normalising. rate: the
-    node's own capped ratio from now on, for rules that have one.
+    target (V,): max(weight · p - q, 0), normalised, with the p from before. mass: the sum before
+    normalising. rate: the node's own capped ratio from now on, for rules that have one.
     """
 
     node: int
@@ -136,10 +150,13 @@ class Change:
 
 @dataclass(frozen=True)
 class Test:
-    """The next test of a tree rule; success would keep the tokens down to `node`, or go on from there.
+    """The next test of a tree rule.
 
-    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: the number of its path, for rules that
-    verify one after another. changes: of the target's rows, by rejections since the last test.
+    Success keeps the tokens down to `node`, or goes on from there.
+
+    kind: what is tested, a `token`, a whole `draft` or a `prefix` of one. draft: the number of its
+    path, for rules that verify one after another. changes: of the target's rows, by rejections
+    since the last test.
     """
 
     node: int
@@ -152,12 +169,20 @@ class Test:
     @property
     def answers(self) -> list[tuple[bool, float]]:
         """The outcomes that are possible, True and False, with their probabilities."""
-        return [(True, self.threshold)] * (self.threshold > 0) + [(False, 1 - self.threshold)] * (self.threshold < 1)
+        outcomes = list[tuple[bool, float]]()
+        if self.threshold > 0:
+            outcomes.append((True, self.threshold))
+        if self.threshold < 1:
+            outcomes.append((False, 1 - self.threshold))
+        return outcomes
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The result of a tree rule: the last kept node (0: none), and the distribution (V,) of the token after it."""
+    """The result of a tree rule.
+
+    It has the last kept node (0: none), and the distribution (V,) of the token after it.
+    """
 
     node: int
     next: Tensor
@@ -169,11 +194,14 @@ Process = Generator[Test, bool, Ending]
 
 @dataclass(frozen=True)
 class TreeRule(RuleInfo):
-    """A verification rule for trees. process(tree): a generator of its tests, which returns the ending.
+    """A verification rule for trees.
 
-    siblings: the kinds of siblings on which the rule is lossless: "independent" draws, "distinct" ones (without
-    replacement), "chosen" ones, or "mixed", of which one is drawn and the others chosen. forms: of tests that only this
-    rule has. divergence: a function of rows p and q, (n, V) each, whose value is compared with a tolerance.
+    process(tree): a generator of its tests, which returns the ending.
+
+    siblings: the kinds of siblings on which the rule is lossless: "independent" draws, "distinct"
+    ones (without replacement), "chosen" ones, or "mixed", of which one is drawn and the others
+    chosen. forms: of tests that only this rule has. divergence: a function of rows p and q, (n, V)
+    each, whose value is compared with a tolerance.
     """
 
     process: Callable[[Tree], Process]
@@ -184,7 +212,10 @@ class TreeRule(RuleInfo):
 
 
 def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
-    """Yield (probability, ending) for every way in which a process can end, by following both outcomes of each test."""
+    """Yield (probability, ending) for every way in which a process can end.
+
+    It follows both outcomes of each test.
+    """
     open_answers: list[tuple[float, tuple[bool, ...]]] = [(1.0, ())]
     while open_answers:
         weight, answers = open_answers.pop()
@@ -192,11 +223,16 @@ def endings(process: Callable[[], Process]) -> Iterator[tuple[float, Ending]]:
         if isinstance(reached, Ending):
             yield weight, reached
         else:
-            open_answers += [(weight * chance, (*answers, answer)) for answer, chance in reached.answers]
+            open_answers += [
+                (weight * chance, (*answers, answer)) for answer, chance in reached.answers
+            ]
 
 
 def replay(process: Process, answers: Sequence[bool]) -> Test | Ending:
-    """Run a process with `answers` as the outcomes of its first tests; return its next test, or its ending."""
+    """Run a process with `answers` as the outcomes of its first tests.
+
+    Return its next test, or its ending.
+    """
     try:
         test = next(process)
         for answer in answers:
@@ -207,8 +243,13 @@ def replay(process: Process, answers: Sequence[bool]) -> Test | Ending:
     return test
 
 
-def decide(process: Process, coin_of: Callable[[Test], float]) -> tuple[Ending, list[tuple[Test, float, bool]]]:
-    """Run a process with coins coin_of(test); return its ending, and (test, coin, outcome) for each test in order."""
+def decide(
+    process: Process, coin_of: Callable[[Test], float]
+) -> tuple[Ending, list[tuple[Test, float, bool]]]:
+    """Run a process with coins coin_of(test).
+
+    Return its ending, and (test, coin, outcome) for each test in order.
+    """
     tests: list[tuple[Test, float, bool]] = []
     try:
         test = next(process)
@@ -236,7 +277,10 @@ def point_mass(row: Tensor, token: int) -> Tensor:
 
 
 def remove_token(row: Tensor, token: int) -> Tensor:
-    """Return `row` (V,) with `token` removed and the rest normalised; all zeros where nothing is left."""
+    """Return `row` (V,) with `token` removed and the rest normalised.
+
+    It is all zeros where nothing is left.
+    """
     rest = row.clone()
     rest[token] = 0
     mass = rest.sum()

@@ -16,8 +16,14 @@ ANY = SAMPLED | {"chosen"}
 
 def _draft_after_draft(rule: Rule) -> TreeRule:
     """Return the tree rule that verifies drafts one after another by a chain rule."""
-    own = {"name": f"recursive-{rule.name}", "title": f"Draft after draft: {rule.title}", "citation": rule.drafts}
-    return TreeRule(**rule.info | own, process=recursive(rule), siblings=SAMPLED, forward=rule.forward)
+    own = {
+        "name": f"recursive-{rule.name}",
+        "title": f"Draft after draft: {rule.title}",
+        "citation": rule.drafts,
+    }
+    return TreeRule(
+        **rule.info | own, process=recursive(rule), siblings=SAMPLED, forward=rule.forward
+    )
 
 
 TREE_RULES: dict[str, TreeRule] = {
@@ -70,20 +76,31 @@ NEEDS = {
 
 
 def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None:
-    """Raise HsdError unless `rule` is lossless on the layout `tree` with siblings of this kind and `drafts` drafts."""
+    """Raise HsdError unless `rule` is lossless on the layout `tree`.
+
+    The tree has siblings of this kind and `drafts` drafts.
+    """
     if siblings not in rule.siblings:
-        fitting = ", ".join(name for name, other in TREE_RULES.items() if siblings in other.siblings)
-        given, name = f"drafts {drafts}, tree {tree!r}", rule.name.removeprefix("recursive-")
+        fitting = ", ".join(
+            name for name, other in TREE_RULES.items() if siblings in other.siblings
+        )
+        given = f"drafts {drafts}, tree {tree!r}"
+        name = rule.name.removeprefix("recursive-")
         choice = f"choose rule {fitting}, or another tree, such as paths"
         raise HsdError(f"{given}: rule {name} does not fit a tree that {NEEDS[siblings]}: {choice}")
 
 
 def find_tree_rule(name: str) -> TreeRule:
-    """Return the rule for several drafts by its name; "hsd" means "recursive-hsd", and so for other chain rules.
+    """Return the rule for several drafts by its name.
+
+    "hsd" means "recursive-hsd", and so for other chain rules.
 
     Raises HsdError, with the list of names, for an unknown one.
     """
-    known = {**{rule.removeprefix("recursive-"): rule for rule in TREE_RULES}, **{rule: rule for rule in TREE_RULES}}
+    known = {
+        **{rule.removeprefix("recursive-"): rule for rule in TREE_RULES},
+        **{rule: rule for rule in TREE_RULES},
+    }
     if name not in known:
         why = f"rule {name} does not fit" if name in RULES else f"unknown rule {name!r} for"
         raise HsdError(f"{why} several drafts: choose one of {', '.join(known)}")

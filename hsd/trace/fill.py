@@ -1,6 +1,6 @@
-"""Fills in the sentences of `sentences.yaml`, whose head explains how they are written, with the facts of a step.
+"""Fills in the sentences of `sentences.yaml` with the facts of a step.
 
-`web/step/fill.js` is the same for the page.
+The head of that file explains how they are written. `web/step/fill.js` is the same for the page.
 """
 
 import math
@@ -25,7 +25,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def say(name: str, facts: Facts) -> str:
-    """Return the first wording of the sentence `name` whose conditions hold, filled in; "" where there is none."""
+    """Return the first wording of the sentence `name` whose conditions hold, filled in, or ""."""
     for way in SENTENCES.get(name, []):
         *conditions, text = way if isinstance(way, list) else [way]
         if all(_holds(condition, facts) for condition in conditions):
@@ -39,15 +39,24 @@ def filled(text: str, facts: Facts) -> str:
 
 
 def _holds(condition: str, facts: Facts) -> bool:
-    negated, path, sign, value = _CONDITION.fullmatch(condition).groups()  # type: ignore[union-attr]
+    match = _CONDITION.fullmatch(condition)
+    negated, path, sign, value = match.groups()  # type: ignore[union-attr]
     scope, key = _reach(path, facts)
     fact = scope.get(key)
-    held = bool(fact) if sign is None else str(fact) == value if sign == "=" else (fact or 0) > float(value)
+    if sign is None:
+        held = bool(fact)
+    elif sign == "=":
+        held = str(fact) == value
+    else:
+        held = (fact or 0) > float(value)
     return held is not bool(negated)
 
 
 def _reach(path: str, facts: Facts) -> tuple[Facts, str]:
-    """Follow a dotted path into nested facts: return the inner ones over the outer, and the path's last name."""
+    """Follow a dotted path into nested facts.
+
+    Return the inner ones over the outer, and the path's last name.
+    """
     *way, key = path.split(".")
     for step in way:
         facts = {**facts, **facts[step]} if facts.get(step) else {}
@@ -74,21 +83,35 @@ def _put(slot: str, facts: Facts) -> str:
 
 
 def quoted(piece: str) -> str:
-    """Return `piece` in quotation marks on one line, with signs for line ends and tabs, cut after `CUT` characters."""
+    """Return `piece` in quotation marks on one line, cut after `CUT` characters.
+
+    Line ends and tabs are shown as signs.
+    """
     shown = _UNSEEN.sub(lambda match: {"\n": "⏎", "\r": "⏎", "\t": "⇥"}.get(match[0], "�"), piece)
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
 
 
 def spell(data: bytes) -> str:
-    """Return UTF-8 as text, with bytes that make no character in hexadecimal: "F0 9F", and beside text "a⟨F0 9F⟩"."""
+    """Return UTF-8 as text, with bytes that make no character in hexadecimal.
+
+    They are "F0 9F" by themselves, and beside text "a⟨F0 9F⟩".
+    """
     text = data.decode("utf-8", "surrogateescape")
     around = "{}" if _LOOSE.fullmatch(text) else "⟨{}⟩"
-    return _LOOSE.sub(lambda match: around.format(" ".join(f"{ord(byte) - 0xDC00:02X}" for byte in match[0])), text)
+
+    def in_hexadecimal(match: re.Match[str]) -> str:
+        return around.format(" ".join(f"{ord(byte) - 0xDC00:02X}" for byte in match[0]))
+
+    return _LOOSE.sub(in_hexadecimal, text)
 
 
 def together(tokens: Iterable[Any]) -> str:
-    """Return the text of a trace's neighbouring tokens: characters that several of them spell are whole."""
-    return spell(b"".join(bytes.fromhex(one.bytes) if one.bytes else one.piece.encode() for one in tokens))
+    """Return the text of a trace's neighbouring tokens.
+
+    Characters that several of them spell are whole.
+    """
+    parts = (bytes.fromhex(one.bytes) if one.bytes else one.piece.encode() for one in tokens)
+    return spell(b"".join(parts))
 
 
 def listed(words: Sequence[str], last: str = "and") -> str:
@@ -110,20 +133,33 @@ def number(x: float, digits: int = 3, tiny: int = 2) -> str:
     if not value or 1e-3 <= abs(x) < 1e4:
         return f"{value.normalize():f}".replace("-", "−")
     power = value.adjusted()
-    return f"{value.scaleb(-power).normalize():f}·10{str(power).translate(_RAISED)}".replace("-", "−")
+    text = f"{value.scaleb(-power).normalize():f}·10{str(power).translate(_RAISED)}"
+    return text.replace("-", "−")
 
 
 def rounded(x: float, digits: int = 3, tiny: int = 2) -> Decimal:
-    """Round x to `digits` significant digits (`tiny` below 0.001), more for a longer whole part, or if it gives 1."""
-    count = tiny if abs(x) < 1e-3 else max(digits, len(str(int(abs(x))))) if abs(x) < 1e4 else digits
+    """Round x to `digits` significant digits, or to `tiny` below 0.001.
+
+    There are more for a longer whole part, and where the result would be 1 although x is not.
+    """
+    if abs(x) < 1e-3:
+        count = tiny
+    elif abs(x) < 1e4:
+        count = max(digits, len(str(int(abs(x)))))
+    else:
+        count = digits
     value = Context(prec=count, rounding=ROUND_HALF_UP).create_decimal(Decimal(x))
     return rounded(x, count + 1) if abs(value) == 1 != abs(x) and count < 9 else value
 
 
 def apart(a: float, b: float, start: int = 2) -> tuple[int, int]:
-    """Return (digits, tiny) for `number` with which a and b look different; digits is `start` or more."""
+    """Return (digits, tiny) for `number` with which a and b look different.
+
+    `digits` is `start` or more.
+    """
     every = ((digits, max(digits - 2, 2)) for digits in range(start, 19))
-    return next((counts for counts in every if a == b or number(a, *counts) != number(b, *counts)), (19, 19))
+    differing = (counts for counts in every if a == b or number(a, *counts) != number(b, *counts))
+    return next(differing, (19, 19))
 
 
 def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
@@ -133,19 +169,28 @@ def pair(a: float, b: float, start: int = 2) -> tuple[str, str]:
 
 
 def same(a: float, b: float) -> str | None:
-    """Return the text that two numbers share when both have four digits, or else five; None where they differ."""
+    """Return the text that two numbers share when both have four digits, or else five.
+
+    Return None where they differ.
+    """
     texts = ([number(x, digits, digits) for x in (a, b)] for digits in (4, 5))
     return next((one for one, other in texts if one == other), None)
 
 
-def shortest(numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3) -> tuple[dict[str, str], bool]:
-    """Return the numbers of a formula as texts, with the fewest digits that keep it true, and whether any did.
+def shortest(
+    numbers: Facts, holds: Callable[[dict[str, Any]], bool], start: int = 3
+) -> tuple[dict[str, str], bool]:
+    """Return a formula's numbers as texts, with the fewest digits that keep it true.
 
-    holds(rounded): whether the formula is true for rounded numbers. start: the least digits. Other values are left out.
+    The second value is whether any did. holds(rounded): whether the formula is true for rounded
+    numbers. start: the least digits. Other values are left out.
     """
     real = {name: x for name, x in numbers.items() if isinstance(x, (int, float))}
     for digits in range(start, 16):
-        shown = {name: x if math.isinf(x) else float(rounded(x, digits, digits - 1)) for name, x in real.items()}
+        shown = {
+            name: x if math.isinf(x) else float(rounded(x, digits, digits - 1))
+            for name, x in real.items()
+        }
         if holds({**numbers, **shown}):
             return {name: number(x, digits, digits - 1) for name, x in real.items()}, True
     return {name: number(x, start, start - 1) for name, x in real.items()}, False

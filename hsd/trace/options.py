@@ -11,45 +11,61 @@ from hsd.paths import read_yaml
 from hsd.trace.values import Name, Real, Record
 
 ABOUT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
-PLACES = {name: one.place.rpartition(".")[::2] for name, one in Options.options().items() if one.place}
+PLACES = {
+    name: one.place.rpartition(".")[::2] for name, one in Options.options().items() if one.place
+}
 """Option → its group in a trace, "" for the top, and its name there."""
 
 
 def _field(option: Option) -> tuple[Any, Any]:
-    """Return type and default of an option in a trace, where 0 may also say that it was not given."""
+    """Return type and default of an option in a trace, where 0 may also say: not given."""
     low = None if option.low is None else min(option.low, 0)
     kind: Any = {str: Name, float: Real, int: int, bool: bool}[option.kind]
     kind = Annotated[kind, Field(ge=low, le=option.high)]
     kind = kind | Literal[tuple(option.words)] if option.words else kind
     if option.several:
-        return Annotated[list[kind], Field(max_length=MAX_LEVELS)], Field([], description=option.help)
+        kinds = Annotated[list[kind], Field(max_length=MAX_LEVELS)]
+        return kinds, Field([], description=option.help)
     return kind, Field(... if option.always else option.default, description=option.help)
 
 
 def _fields(group: str) -> dict[str, Any]:
-    return {inner: _field(Options.options()[name]) for name, (of, inner) in PLACES.items() if of == group}
+    return {
+        inner: _field(Options.options()[name])
+        for name, (of, inner) in PLACES.items()
+        if of == group
+    }
 
 
 def _group(group: str) -> tuple[Any, Any]:
     """Return type and default of a group; it may be left out where everything in it may be."""
-    model = create_model(group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group))
+    model = create_model(
+        group.capitalize(), __base__=Record, __doc__=ABOUT.get(group), **_fields(group)
+    )
     globals()[model.__name__] = model  # so that a run can be pickled on its way to another process
     needed = any(field.is_required() for field in model.model_fields.values())
     return model, ... if needed else model()
 
 
-_parts: dict[str, Any] = _fields("") | {group: _group(group) for group, _ in PLACES.values() if group}
+_parts: dict[str, Any] = _fields("") | {
+    group: _group(group) for group, _ in PLACES.values() if group
+}
 _Groups: Any = create_model("Groups", __base__=Record, **_parts)
 
 
 class SetupOptions(_Groups):
     """The options of a run, in groups."""
 
-    knobs: Annotated[dict[Name, Real], Field(max_length=64, description="Numbers of rules that have one.")] = {}
+    knobs: Annotated[
+        dict[Name, Real], Field(max_length=64, description="Numbers of rules that have one.")
+    ] = {}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> "SetupOptions":
-        """Return the options of a trace by groups, from {option: value}; unknown names are numbers of rules."""
+        """Return the options of a trace by groups, from {option: value}.
+
+        Unknown names are numbers of rules.
+        """
         grouped: dict[str, Any] = {group: {} for group, _ in PLACES.values()}
         for name, (group, inner) in PLACES.items():
             grouped[group][inner] = values[name]
@@ -59,4 +75,7 @@ class SetupOptions(_Groups):
     def flat(self) -> dict[str, Any]:
         """Return the options of all groups as one dictionary, by option."""
         top = self.model_dump()
-        return {name: (top[group] if group else top)[inner] for name, (group, inner) in PLACES.items()} | self.knobs
+        flat = {
+            name: (top[group] if group else top)[inner] for name, (group, inner) in PLACES.items()
+        }
+        return flat | self.knobs

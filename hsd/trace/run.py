@@ -11,7 +11,18 @@ from pydantic_core import from_json
 from hsd.errors import HsdError, first_line
 from hsd.trace.options import SetupOptions
 from hsd.trace.step import Step, replay_step
-from hsd.trace.values import MAX_BYTES, Count, Hex, Most, Name, Piece, Record, Seconds, Text, TokenId
+from hsd.trace.values import (
+    MAX_BYTES,
+    Count,
+    Hex,
+    Most,
+    Name,
+    Piece,
+    Record,
+    Seconds,
+    Text,
+    TokenId,
+)
 
 TRACE_VERSION: Literal[2] = 2
 SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
@@ -20,8 +31,9 @@ SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
 class ModelInfo(Record):
     """A model that took part: `parameters` counts numbers, shared ones once.
 
-    drafted: how many tokens it can propose, None for all; the others have q = 0. layers: how many it has, if known.
-    head_cost: of a row of an exit's output head, in layers. taps: after how many of the target's layers a head reads.
+    drafted: how many tokens it can propose, None for all; the others have q = 0. layers: how many
+    it has, if known. head_cost: of a row of an exit's output head, in layers. taps: after how many
+    of the target's layers a head reads.
     """
 
     name: Name
@@ -37,8 +49,8 @@ class ModelInfo(Record):
 class Setup(Record):
     """What made the run: enough to run it again.
 
-    models: all that took part, smallest first and the target last. notes: what a reader of this run has to know, such
-    as that its rule is not lossless.
+    models: all that took part, smallest first and the target last. notes: what a reader of this run
+    has to know, such as that its rule is not lossless.
     """
 
     options: SetupOptions
@@ -55,17 +67,25 @@ class Setup(Record):
 
 
 class Prompt(Record):
-    """The prompt as tokens. bytes: by place, of parts of characters; forced: how many of the last begin the text."""
+    """The prompt as tokens.
+
+    bytes: by place, of parts of characters; forced: how many of the last begin the text.
+    """
 
     text: Annotated[Text, Field(max_length=1_000_000)]
     ids: Annotated[list[TokenId], Field(max_length=1_000_000)]
     pieces: Annotated[list[Piece], Field(max_length=1_000_000)]
-    bytes: Annotated[dict[Count, Hex], Field(exclude_if=lambda found: not found, max_length=1_000_000)] = {}
+    bytes: Annotated[
+        dict[Count, Hex], Field(exclude_if=lambda found: not found, max_length=1_000_000)
+    ] = {}
     forced: Annotated[Count, Field(exclude_if=lambda count: not count)] = 0
 
 
 class Result(Record):
-    """How the run ended: `length` budget used up, `end` end of text, `context` no room left, `cancelled`."""
+    """The text of a run, and how it ended.
+
+    finish: `length` budget used up, `end` end of text, `context` no room left, `cancelled`.
+    """
 
     text: Text
     finish: Literal["length", "end", "context", "cancelled"]
@@ -85,17 +105,22 @@ class Trace(Record):
 
     @model_validator(mode="after")
     def _steps_follow(self) -> "Trace":
-        """Raise ValueError where steps contradict each other, the prompt, the vocabulary or the models."""
-        under, length, begun = len(self.setup.models) - 1, len(self.prompt.ids), 0.0
+        """Raise ValueError where steps contradict each other or prompt, vocabulary or models."""
+        under = len(self.setup.models) - 1
+        length = len(self.prompt.ids)
+        begun = 0.0
         if len(self.prompt.pieces) != length:
             raise ValueError(f"the prompt has {length} tokens and {len(self.prompt.pieces)} pieces")
         if {len(step.below) for step in self.steps} not in (set(), {0}, {under}):
             raise ValueError(f"not every step tells of the {under} levels below the target")
         for place, step in enumerate(self.steps):
             levels = {event.level for event in step.events} <= {*range(max(under, 1))}
-            if (step.index, step.context_length) != (place, length) or step.start < begun or not levels:
-                raise ValueError(f"step {place} does not follow the one above: its index, context, start or a level")
-            length, begun = length + len(step.committed), step.start
+            follows = (step.index, step.context_length) == (place, length)
+            if not follows or step.start < begun or not levels:
+                parts = "its index, context, start or a level"
+                raise ValueError(f"step {place} does not follow the one above: {parts}")
+            length = length + len(step.committed)
+            begun = step.start
         drafted = (node.token for step in self.steps for node in step.nodes)
         if max([0, *self.prompt.ids, *self.tokens, *drafted]) >= self.setup.vocab_size:
             raise ValueError(f"a token is outside the vocabulary of {self.setup.vocab_size:,}")
@@ -112,11 +137,17 @@ class Trace(Record):
         return [token for step in self.steps for token in step.tokens]
 
     def stats(self) -> dict[str, Any]:
-        """Return all numbers that are quoted about this run, by name; see `statistics` for definitions and units."""
+        """Return all numbers that are quoted about this run, by name.
+
+        See `statistics` for definitions and units.
+        """
         return statistics(self.steps, self.result.seconds)
 
     def replay(self) -> list[int]:
-        """Derive the new tokens again from the recorded coins and thresholds. Raises HsdError if these do not fit."""
+        """Derive the new tokens again from the recorded coins and thresholds.
+
+        Raises HsdError if these do not fit.
+        """
         return [token for step in self.steps for token in replay_step(step)]
 
     def to_json(self, indent: int | None = None) -> str:
@@ -124,51 +155,74 @@ class Trace(Record):
 
     @staticmethod
     def schema_for_others() -> dict[str, Any]:
-        """The JSON Schema of a saved trace, which names itself: `SCHEMA_ID` changes with `TRACE_VERSION` only."""
+        """The JSON Schema of a saved trace, which names itself.
+
+        `SCHEMA_ID` changes with `TRACE_VERSION` only.
+        """
         schema = Trace.model_json_schema(mode="serialization")
-        return {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": SCHEMA_ID, **schema}
+        return {
+            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$id": SCHEMA_ID,
+            **schema,
+        }
 
     @staticmethod
     def from_file(file: str | Path) -> "Trace":
-        """Read a saved trace. Raises HsdError, one line, when it cannot be read or is no valid one."""
+        """Read a saved trace.
+
+        Raises HsdError, one line, when it cannot be read or is no valid one.
+        """
         try:
             with Path(file).expanduser().open("rb") as stream:
                 return Trace.from_json(stream.read(MAX_BYTES + 1))
         except OSError as error:
-            raise HsdError(f"cannot read {str(file)!r}: {error.strerror}: choose a trace saved by hsd") from None
+            raise HsdError(
+                f"cannot read {str(file)!r}: {error.strerror}: choose a trace saved by hsd"
+            ) from None
 
     @staticmethod
     def from_json(text: str | bytes) -> "Trace":
         """Read an untrusted trace. Raises HsdError, one line, for what is not a valid one."""
         if len(text) > MAX_BYTES:
-            raise HsdError(f"a trace of over {MAX_BYTES / 1e6:.0f} MB cannot be opened: record fewer tokens")
+            raise HsdError(
+                f"a trace of over {MAX_BYTES / 1e6:.0f} MB cannot be opened: record fewer tokens"
+            )
         try:
             known = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
             data = from_json(known, allow_inf_nan=False)
         except (TypeError, ValueError) as error:  # TypeError: of a lone surrogate
-            raise HsdError(f"this file is not JSON ({first_line(error)}): choose a trace saved by hsd") from None
+            raise HsdError(
+                f"this file is not JSON ({first_line(error)}): choose a trace saved by hsd"
+            ) from None
         if not isinstance(data, dict) or "trace_version" not in data:
-            raise HsdError("this JSON is not a trace (no trace_version): choose a file saved by hsd")
+            raise HsdError(
+                "this JSON is not a trace (no trace_version): choose a file saved by hsd"
+            )
         if (version := data["trace_version"]) != TRACE_VERSION:
-            raise HsdError(f"trace version {version!r:.20} cannot be read, only {TRACE_VERSION}: record the run again")
+            what = f"trace version {version!r:.20} cannot be read, only {TRACE_VERSION}"
+            raise HsdError(f"{what}: record the run again")
         try:
             return Trace.model_validate(data)
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             where = ".".join(str(part)[:40] for part in first["loc"]) or "trace"
-            raise HsdError(f"not a valid trace: {where}: {' '.join(first['msg'].split())[:160]}") from None
+            raise HsdError(
+                f"not a valid trace: {where}: {' '.join(first['msg'].split())[:160]}"
+            ) from None
 
 
 def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
     """Return the numbers that are quoted about a run.
 
-    Block efficiency is committed tokens per target call, correction and bonus included, prefill not counted.
-    Acceptance at position i: of the steps that drafted at least i tokens, the share that kept at least i.
-    `calls_below` are the forward calls of each level under the target, smallest first, where they were counted.
-    `tokens_per_second` counts the whole run, prefill included.
+    Block efficiency is committed tokens per target call, correction and bonus included, prefill not
+    counted. Acceptance at position i: of the steps that drafted at least i tokens, the share that
+    kept at least i. `calls_below` are the forward calls of each level under the target, smallest
+    first, where they were counted. `tokens_per_second` counts the whole run, prefill included.
     """
-    tokens, calls = sum(len(s.committed) for s in steps), sum(s.target_calls for s in steps)
-    drafted, kept = sum(s.drafted for s in steps), sum(s.kept for s in steps)
+    tokens = sum(len(s.committed) for s in steps)
+    calls = sum(s.target_calls for s in steps)
+    drafted = sum(s.drafted for s in steps)
+    kept = sum(s.kept for s in steps)
     places = range(1, 1 + max((s.depth for s in steps), default=0))
     return {
         "new_tokens": tokens,
@@ -178,11 +232,18 @@ def statistics(steps: list[Step], seconds: float) -> dict[str, Any]:
         "kept": kept,
         "block_efficiency": tokens / calls if calls else 0.0,
         "acceptance_rate": kept / drafted if drafted else 0.0,
-        "acceptance_by_position": [sum(s.kept >= i for s in steps) / sum(s.depth >= i for s in steps) for i in places],
+        "acceptance_by_position": [
+            sum(s.kept >= i for s in steps) / sum(s.depth >= i for s in steps) for i in places
+        ],
         "kept_histogram": dict(sorted(Counter(s.kept for s in steps).items())),
-        "calls_below": [sum(calls) for calls in zip(*([w.calls for w in s.below] for s in steps), strict=True)],
+        "calls_below": [
+            sum(calls) for calls in zip(*([w.calls for w in s.below] for s in steps), strict=True)
+        ],
         "origins": dict(Counter(c.origin for s in steps for c in s.committed)),
         "seconds": seconds,
         "tokens_per_second": tokens / seconds if seconds else 0.0,
-        "time": {k: sum(getattr(s.times, k) for s in steps) for k in ("draft", "target", "verify", "rest")},
+        "time": {
+            k: sum(getattr(s.times, k) for s in steps)
+            for k in ("draft", "target", "verify", "rest")
+        },
     }

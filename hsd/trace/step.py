@@ -1,11 +1,22 @@
-"""One round of decoding, with what happened at levels below the target, and the tokens that its record implies."""
+"""One round of decoding, what levels below the target did in it, and the tokens that it implies."""
 
 from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
 from hsd.errors import HsdError
-from hsd.trace.values import Coin, Count, Finite, Most, Name, Positive, Probability, Record, Seconds, Token
+from hsd.trace.values import (
+    Coin,
+    Count,
+    Finite,
+    Most,
+    Name,
+    Positive,
+    Probability,
+    Record,
+    Seconds,
+    Token,
+)
 from hsd.trace.verdict import Branch, Committed, Grown, Node, Path, Verdict
 
 
@@ -21,8 +32,8 @@ class Times(Record):
 class Tested(Token):
     """A token that a level below the target was handed, and what that level made of it.
 
-    `p` and `q` are what the level and the one below gave it. `threshold` and `coin` are those of its own test, and
-    `accepted` is None where that test was not made.
+    `p` and `q` are what the level and the one below gave it. `threshold` and `coin` are those of
+    its own test, and `accepted` is None where that test was not made.
     """
 
     p: Probability
@@ -33,8 +44,9 @@ class Tested(Token):
 
 
 class Work(Record):
-    """Counts of what a level computed: forward calls, and for the exits of one model its layers too.
+    """Counts of what a level computed.
 
+    calls: forward calls. For the exits of one model its layers are counted too.
     layers: layer passes. computed: the tokens of each, summed. heads: rows of the output head.
     """
 
@@ -45,12 +57,14 @@ class Work(Record):
 
 
 class Event(Record):
-    """Something that happened at a level below the target before it was asked: a draft, or a verification.
+    """Something that happened at a level below the target before it was asked.
 
-    `level` counts from 0, the smallest model. `position` is the length of the text that the block continues, `asked`
-    how many tokens the level above wanted, `held` how many the level had settled for it before this event. `tested`
-    are the tokens that came from the level below; the first `kept` of them were kept. `committed` is what the level
-    settled thereby: every token of it is distributed as the level's own model. `seconds` include the levels below.
+    It is a draft, or a verification. `level` counts from 0, the smallest model. `position` is the
+    length of the text that the block continues, `asked` how many tokens the level above wanted,
+    `held` how many the level had settled for it before this event. `tested` are the tokens that
+    came from the level below; the first `kept` of them were kept. `committed` is what the level
+    settled thereby: every token of it is distributed as the level's own model. `seconds` include
+    the levels below.
     """
 
     level: Annotated[int, Field(ge=0, le=Most.LEVELS)]
@@ -68,14 +82,16 @@ class Event(Record):
 class Step(Record):
     """One round: draft, score, verify, commit.
 
-    The first block of fields is always there. The second is filled when tracing is on and describes the draft tree, its
-    drafts in order, every branch that could be extended, what the run's rule decided, and what the rule to compare with
-    decides. `drafted` counts all drafted tokens; no more than `depth` of them can be kept. `target_calls` is above 1
-    where a rule resampled the rest of the block. `expected_kept` is how many tokens of this very draft rules keep on
-    average over all coins, and `kept_law`, of the run's rule and the one to compare with, the probability of keeping 0,
-    1, … of them; both only where that can be worked out. `work` is what the target's own pass computed; `below` what
-    each level under it did in this step, smallest first, and `events` how. `divergences` has one number per drafted
-    token, for a rule that judges by them. `growth` is all that a grown tree was cut from.
+    The first block of fields is always there. The second is filled when tracing is on and describes
+    the draft tree, its drafts in order, every branch that could be extended, what the run's rule
+    decided, and what the rule to compare with decides. `drafted` counts all drafted tokens; no more
+    than `depth` of them can be kept. `target_calls` is above 1 where a rule resampled the rest of
+    the block. `expected_kept` is how many tokens of this very draft rules keep on average over all
+    coins, and `kept_law`, of the run's rule and the one to compare with, the probability of keeping
+    0, 1, … of them; both only where that can be worked out. `work` is what the target's own pass
+    computed; `below` what each level under it did in this step, smallest first, and `events` how.
+    `divergences` has one number per drafted token, for a rule that judges by them. `growth` is all
+    that a grown tree was cut from.
     """
 
     index: Count
@@ -99,7 +115,9 @@ class Step(Record):
     growth: Annotated[list[Grown], Field(max_length=Most.GROWTH)] = []
     events: Annotated[list[Event], Field(max_length=Most.EVENTS)] = []
     expected_kept: dict[Name, Finite] = {}
-    kept_law: dict[Name, Annotated[list[Probability], Field(min_length=1, max_length=Most.NODES)]] = {}
+    kept_law: dict[
+        Name, Annotated[list[Probability], Field(min_length=1, max_length=Most.NODES)]
+    ] = {}
 
     @property
     def tokens(self) -> list[int]:
@@ -107,34 +125,55 @@ class Step(Record):
 
     @model_validator(mode="after")
     def _holds_together(self) -> "Step":
-        """Raise ValueError, naming the first fault, where parts of the step contradict each other."""
-        count, verdicts = len(self.nodes), [verdict for verdict in (self.verdict, self.shadow) if verdict]
+        """Raise ValueError with the first fault where parts of the step contradict each other."""
+        count = len(self.nodes)
+        verdicts = [verdict for verdict in (self.verdict, self.shadow) if verdict]
         decisions = [decision for verdict in verdicts for decision in verdict.decisions]
-        named = [one.node for one in self.branches] + [one.residual.node for one in verdicts if one.residual]
-        named += [one.node for one in decisions] + [change.node for one in verdicts for change in one.changes]
+        named = [branch.node for branch in self.branches]
+        named += [verdict.residual.node for verdict in verdicts if verdict.residual]
+        named += [decision.node for decision in decisions]
+        named += [change.node for verdict in verdicts for change in verdict.changes]
         parents = {node.id: node.parent for node in self.nodes}
-        ordered = [*parents] == [*range(1, count + 1)] and all(above < node for node, above in parents.items())
-        grown = all(one.parent <= place and (one.node or 0) <= count for place, one in enumerate(self.growth))
-        tested = all(decision.accepted == (decision.coin < decision.threshold) for decision in decisions)
-        edges = [edge for one in self.paths for edge in zip(one.nodes, [0, *one.nodes[:-1]], strict=True)]
-        other, unknown = " has another number of {} than its draft", " refers to a {} that it does not have"
+        counted = [*parents] == [*range(1, count + 1)]
+        ordered = counted and all(above < node for node, above in parents.items())
+        grown = all(
+            one.parent <= place and (one.node or 0) <= count
+            for place, one in enumerate(self.growth)
+        )
+        tested = all(
+            decision.accepted == (decision.coin < decision.threshold) for decision in decisions
+        )
+        follows = all(
+            parents.get(node) == above
+            for path in self.paths
+            for node, above in zip(path.nodes, [0, *path.nodes[:-1]], strict=True)
+        )
+        kept_drafted = self.kept <= self.depth <= self.drafted
+        laws_fit = all(len(law) == self.depth + 1 for law in self.kept_law.values())
+        agreed = self.verdict is None or self.verdict.kept == self.kept
+        drafts_known = all(decision.draft < len(self.paths) for decision in decisions)
+        events_keep = all(
+            event.kept <= len(event.committed)
+            and (event.kind != "verify" or event.kept <= len(event.tested))
+            for event in self.events
+        )
+        committed = len(self.committed)
+        other = " has another number of {} than its draft"
+        unknown = " refers to a {} that it does not have"
         faults = {
-            f" keeps {self.kept} of {self.drafted} drafted tokens": not self.kept <= self.depth <= self.drafted,
-            f" keeps {self.kept} tokens but commits {len(self.committed)}": self.kept > len(self.committed),
+            f" keeps {self.kept} of {self.drafted} drafted tokens": not kept_drafted,
+            f" keeps {self.kept} tokens but commits {committed}": self.kept > committed,
             other.format("nodes"): not {count, len(self.divergences)} <= {0, self.drafted},
             other.format("paths"): bool(self.nodes) != bool(self.paths),
-            other.format("laws of kept tokens"): any(len(law) != self.depth + 1 for law in self.kept_law.values()),
-            other.format("kept tokens"): self.verdict is not None and self.verdict.kept != self.kept,
+            other.format("laws of kept tokens"): not laws_fit,
+            other.format("kept tokens"): not agreed,
             ": node ids must count from 1, parents first": not ordered,
             unknown.format("node"): max(named, default=0) > count,
             ": what the tree was cut from does not hold together": not grown,
-            unknown.format("draft"): any(decision.draft >= len(self.paths) for decision in decisions),
+            unknown.format("draft"): not drafts_known,
             ": a test contradicts its coin and threshold": not tested,
-            ": an event keeps tokens that it does not have": any(
-                one.kept > len(one.committed) or (one.kind == "verify" and one.kept > len(one.tested))
-                for one in self.events
-            ),
-            ": a draft does not follow the tree": any(parents.get(node) != above for node, above in edges),
+            ": an event keeps tokens that it does not have": not events_keep,
+            ": a draft does not follow the tree": not follows,
         }
         if fault := next((words for words, holds in faults.items() if holds), ""):
             raise ValueError(f"step {self.index}{fault}")
@@ -150,11 +189,15 @@ class Step(Record):
 
 
 def replay_step(step: Step) -> list[int]:
-    """Return the tokens that a step's record implies: the path that its decisions keep, and what was drawn after it."""
+    """Return the tokens that a step's record implies.
+
+    They are the path that its decisions keep, and what was drawn after it.
+    """
     if step.drafted and not step.nodes:
         raise HsdError("this trace was recorded without its drafts: run again with tracing on")
     accepted = [d.node for d in step.verdict.decisions if d.accepted] if step.verdict else []
     path = [step.nodes[node - 1].token for node in step.path(accepted[-1] if accepted else 0)]
     if len(path) != step.kept or path != step.tokens[: step.kept]:
-        raise HsdError(f"step {step.index} of this trace contradicts itself: its decisions keep {len(path)} tokens")
+        what = f"step {step.index} of this trace contradicts itself"
+        raise HsdError(f"{what}: its decisions keep {len(path)} tokens")
     return path + step.tokens[step.kept :]

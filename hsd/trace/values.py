@@ -1,4 +1,7 @@
-"""The kinds of values in a trace, each with its limits: a trace that comes from outside is untrusted."""
+"""The kinds of values in a trace, each with its limits.
+
+A trace that comes from outside is untrusted.
+"""
 
 import math
 from typing import Annotated, Literal
@@ -11,7 +14,12 @@ MAX_BYTES = 32_000_000
 class Most:
     """The largest numbers of entries in the lists of a trace."""
 
-    STEPS, NODES, TOP, EVENTS, GROWTH, LEVELS = 65_536, 1_024, 64, 16_384, 131_072, 8
+    STEPS = 65_536
+    NODES = 1_024
+    TOP = 64
+    EVENTS = 16_384
+    GROWTH = 131_072
+    LEVELS = 8
 
 
 def _a_number(value: float) -> float:
@@ -21,8 +29,11 @@ def _a_number(value: float) -> float:
 
 
 Written = float | Literal["Infinity", "-Infinity"]
-INFINITE: dict[float, Written] = {math.inf: "Infinity", -math.inf: "-Infinity"}  # as JSON can have them
-_as_written = PlainSerializer(lambda value: INFINITE.get(value, value), return_type=Written, when_used="json")
+# as JSON can have them
+INFINITE: dict[float, Written] = {math.inf: "Infinity", -math.inf: "-Infinity"}
+_as_written = PlainSerializer(
+    lambda value: INFINITE.get(value, value), return_type=Written, when_used="json"
+)
 Real = Annotated[float, AfterValidator(_a_number), _as_written]
 """A number that may be infinite, in JSON the text "Infinity"; never NaN."""
 Probability = Annotated[float, Field(ge=0, le=1.0001, allow_inf_nan=False)]
@@ -32,7 +43,8 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Coin = Annotated[float, Field(ge=0, lt=1)]
 Count = Annotated[int, Field(ge=0, le=2**31)]
 TokenId = Annotated[int, Field(ge=0, le=2**31)]
-Text = Annotated[str, Field(max_length=MAX_BYTES)]  # a limit also refuses half a character, which no file can hold
+# a limit also refuses half a character, which no file can hold
+Text = Annotated[str, Field(max_length=MAX_BYTES)]
 Piece = Annotated[str, Field(max_length=400)]
 Name = Annotated[str, Field(max_length=200)]
 Hex = Annotated[str, Field(pattern="^([0-9A-F]{2})+$", max_length=400)]
@@ -46,7 +58,10 @@ class Record(BaseModel):
 
 
 class Token(Record):
-    """A token: its number, its text by itself and, where it is not whole characters, its bytes in hexadecimal."""
+    """A token: its number, its text by itself, and its bytes.
+
+    The bytes are in hexadecimal, and only there where the token is not whole characters.
+    """
 
     token: TokenId
     piece: Piece

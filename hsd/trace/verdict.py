@@ -4,7 +4,18 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from hsd.trace.values import Coin, Count, Finite, Most, Name, Origin, Positive, Probability, Record, Token
+from hsd.trace.values import (
+    Coin,
+    Count,
+    Finite,
+    Most,
+    Name,
+    Origin,
+    Positive,
+    Probability,
+    Record,
+    Token,
+)
 
 NodeId = Annotated[int, Field(ge=0, le=Most.NODES)]  # 0 is the root
 DraftedId = Annotated[int, Field(ge=1, le=Most.NODES)]
@@ -13,8 +24,9 @@ DraftedId = Annotated[int, Field(ge=1, le=Most.NODES)]
 class Node(Token):
     """A drafted token. `p` and `q` are what target and draft gave it.
 
-    `draw` is the number that drew it from the draft, None where another engine drew it by a race; `coin` is the one
-    that belongs to its position in every rule's tests, whether or not a rule came to use it.
+    `draw` is the number that drew it from the draft, None where another engine drew it by a race;
+    `coin` is the one that belongs to its position in every rule's tests, whether or not a rule came
+    to use it.
     """
 
     id: DraftedId
@@ -29,9 +41,10 @@ class Node(Token):
 class Grown(Token):
     """A token that was considered while a tree grew, whether or not it was drafted.
 
-    level: how deep it lies, from 1 on. parent: the place of the one that it follows in the list of them all, from 1 on;
-    0 for the root. q, joint: what the draft gave it and its whole path at temperature 1. read: the draft read it, to
-    find what may follow. node: of the draft, None for one that the re-ranking left out.
+    level: how deep it lies, from 1 on. parent: the place of the one that it follows in the list of
+    them all, from 1 on; 0 for the root. q, joint: what the draft gave it and its whole path at
+    temperature 1. read: the draft read it, to find what may follow. node: of the draft, None for
+    one that the re-ranking left out.
     """
 
     level: Count
@@ -43,7 +56,10 @@ class Grown(Token):
 
 
 class Path(Record):
-    """One draft: its nodes from depth 1 on. The first `fork` of them, perhaps all, are the first draft's too."""
+    """One draft: its nodes from depth 1 on.
+
+    The first `fork` of them, perhaps all, are the first draft's too.
+    """
 
     nodes: Annotated[list[DraftedId], Field(max_length=Most.NODES)]
     fork: Count = 0
@@ -59,13 +75,14 @@ class Candidate(Token):
 class Branch(Record):
     """The next-token distributions under one node, and the masses that decide about it.
 
-    Masses are relative to the draft's joint probability of the path, `joint_q`, and are computed over the
-    whole vocabulary before `top` is cut. With the capped ratio c of the path: deficient = Σ max(c·p − q, 0),
-    excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path, `pivot` the number of tokens
-    after which that ratio was largest so far (0: it never exceeded 1), `distance` the total variation of p
-    and q here, `asymmetry` the uncapped joint p − q of the path, `entropy` that of the target's row in nats, None in
-    older traces. Source: 2601.05724, Definitions 4–5, Eqs. 17–18. `lead` is by how much other tokens are ahead of the
-    drafted one x in an exponential race, Σ max(q_x·p − p_x·q, 0); None in trees, and in older traces.
+    Masses are relative to the draft's joint probability of the path, `joint_q`, and are computed
+    over the whole vocabulary before `top` is cut. With the capped ratio c of the path: deficient =
+    Σ max(c·p − q, 0), excess = Σ max(q − c·p, 0). `ratio` is p/q of the whole path, `pivot` the
+    number of tokens after which that ratio was largest so far (0: it never exceeded 1), `distance`
+    the total variation of p and q here, `asymmetry` the uncapped joint p − q of the path, `entropy`
+    that of the target's row in nats, None in older traces. Source: 2601.05724, Definitions 4–5,
+    Eqs. 17–18. `lead` is by how much other tokens are ahead of the drafted one x in an exponential
+    race, Σ max(q_x·p − p_x·q, 0); None in trees, and in older traces.
     """
 
     node: NodeId
@@ -87,8 +104,8 @@ class Branch(Record):
 class Grounds(Record):
     """The numbers that went into a threshold; which of them count depends on the form.
 
-    The forms are those of the rules' records, `forms` in `hsd.facts.facts()`; a later version may have more.
-    `p` is what the target that was valid by then gave the token.
+    The forms are those of the rules' records, `forms` in `hsd.facts.facts()`; a later version may
+    have more. `p` is what the target that was valid by then gave the token.
     """
 
     form: Annotated[str, Field(pattern="^[a-z][a-z0-9-]{0,39}$")]
@@ -106,8 +123,8 @@ class Grounds(Record):
 class Decision(Record):
     """One test: accept iff `coin < threshold`. `node` is the last token that would be kept.
 
-    `token` tests a single token, `draft` a whole draft, `prefix` the path up to `node` after a longer one failed.
-    `draft` counts the drafts from 0, as `Step.paths` has them.
+    `token` tests a single token, `draft` a whole draft, `prefix` the path up to `node` after a
+    longer one failed. `draft` counts the drafts from 0, as `Step.paths` has them.
     """
 
     node: DraftedId
@@ -120,7 +137,10 @@ class Decision(Record):
 
 
 class Outcome(Token):
-    """A token of the distribution that the step's last token was drawn from: its probability there, and p and q."""
+    """A token of the distribution that the step's last token was drawn from.
+
+    It has its probability there, and p and q.
+    """
 
     probability: Probability
     p: Probability
@@ -128,11 +148,13 @@ class Outcome(Token):
 
 
 class Residual(Record):
-    """The distribution of the token after the kept ones: the residual of `node`'s branch, or the target after it.
+    """The distribution of the token after the kept ones.
 
-    A residual is max(weight·p − q, 0), and `mass` its sum before it was normalised, with the p that was valid by then.
-    Both are absent when the token is a bonus, drawn from the target, and where a rule names the likeliest of a row and
-    draws nothing; an infinite weight is all of p, without a mass. `draw` is None where another engine drew by a race.
+    It is the residual of `node`'s branch, or the target after it. A residual is max(weight·p − q,
+    0), and `mass` its sum before it was normalised, with the p that was valid by then. Both are
+    absent when the token is a bonus, drawn from the target, and where a rule names the likeliest of
+    a row and draws nothing; an infinite weight is all of p, without a mass. `draw` is None where
+    another engine drew by a race.
     """
 
     node: NodeId
@@ -145,10 +167,11 @@ class Residual(Record):
 
 
 class Change(Record):
-    """What a rejection made of the branch under `node`, in a tree: its target from then on is the residual in `top`.
+    """What a rejection made of the branch under `node`, in a tree.
 
-    `after` decisions had been taken. The residual is max(weight·p − q, 0), normalised, with the p that was valid until
-    then; `mass` is its sum before that. `rate` is the capped ratio of the node from then on, where the rule has one. An
+    Its target from then on is the residual in `top`. `after` decisions had been taken. The residual
+    is max(weight·p − q, 0), normalised, with the p that was valid until then; `mass` is its sum
+    before that. `rate` is the capped ratio of the node from then on, where the rule has one. An
     outcome's `p` is the branch's first target, its `probability` the new one.
     """
 
@@ -168,10 +191,12 @@ class Committed(Token):
 
 
 class Verdict(Record):
-    """What a rule decided about a draft: the run's own, or one to compare with, on the same coins and last number.
+    """What a rule decided about a draft.
 
-    `decisions` are in the order in which they were taken. `residual` is what `next` was drawn from; both are absent
-    where the kept tokens end the text. `extra_draws` has numbers where the rule resampled the rest of the block.
+    The rule is the run's own, or one to compare with, on the same coins and last number.
+    `decisions` are in the order in which they were taken. `residual` is what `next` was drawn from;
+    both are absent where the kept tokens end the text. `extra_draws` has numbers where the rule
+    resampled the rest of the block.
     """
 
     rule: Name

@@ -1,4 +1,7 @@
-"""A client of a server's recorded steps: requests as they come, as traces, and what they say together."""
+"""A client of a server's recorded steps.
+
+It gives requests as they come, as traces, and what they say together.
+"""
 
 import math
 import threading
@@ -24,7 +27,10 @@ HSD = '"rule": "hsd"'
 
 @dataclass(eq=False)
 class Request:
-    """A request that a server records. trace: what is known of it so far; done: no more of it will come."""
+    """A request that a server records.
+
+    trace: what is known of it so far; done: no more of it will come.
+    """
 
     name: str
     trace: Trace
@@ -32,7 +38,10 @@ class Request:
 
     @property
     def title(self) -> str:
-        """Its title in a list: the prompt's last line of several words, as a chat template adds lines of one word."""
+        """Its title in a list: the prompt's last line of several words.
+
+        A chat template adds lines of one word.
+        """
         pieces = (token.piece for step in self.trace.steps for token in step.committed)
         text = self.trace.prompt.text or "".join(pieces)
         line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
@@ -40,10 +49,15 @@ class Request:
 
 
 class Reader:
-    """What a server at `url` has recorded; token: its HSD_VLLM_TOKEN. requests: by name, oldest first."""
+    """What a server at `url` has recorded; token: its HSD_VLLM_TOKEN.
+
+    requests: by name, oldest first.
+    """
 
     def __init__(self, url: str, token: str) -> None:
-        self.url, self._token, self._next = base_url(url), token, 0
+        self.url = base_url(url)
+        self._token = token
+        self._next = 0
         self.requests: dict[str, Request] = {}
         self._lock = threading.Lock()
 
@@ -73,11 +87,13 @@ class Reader:
             one.done = True
 
     def ask(self, prompt: str, options: dict[str, Any], prompt_as: str = "") -> Request:
-        """Have the server answer a prompt, and return the request once the server records it. Raises HsdError.
+        """Have the server answer a prompt, and return the request once the server records it.
 
-        prompt_as: "chat" puts it into the model's template, "text" has it continued, as "" does where there is none.
+        Raises HsdError. prompt_as: "chat" puts it into the model's template, "text" has it
+        continued, as "" does where there is none.
         """
-        name, failed = uuid4().hex, list[HsdError]()
+        name = uuid4().hex
+        failed = list[HsdError]()
         body = {"request_id": name, "vllm_xargs": {KEY: "true"}, **options}
         chat = "chat/completions", {"messages": [{"role": "user", "content": prompt}]}
         text = "completions", {"prompt": prompt}
@@ -94,21 +110,29 @@ class Reader:
         posting = threading.Thread(target=post, daemon=True)
         posting.start()
         while True:
-            ended, news = not posting.is_alive(), self.look()
+            ended = not posting.is_alive()
+            news = self.look()
             if found := next((one for one in self.requests.values() if name in one.name), None):
                 return found
             if ended and not news:
-                unseen = HsdError(f"{self.url} has answered and recorded nothing of it: see the server's log")
+                unseen = HsdError(
+                    f"{self.url} has answered and recorded nothing of it: see the server's log"
+                )
                 raise failed[-1] if len(failed) == len(ways) else unseen
             time.sleep(BEAT)
 
     def follow(self, request: Request) -> Iterator[Any]:
-        """Yield a request's trace without steps, then {"steps"}, new ones, and with the last of them "result"."""
+        """Yield a request's trace without steps, then {"steps"}, new ones.
+
+        The last of these have "result" too.
+        """
         yield request.trace.model_copy(update={"steps": []})
-        shown, done = 0, False
+        shown = 0
+        done = False
         while not done:
             self.look()
-            done, trace = request.done, request.trace
+            done = request.done
+            trace = request.trace
             steps = trace.steps[shown:]
             yield {"steps": steps, **({"result": trace.result} if done else {})}
             shown += len(steps)
@@ -118,23 +142,30 @@ class Reader:
 def summary(steps: Sequence[Step]) -> list[str]:
     """Return what recorded steps say together: lines of text, the last ones advice.
 
-    The gain of drawing the draft from q, in place of q's likeliest token, is 1 - TV(p, q) less p of that token at each
-    place; the gain of a rule is how many tokens more of a draft it keeps than token-wise verification, over all coins.
+    The gain of drawing the draft from q, in place of q's likeliest token, is 1 - TV(p, q) less p of
+    that token at each place; the gain of a rule is how many tokens more of a draft it keeps than
+    token-wise verification, over all coins.
     """
     drafted = [step for step in steps if step.nodes]
     if not drafted:
         return ["No drafts were recorded."]
     stats = statistics(list(steps), 0.0)
     curve = ", ".join(f"{share:.2f}" for share in stats["acceptance_by_position"])
-    kept = {name: mean(step.expected_kept[name] for step in drafted) for name in drafted[0].expected_kept}
+    kept = {
+        name: mean(step.expected_kept[name] for step in drafted)
+        for name in drafted[0].expected_kept
+    }
+    averages = ", ".join(f"{name} {average:.3f}" for name, average in kept.items())
     lines = [
         f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}",
-        "Kept of these drafts over all coins: " + ", ".join(f"{name} {x:.3f}" for name, x in kept.items()),
+        f"Kept of these drafts over all coins: {averages}",
     ]
     if all(node.q > 1 - 1e-6 for step in drafted for node in step.nodes):
-        return [*lines, f"Drafts are certain here, so all lossless rules keep the same: only {DRAWN} can bring more."]
+        why = "Drafts are certain here, so all lossless rules keep the same"
+        return [*lines, f"{why}: only {DRAWN} can bring more."]
     drawing = [
-        mean(1 - one.distance - max(one.top, key=lambda token: token.q).p for one in step.branches) for step in drafted
+        mean(1 - one.distance - max(one.top, key=lambda token: token.q).p for one in step.branches)
+        for step in drafted
     ]
     rule = [step.expected_kept[USUAL] - step.expected_kept[VANILLA["single"]] for step in drafted]
     for setting, gains, words in (

@@ -1,7 +1,8 @@
-// The service worker of a page that has its model beside it, so that the page works without a network after the first visit.
-// The modules' folder has another name with every change: it is answered from the store, and older stores are deleted. All
-// else, such as recorded runs, is asked for first. hsd/app/site.py puts FILES before this: the folder, and what is kept at
-// once. The model's pieces are kept by answers/browser/files.js.
+// The service worker of a page that has its model beside it, so that the page works without a
+// network after the first visit. The modules' folder has another name with every change: it is
+// answered from the store, and older stores are deleted. All else, such as recorded runs, is asked
+// for first. hsd/app/site.py puts FILES before this: the folder, and what is kept at once. The
+// model's pieces are kept by answers/browser/files.js.
 const worker = /** @type {any} */ (self);
 const { folder, first } = worker.FILES;
 const STORE = `hsd-page ${folder}`;
@@ -12,9 +13,12 @@ async function answer(request) {
   const known = await store.match(request, { ignoreSearch: request.mode === "navigate" });
   if (known && request.url.includes(folder)) return known;
   try {
-    const found = await fetch(request);
-    if (found.ok && !request.url.includes("?")) store.put(request, found.clone()).catch(() => {}); // a full store: asked for again
-    return found;
+    const response = await fetch(request);
+    if (response.ok && !request.url.includes("?")) {
+      // a full store: the file is fetched again next time
+      store.put(request, response.clone()).catch(() => {});
+    }
+    return response;
   } catch (error) {
     if (known) return known;
     throw error;
@@ -22,8 +26,10 @@ async function answer(request) {
 }
 
 async function tidy() {
-  const others = (await caches.keys()).filter((name) => name.startsWith("hsd-page ") && name !== STORE);
-  await Promise.all([...others.map((name) => caches.delete(name)), worker.clients.claim()]);
+  const names = await caches.keys();
+  const older = names.filter((name) => name.startsWith("hsd-page ") && name !== STORE);
+  const deleted = older.map((name) => caches.delete(name));
+  await Promise.all([...deleted, worker.clients.claim()]);
 }
 
 const keep = async () => (await caches.open(STORE)).addAll(first);
@@ -33,6 +39,7 @@ worker.addEventListener("install", (/** @type {any} */ event) =>
 worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUntil(tidy()));
 worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { method, url } = event.request;
-  const own = method === "GET" && url.startsWith(worker.registration.scope) && !url.includes("/model/");
+  const own =
+    method === "GET" && url.startsWith(worker.registration.scope) && !url.includes("/model/");
   if (own) event.respondWith(answer(event.request));
 });

@@ -1,9 +1,9 @@
-// The page: its tabs, each a place in the browser's history, its theme, and the screens, each of which is loaded when its
-// tab is opened for the first time.
+// The page: its tabs, each a place in the browser's history, its theme, and the screens, each of
+// which is loaded when its tab is opened for the first time.
 //
-// A screen is a folder with a module and a sheet of its name. The module's start(root) draws in the empty element of its
-// tab, and what it returns is waited for before that is shown; its opened(), if it has one, is called whenever the tab
-// is opened again.
+// A screen is a folder with a module and a sheet of its name. The module's start(root) draws in the
+// empty element of its tab, and what it returns is waited for before that is shown; its opened(),
+// if it has one, is called whenever the tab is opened again.
 import { ask, Refusal } from "./answers/answers.js";
 import { find } from "./kit/dom.js";
 import { keep } from "./kit/files.js";
@@ -23,7 +23,10 @@ const list = find("#hsd-tabs");
 const tabs = /** @type {HTMLElement[]} */ ([...list.children]);
 const nameOf = (/** @type {HTMLElement} */ tab) => tab.dataset.tabId ?? "";
 const panel = (/** @type {string} */ name) => find(`#hsd-tab-${name}`);
-/** @type {Record<string, {modules: string[], styles: string[]}>} by each screen, beside what all need */
+/**
+ * The files that each screen needs, beside those of all screens.
+ * @type {Record<string, {modules: string[], styles: string[]}>}
+ */
 const needed = JSON.parse(find("#hsd-modules").textContent);
 
 // ---- screens
@@ -34,18 +37,23 @@ const screens = {};
 /** @type {(attributes: {rel: string, href: string}) => Promise<unknown>} */
 function link(attributes) {
   return new Promise((resolve, reject) => {
-    const element = Object.assign(document.createElement("link"), attributes, { onload: resolve, onerror: reject });
+    const element = Object.assign(document.createElement("link"), attributes, {
+      onload: resolve,
+      onerror: reject,
+    });
     document.head.append(element);
   });
 }
 
 async function begin(/** @type {string} */ name) {
-  const here = (/** @type {string} */ path) => new URL(path, import.meta.url).href;
+  const urlOf = (/** @type {string} */ path) => new URL(path, import.meta.url).href;
   const { modules, styles } = needed[name];
-  for (const path of modules) link({ rel: "modulepreload", href: here(path) }).catch(() => {});
+  for (const path of modules) {
+    link({ rel: "modulepreload", href: urlOf(path) }).catch(() => {});
+  }
   const [module] = await Promise.all([
     SCREENS[name](),
-    ...styles.map((path) => link({ rel: "stylesheet", href: here(path) })),
+    ...styles.map((path) => link({ rel: "stylesheet", href: urlOf(path) })),
   ]);
   await module.start(find(":scope > :last-child", panel(name)));
   return module;
@@ -62,8 +70,12 @@ async function show(name) {
   } catch (error) {
     delete screens[name];
     const refused = error instanceof Refusal;
-    page.alert(refused ? error.message : "this screen could not be loaded: open its tab again, or reload the page");
-    if (!refused) console.error(error);
+    if (refused) {
+      page.alert(error.message);
+    } else {
+      page.alert("this screen could not be loaded: open its tab again, or reload the page");
+      console.error(error);
+    }
   } finally {
     panel(name).classList.remove("is-opening");
   }
@@ -93,7 +105,10 @@ function visit(tab) {
 }
 
 for (const tab of tabs) tab.addEventListener("click", () => visit(tab));
-window.addEventListener("popstate", () => tabAsked() !== page.tab() && open(tabAsked()));
+window.addEventListener("popstate", () => {
+  const name = tabAsked();
+  if (name !== page.tab()) open(name);
+});
 
 // ---- the head
 
@@ -127,8 +142,14 @@ find(".hf-close").addEventListener("click", () => page.alert(""));
 
 async function titled() {
   const { heading, offline } = await ask("page");
-  if (heading) find(".hf-title").textContent = document.title = heading;
-  if (offline) navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {}); // then it needs a network
+  if (heading) {
+    document.title = heading;
+    find(".hf-title").textContent = heading;
+  }
+  if (offline) {
+    // where it cannot be registered, the page needs a network
+    navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {});
+  }
 }
 
 titled().catch(() => {}); // Watch will say so

@@ -1,4 +1,6 @@
-"""γ "auto" as it is asked for: of the endpoints, in links, in lanes of a race, within the manifest's limits."""
+"""γ "auto" as it is asked for: of the endpoints, in links, in lanes of a race, within the
+manifest's limits.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,16 @@ def test_a_link_says_it_and_is_read_again():
 
 def test_a_manifest_that_allows_fewer_tokens_refuses_it_in_a_line():
     limits = SPACE.limits.model_copy(update={"gamma": 4})
-    with pytest.raises(HsdError, match=r"^draft length γ 'auto': choose a whole number from 1 to 4$"):
+    with pytest.raises(
+        HsdError, match=r"^draft length γ 'auto': choose a whole number from 1 to 4$"
+    ):
         read(SPACE.model_copy(update={"limits": limits}), ASKED)
 
 
 def test_it_is_a_lane_of_a_race():
-    plan = read_plan(SPACE, {"prompt": "Once", "pair": "tiny", "lanes": "rule:hsd~gamma:4,rule:hsd~gamma:auto"})
+    plan = read_plan(
+        SPACE, {"prompt": "Once", "pair": "tiny", "lanes": "rule:hsd~gamma:4,rule:hsd~gamma:auto"}
+    )
     assert [case.name for case in plan.cases[1:]] == ["HSD, γ = 4", "HSD, γ auto"]
     assert plan.cases[2].options["gamma"] == "auto"
     assert "gamma:auto" in plan.link()["lanes"]

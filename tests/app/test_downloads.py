@@ -1,4 +1,6 @@
-"""The app while a model comes from the package index: it runs, tells how far that is, and takes the model in."""
+"""The app while a model comes from the package index: it runs, tells how far that is, and takes the
+model in.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ class Index:
     """Stands for the package index: a test says what comes next."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.here, self.told = False, threading.Event()
+        self.here = False
+        self.told = threading.Event()
         self.next: list[Callable[[Any], None]] = []
         self.more = threading.Semaphore(0)
         patch.setattr(fetch, "find", lambda name: Path("there") if self.here else None)
@@ -70,7 +73,10 @@ def pairs_offered() -> list[str]:
 
 
 def test_a_download_says_how_long_the_rest_takes_once_that_can_be_told():
-    assert downloads.News("downloading", 0.25, seconds=10).words == "downloading … 25 %, about 30 s left"
+    assert (
+        downloads.News("downloading", 0.25, seconds=10).words
+        == "downloading … 25 %, about 30 s left"
+    )
     assert downloads.News("downloading", 0.01, seconds=10).words == "downloading … 1 %"
 
 
@@ -82,7 +88,9 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     assert page()["coming"]
     assert pairs_offered() == ["tiny"]
     assert downloads.first(SPACE).name == "tiny"
-    with pytest.raises(HsdError, match=r"is not here yet \(downloading … 43 %\).* choose the pair tiny"):
+    with pytest.raises(
+        HsdError, match=r"is not here yet \(downloading … 43 %\).* choose the pair tiny"
+    ):
         read(SPACE, {"prompt": "a", "pair": "smollm2"})
     index.tells("checking", 0.6)
     assert page()["lines"] == [f"{TITLE}: checking … 60 %"]
@@ -108,7 +116,9 @@ def test_the_terminal_gets_a_few_lines(index, capfd):
     assert len(capfd.readouterr().err.splitlines()) == downloads.LINES + 2
 
 
-@pytest.mark.parametrize("error", [HsdError("cannot reach the index: check the connection"), ValueError("odd")])
+@pytest.mark.parametrize(
+    "error", [HsdError("cannot reach the index: check the connection"), ValueError("odd")]
+)
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_a_model_that_does_not_come_says_why_and_the_toy_pair_works(index, error):
     index.ends(downloads.begin(SPACE), error)

@@ -10,7 +10,9 @@ from hsd.app.presets import of_systems, trace_of
 from hsd.paths import ASSETS
 
 NAMES = [name for name, preset in of_systems().items() if preset.options.get("rule") == "fuzzy"]
-TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+TINY = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -25,11 +27,18 @@ def test_recorded_runs_follow_from_their_coins_and_keep_their_bound(name: str):
 @TINY
 def test_what_is_said_of_recorded_runs_is_true():
     traces = {name: trace_of(of_systems()[name]) for name in NAMES}
-    wrong, preset = traces["fsd-sum"], of_systems()["fsd-sum"]
+    wrong = traces["fsd-sum"]
+    preset = of_systems()["fsd-sum"]
     assert sum(overruled(step) for step in wrong.steps) == 1
     assert "8 + 2 = 9" in wrong.text
-    exact = hsd.run(hsd.load_pair("tiny"), preset.prompt, **{**preset.options, "rule": "tokenwise", "trace": False})
+    exact = hsd.run(
+        hsd.load_pair("tiny"),
+        preset.prompt,
+        **{**preset.options, "rule": "tokenwise", "trace": False},
+    )
     assert exact.text.split("####")[1].strip().startswith("14")
     assert all(step.kept == step.drafted for step in traces["fsd-all"].steps)
-    assert any(node.p == 0 for step in traces["fsd-impossible"].steps for node in step.nodes[: step.kept])
+    assert any(
+        node.p == 0 for step in traces["fsd-impossible"].steps for node in step.nodes[: step.kept]
+    )
     assert traces["fsd-zero"].stats()["block_efficiency"] == 1

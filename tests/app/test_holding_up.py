@@ -1,4 +1,6 @@
-"""The scripts that try whether the app holds up: they run, they find nothing, and the page says what they found."""
+"""The scripts that try whether the app holds up: they run, they find nothing, and the page says
+what they found.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ def scripts() -> Iterator[ModuleType]:
 
 def test_the_page_is_what_its_script_writes(scripts: ModuleType):
     found = json.loads(scripts.RESULTS.read_text(encoding="utf-8"))
-    assert scripts.blocks(found).items() <= pages.blocks(scripts.PAGE).items(), "run measure.py --page"
+    assert scripts.blocks(found).items() <= pages.blocks(scripts.PAGE).items(), (
+        "run measure.py --page"
+    )
 
 
 @pytest.mark.long
@@ -45,7 +49,9 @@ def test_some_hostile_requests_are_answered_in_one_line_each(scripts: ModuleType
 
 
 @pytest.mark.slow
-def test_runs_are_cancelled_in_every_phase_and_clients_served_in_turn(scripts: ModuleType, tmp_path: Path):
+def test_runs_are_cancelled_in_every_phase_and_clients_served_in_turn(
+    scripts: ModuleType, tmp_path: Path
+):
     found = scripts.cancels(10, str(tmp_path))
     assert (found["lost"], found["a_run_afterwards"], found["tracebacks"]) == (0, True, 0)
     assert sum(found["ended"].values()) == 10

@@ -24,7 +24,9 @@ def test_every_run_of_the_panels_is_recorded_and_true():
 def test_runs_that_break_something_say_what():
     notes = {name: trace_of(PRESETS[name]).setup.notes for name in PRESETS}
     assert "larger: put models in order of size" in notes["stack-order"][0]
-    assert "not say that it was trained to predict after layer 1 and 3" in notes["hispec-untrained"][0]
+    assert (
+        "not say that it was trained to predict after layer 1 and 3" in notes["hispec-untrained"][0]
+    )
     assert not notes["stack-three"]
     assert not notes["hispec-trained"]
 
@@ -35,7 +37,8 @@ def test_programs_can_ask_for_levels_and_a_fuzzy_rule(app):
     setup = client.predict(**common, system="stack", stack="0, 2", thresholds="4")["trace"]["setup"]
     levels = setup["options"]["levels"]
     assert (levels["stack"], levels["thresholds"], len(setup["models"])) == ([0, 2], [4], 2)
-    setup = client.predict(**common, system="hispec", exits="2, 3", level_rules="tokenwise")["trace"]["setup"]
+    run = client.predict(**common, system="hispec", exits="2, 3", level_rules="tokenwise")
+    setup = run["trace"]["setup"]
     levels = setup["options"]["levels"]
     assert (levels["exits"], levels["rules"]) == ([2, 3], ["tokenwise"])
     setup = client.predict(**common, rule="fuzzy", divergence="js", tolerance=0.1)["trace"]["setup"]

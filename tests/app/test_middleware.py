@@ -1,4 +1,6 @@
-"""What stands before the app: large requests end at once, and a browser is told to load from nowhere else."""
+"""What stands before the app: large requests end at once, and a browser is told to load from
+nowhere else.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,10 @@ def client(monkeypatch: pytest.MonkeyPatch) -> TestClient:
         return HTMLResponse("<p>page</p>")
 
     monkeypatch.setattr(middleware, "MOST", 1000)
-    routes = [*(Route(path, size, methods=["POST"]) for path in ("/size", "/gradio_api/size")), Route("/", page)]
+    routes = [
+        *(Route(path, size, methods=["POST"]) for path in ("/size", "/gradio_api/size")),
+        Route("/", page),
+    ]
     return TestClient(middleware.guarded(Starlette(routes=routes)))
 
 

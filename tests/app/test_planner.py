@@ -22,7 +22,11 @@ def models_of(name: str) -> Models:
 
 
 def question(preset: dict) -> dict:
-    return {"costs": preset["costs"], "acceptance": preset["acceptance"], "per_token": preset.get("per_token", [])}
+    return {
+        "costs": preset["costs"],
+        "acceptance": preset["acceptance"],
+        "per_token": preset.get("per_token", []),
+    }
 
 
 def random_models(seed: int, count: int, further: bool = False) -> Models:
@@ -30,7 +34,8 @@ def random_models(seed: int, count: int, further: bool = False) -> Models:
     draw = np.random.default_rng(seed)
     laws = draw.dirichlet(np.ones(6), size=count) * 0.3 + draw.dirichlet(np.ones(6)) * 0.7
     rows = tuple(
-        tuple(float(np.minimum(laws[i], laws[j]).sum()) for j in range(i + 1, count)) for i in range(count - 1)
+        tuple(float(np.minimum(laws[i], laws[j]).sum()) for j in range(i + 1, count))
+        for i in range(count - 1)
     )
     costs = tuple(float(x) for x in np.sort(draw.uniform(0.1, 60, count)))
     return Models(costs, rows, tuple(x / 20 for x in costs) if further else ())
@@ -41,9 +46,13 @@ RANDOM = [random_models(seed, 2 + seed % 4, further=seed % 3 == 0) for seed in r
 
 @pytest.mark.parametrize("models", [*map(models_of, PRESETS), *RANDOM])
 def test_the_best_of_the_ways_compared_is_the_planners(models: Models):
-    told, found = planner.plan_data(models), plan(models)
+    told = planner.plan_data(models)
+    found = plan(models)
     best = told["alternatives"][told["best"]]
-    assert (tuple(best["models"]), tuple(best["thresholds"])) == (found.best.models, found.best.thresholds)
+    assert (tuple(best["models"]), tuple(best["thresholds"])) == (
+        found.best.models,
+        found.best.thresholds,
+    )
     assert best["latency"] == pytest.approx(found.best.latency, rel=1e-12)
     singles = [way["latency"] for way in told["alternatives"] if len(way["models"]) == 2]
     assert min(singles) == told["single"] == pytest.approx(found.single.latency, rel=1e-12)
@@ -52,7 +61,8 @@ def test_the_best_of_the_ways_compared_is_the_planners(models: Models):
 
 
 def test_a_stacks_thresholds_are_the_best_of_all():
-    models, longest = models_of("skip"), 7
+    models = models_of("skip")
+    longest = 7
     for stack in [(0, 3), (0, 2, 3), (0, 1, 2, 3)]:
         all_ways = product(range(1, longest + 1), repeat=len(stack) - 1)
         brute = min(latency(models, stack, thresholds) for thresholds in all_ways)
@@ -68,7 +78,9 @@ def test_the_levels_of_a_way_add_up_to_its_latency(models: Models):
         levels = told["levels"]
         assert sum(level["share"] for level in levels) == pytest.approx(1)
         for below, level in zip([None, *levels], levels, strict=False):
-            assert level["cost"] == pytest.approx(level["passes"] * (level["pass"] + level["below"]))
+            assert level["cost"] == pytest.approx(
+                level["passes"] * (level["pass"] + level["below"])
+            )
             assert level["below"] == (below["cost"] if below else 0)
         assert levels[-1]["cost"] / levels[-1]["tokens"] == pytest.approx(way.latency)
 
@@ -77,8 +89,12 @@ def test_a_curve_is_the_exact_latency_at_every_threshold():
     models = models_of("skip")
     told = planner.plan_data(models, (0, 2, 3), (7, 30))
     assert told["way"]["latency"] == latency(models, (0, 2, 3), (7, 30))
-    assert told["trial"]["curves"][0] == [latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)]
-    assert told["trial"]["curves"][1] == [latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)]
+    assert told["trial"]["curves"][0] == [
+        latency(models, (0, 2, 3), (t, 30)) for t in range(1, LONGEST + 1)
+    ]
+    assert told["trial"]["curves"][1] == [
+        latency(models, (0, 2, 3), (7, t)) for t in range(1, LONGEST + 1)
+    ]
     least = plan(models).best.latency
     assert f"{100 * (told['way']['latency'] / least - 1):.2g} % more" in told["trial"]["sentence"]
 
@@ -95,7 +111,9 @@ def test_the_verdict_says_when_stacking_does_not_pay():
     def said(models: Models) -> str:
         return planner.plan_data(models)["verdict"]
 
-    assert said(models_of("skip")).startswith("Best: M₀ (T = 5) → M₂ (T = 9) → target: 16.91 per token")
+    assert said(models_of("skip")).startswith(
+        "Best: M₀ (T = 5) → M₂ (T = 9) → target: 16.91 per token"
+    )
     assert "24.23" in said(models_of("skip"))
     assert said(models_of("single")).startswith(
         "Stacking does not pay here: a single draft is the fastest, M₀ (T = 11)"
@@ -105,7 +123,9 @@ def test_the_verdict_says_when_stacking_does_not_pay():
     assert said(poor).startswith(
         "Stacking does not pay here: plain decoding, without any draft, is the fastest, 60 per"
     )
-    assert said(Models((1.0, 60.0), ((0.8,),))).startswith("With one draft there is nothing to stack")
+    assert said(Models((1.0, 60.0), ((0.8,),))).startswith(
+        "With one draft there is nothing to stack"
+    )
 
 
 def test_the_bound_is_never_above_the_plan():
@@ -118,7 +138,11 @@ def test_the_bound_is_never_above_the_plan():
 @pytest.mark.parametrize(
     ("asked", "words"),
     [
-        (WRONG, r"models 0, 1, 2: acceptances 0.9 \(0, 1\), 0.9 \(1, 2\) and 0.3 \(0, 2\) cannot all be true"),
+        (
+            WRONG,
+            r"models 0, 1, 2: acceptances 0.9 \(0, 1\), 0.9 \(1, 2\) and 0.3 \(0, 2\) "
+            "cannot all be true",
+        ),
         ({**WRONG, "costs": ["1", "", "60"]}, "a field is empty"),
         ({**WRONG, "costs": ["1", "much", "60"]}, "'much' is not a number"),
         ({**WRONG, "costs": ["1", "nan", "60"]}, "cost nan of model 1"),
@@ -128,7 +152,10 @@ def test_the_bound_is_never_above_the_plan():
             {"costs": ["1", "1e300"], "acceptance": [["0.9"]], "per_token": []},
             r"cost 1e\+300 of model 1: choose at most",
         ),
-        ({"costs": ["1"] * 6, "acceptance": [["0.9"]], "per_token": []}, "6 models: the page plans for at most 5"),
+        (
+            {"costs": ["1"] * 6, "acceptance": [["0.9"]], "per_token": []},
+            "6 models: the page plans for at most 5",
+        ),
         ({"costs": ["1"] * 9999, "acceptance": [], "per_token": []}, "not understood: reload"),
         ({"costs": [1, 2], "acceptance": [["0.9"]], "per_token": []}, "not understood: reload"),
         ({"costs": ["1", "2"], "acceptance": "0.9"}, "not understood: reload"),

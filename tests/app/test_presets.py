@@ -32,8 +32,18 @@ def mean(step: Step, rule: str) -> float:
 @pytest.mark.parametrize("rule", ["hsd", "blockwise", "tokenwise"])
 @pytest.mark.parametrize("seed", range(4))
 def test_a_step_is_told_by_what_the_rules_keep_over_all_coins(rule: str, seed: int):
-    options: dict[str, Any] = {"rule": rule, "shadow": "hsd" if rule == "tokenwise" else "tokenwise"}
-    trace = hsd.run(table_pair(vocab=12, order=2, seed=4), "abc", gamma=5, max_new_tokens=60, seed=seed, **options)
+    options: dict[str, Any] = {
+        "rule": rule,
+        "shadow": "hsd" if rule == "tokenwise" else "tokenwise",
+    }
+    trace = hsd.run(
+        table_pair(vocab=12, order=2, seed=4),
+        "abc",
+        gamma=5,
+        max_new_tokens=60,
+        seed=seed,
+        **options,
+    )
     sign = -1 if rule == "tokenwise" else 1
 
     def law(step: Step) -> bool:
@@ -50,7 +60,8 @@ def test_what_a_preset_opens_on_is_true_over_all_coins(name: str):
     assert step.verdict
     assert step.shadow
     assert step.kept > step.shadow.kept
-    assert step.kept_law or step.drafted > trace.setup.options.draft.gamma  # too large a tree to work it out
+    # too large a tree to work it out
+    assert step.kept_law or step.drafted > trace.setup.options.draft.gamma
     if step.kept_law:
         assert mean(step, step.verdict.rule) > mean(step, step.shadow.rule) + 0.05
 
@@ -68,8 +79,12 @@ def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla
     step = trace.steps[telling_step(trace)]
     assert step.verdict
     assert step.shadow
-    assert [test.accepted for test in step.verdict.decisions] == [False] * (len(step.verdict.decisions) - 1) + [True]
-    assert [test.test for test in step.verdict.decisions] == ["draft"] + ["prefix"] * (len(step.verdict.decisions) - 1)
+    assert [test.accepted for test in step.verdict.decisions] == [False] * (
+        len(step.verdict.decisions) - 1
+    ) + [True]
+    assert [test.test for test in step.verdict.decisions] == ["draft"] + ["prefix"] * (
+        len(step.verdict.decisions) - 1
+    )
     assert 0 < step.kept < step.drafted
     assert step.kept > step.shadow.kept
     assert mean(step, "hsd") > mean(step, step.shadow.rule) + 0.05
@@ -77,14 +92,18 @@ def test_the_page_opens_on_a_step_that_fails_steps_back_and_passes_where_vanilla
 
 @pytest.mark.parametrize("name", PRESETS)
 def test_a_recorded_run_comes_out_the_same_again(monkeypatch, name: str):
-    """The page says so: whoever runs it again gets this text. It falls with another model, engine or stream."""
+    """The page says so: whoever runs it again gets this text. It falls with another model, engine
+    or stream.
+    """
     preset = PRESETS[name]
     if preset.pair == "smollm2":
         if FILE is None:
             pytest.skip("run python -m hsd fetch smollm2")
         monkeypatch.setattr(fetch, "find", lambda name: FILE)
     before = trace_of(preset)
-    again = hsd.run(_pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options})
+    again = hsd.run(
+        _pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options}
+    )
     assert again.tokens == before.tokens
     assert again.setup.options == before.setup.options
 
@@ -101,11 +120,14 @@ def test_the_opening_runs_options_show_a_difference_on_most_prompts_of_ones_own(
     options = PRESETS[space.load().presets[0]].options
     pair = hsd.load_pair("smollm2")
     differing = []
-    for starter in yaml.safe_load((ASSETS / "presets" / "starters.yaml").read_text("utf-8"))["smollm2"]:
+    starters = yaml.safe_load((ASSETS / "presets" / "starters.yaml").read_text("utf-8"))
+    for starter in starters["smollm2"]:
         ((prompt_as, prompt),) = starter.items()
         asked = {**options, "prompt_as": prompt_as, "engine": "portable"}
         steps = hsd.run(pair, prompt, **asked).steps[:30]
-        differing.append(sum(step.shadow is not None and step.kept != step.shadow.kept for step in steps))
+        differing.append(
+            sum(step.shadow is not None and step.kept != step.shadow.kept for step in steps)
+        )
     assert sum(count >= 3 for count in differing) >= 4, differing
 
 
@@ -133,4 +155,6 @@ def same(one: Any, other: Any) -> bool:
         return one.keys() == other.keys() and all(same(one[key], other[key]) for key in one)
     if isinstance(one, list):
         return len(one) == len(other) and all(map(same, one, other))
-    return one == (pytest.approx(other, rel=10.0 ** (1 - DIGITS)) if isinstance(other, float) else other)
+    if isinstance(other, float):
+        return one == pytest.approx(other, rel=10.0 ** (1 - DIGITS))
+    return one == other

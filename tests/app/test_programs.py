@@ -1,4 +1,6 @@
-"""The page for programs: each of its blocks of code is run against the app as it stands, and answers what is said."""
+"""The page for programs: each of its blocks of code is run against the app as it stands, and
+answers what is said.
+"""
 
 from __future__ import annotations
 
@@ -17,11 +19,17 @@ from hsd.paths import ASSETS, ROOT
 PAGE = ASSETS / "docs" / "programs.md"
 ADDRESS = "http://127.0.0.1:7860"
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
-BLOCKS = [(kind, code, said) for kind, code, said in BLOCK.findall(PAGE.read_text(encoding="utf-8"))]
+BLOCKS = [
+    (kind, code, said) for kind, code, said in BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+]
 
 
 def of(kind: str) -> list[object]:
-    return [pytest.param(code, said, id=f"{kind}-{i}") for i, (k, code, said) in enumerate(BLOCKS) if k == kind]
+    return [
+        pytest.param(code, said, id=f"{kind}-{i}")
+        for i, (k, code, said) in enumerate(BLOCKS)
+        if k == kind
+    ]
 
 
 def here(code: str, app: Server) -> str:
@@ -32,9 +40,9 @@ def here(code: str, app: Server) -> str:
 
 def test_every_block_of_the_page_is_of_a_kind_that_is_tested():
     assert {kind for kind, _, _ in BLOCKS} == {"python", "sh", "json"}
-    assert len(BLOCKS) == len(re.findall(r"^```[a-z]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)) - sum(
-        bool(said) for _, _, said in BLOCKS
-    )
+    begun = re.findall(r"^```[a-z]", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    printed = sum(bool(said) for _, _, said in BLOCKS)
+    assert len(BLOCKS) == len(begun) - printed
     every = "".join(code for _, code, _ in BLOCKS)
     for endpoint in ("run", "compare", "verify_step", "audit", "explain_step"):
         assert f'api_name="/{endpoint}"' in every
@@ -42,7 +50,9 @@ def test_every_block_of_the_page_is_of_a_kind_that_is_tested():
 
 
 @pytest.mark.parametrize(("code", "said"), of("python"))
-def test_the_python_of_the_page_runs(code: str, said: str, app: Server, monkeypatch: pytest.MonkeyPatch):
+def test_the_python_of_the_page_runs(
+    code: str, said: str, app: Server, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.chdir(ROOT)
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         exec(compile(here(code, app), str(PAGE), "exec"), {"__name__": "__main__"})
@@ -58,10 +68,18 @@ def test_the_shell_commands_of_the_page_run(code: str, said: str, app: Server):
     done = subprocess.run(words, capture_output=True, text=True, timeout=600, check=True)
     assert "event: error" not in done.stdout
     if "call/" not in code:
-        assert {"/run", "/compare", "/explain_step"} <= set(json.loads(done.stdout)["named_endpoints"])
+        assert {"/run", "/compare", "/explain_step"} <= set(
+            json.loads(done.stdout)["named_endpoints"]
+        )
         return
-    answers = [json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("data: ")]
-    assert len(answers) == done.stdout.count("event: complete") == max(1, len(re.findall("^ask ", code, re.MULTILINE)))
+    answers = [
+        json.loads(line[6:]) for line in done.stdout.splitlines() if line.startswith("data: ")
+    ]
+    assert (
+        len(answers)
+        == done.stdout.count("event: complete")
+        == max(1, len(re.findall("^ask ", code, re.MULTILINE)))
+    )
     assert all(answers)
 
 

@@ -1,4 +1,6 @@
-"""The queue for the model: one run at a time, each visitor's first before anybody's second, nobody forgotten."""
+"""The queue for the model: one run at a time, each visitor's first before anybody's second, nobody
+forgotten.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ LIMIT = 3
 
 
 class Model:
-    """Stands for the model: an endpoint that says what it was asked once a test lets it, and one that streams."""
+    """Stands for the model: an endpoint that says what it was asked once a test lets it, and one
+    that streams.
+    """
 
     def __init__(self) -> None:
         self.order: list[str] = []
@@ -63,7 +67,11 @@ class Running:
     def __init__(self) -> None:
         self.model = Model()
         turns = {"concurrency_id": MODEL, "concurrency_limit": 1}
-        endpoints = {self.model.say: turns, self.model.count: turns, self.model.quick: {"queue": False}}
+        endpoints = {
+            self.model.say: turns,
+            self.model.count: turns,
+            self.model.quick: {"queue": False},
+        }
         server = Server(endpoints, LIMIT)
         app, self.url, _ = server.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)
         self.blocks = app.get_blocks()
@@ -91,7 +99,7 @@ def running(monkeypatch: pytest.MonkeyPatch):
 
 
 def served(running: Running, *asked: tuple[str, str]) -> list[str]:
-    """The order in which these (name, visitor) get their turn that all wait while another one runs."""
+    """The order in which these (name, visitor) get their turn, who all wait while another runs."""
     running.queue.size = 99
     running.join("first", visitor="somebody")
     running.model.wait(lambda: running.model.order == ["first"])
@@ -123,11 +131,16 @@ def test_a_full_queue_says_when_to_try_again_in_words_that_clients_show(running)
         running.model.wait(lambda: running.model.order == ["0"])
     with pytest.raises(gradio_client.exceptions.AppError) as told:
         client.predict("one more", api_name="/say")
-    assert str(told.value) == f"{LIMIT} others are waiting already: try again in about {USUAL:.0f} seconds"
+    assert (
+        str(told.value)
+        == f"{LIMIT} others are waiting already: try again in about {USUAL:.0f} seconds"
+    )
     answer = running.http.get(running.join("and another")).text
     assert answer.startswith("event: error")
     assert "try again in about" in answer
-    assert running.http.get(running.join(endpoint="quick")).text.startswith("event: complete"), "others go on"
+    assert running.http.get(running.join(endpoint="quick")).text.startswith("event: complete"), (
+        "others go on"
+    )
     assert running.waiting() == LIMIT
 
 
@@ -211,7 +224,9 @@ def test_one_runs_at_a_time_and_all_are_served_in_any_disorder(running):
     running.queue.size = 99
     running.model.gate.release(40)
     with ThreadPoolExecutor(8) as pool:
-        paths = list(pool.map(lambda n: running.join(f"{n}", visitor=f"visitor {n % 7}"), range(40)))
+        paths = list(
+            pool.map(lambda n: running.join(f"{n}", visitor=f"visitor {n % 7}"), range(40))
+        )
         answers = list(pool.map(lambda path: running.http.get(path).text, paths))
     assert all("event: complete" in answer for answer in answers)
     assert (running.model.most, len(running.model.order)) == (1, 40)

@@ -1,4 +1,6 @@
-"""A race as it is asked for: what is refused, what lanes are called, links, the stream, the recorded races."""
+"""A race as it is asked for: what is refused, what lanes are called, links, the stream, the
+recorded races.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ from hsd.errors import HsdError
 from hsd.models.loading import fetch
 from hsd.rules import RULES
 
-SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
+SHARED = {
+    "prompt": "Once upon a time, there was a fox",
+    "pair": "tiny",
+    "max_new_tokens": 24,
+    "seed": 7,
+}
 SHARED |= {"temperature": 0.8}
 LANES = [{"rule": "tokenwise", "gamma": 4}, {"rule": "hsd", "gamma": 4}]
 SYSTEMS = [
@@ -56,10 +63,17 @@ def test_lanes_are_named_by_what_they_do():
     assert cases[1].options["thresholds"] == [3, 4]
     assert "gamma" not in cases[1].options
     assert cases[4].options["gamma"] == 5
-    assert [lane.get("lossless") for lane in plan(SYSTEMS).as_data()["lanes"]] == [True, True, True, False, True]
+    assert [lane.get("lossless") for lane in plan(SYSTEMS).as_data()["lanes"]] == [
+        True,
+        True,
+        True,
+        False,
+        True,
+    ]
     exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).as_data()["lanes"][1]
     assert exact["lossless"]  # below 0 nothing passes
-    assert lossless(race.Case("mixture", {"rule": "ensemble", "draft_weight": 0}))  # the target alone
+    # the target alone
+    assert lossless(race.Case("mixture", {"rule": "ensemble", "draft_weight": 0}))
     two = [case.name for case in plan([LANES[1], LANES[1]]).cases]
     assert two == ["Plain decoding", "HSD, γ = 4", "HSD, γ = 4 (2)"]
 
@@ -68,7 +82,10 @@ def test_every_option_of_a_run_that_says_how_to_draft_and_check_can_be_a_lanes()
     lanes = [{"rule": "ensemble", "draft_weight": 0.25}, {"rule": "typical", "epsilon": 0.2}]
     ensemble, typical = plan(lanes).cases[1:]
     assert (ensemble.options["draft_weight"], typical.options["epsilon"]) == (0.25, 0.2)
-    assert [one.name.split(", ")[-1] for one in (ensemble, typical)] == ["draft weight 0.25", "epsilon 0.2"]
+    assert [one.name.split(", ")[-1] for one in (ensemble, typical)] == [
+        "draft weight 0.25",
+        "epsilon 0.2",
+    ]
     assert {"draft_weight", "epsilon", "fuzzy_mode", "level_rules", "nodes"} <= set(race.LANE)
 
 
@@ -78,7 +95,11 @@ def test_a_pair_that_is_not_here_and_does_not_come_leaves_its_race_to_one_that_i
     monkeypatch.setattr(fetch, "find", lambda name: None)
     monkeypatch.setattr(downloads, "_news", {})
     asked = race.read_plan(space.load(), link)
-    assert (link["pair"], asked.request.pair.name, asked.link()["pair"]) == ("smollm2", "tiny", "tiny")
+    assert (link["pair"], asked.request.pair.name, asked.link()["pair"]) == (
+        "smollm2",
+        "tiny",
+        "tiny",
+    )
     downloads._news["smollm2"] = downloads.News("downloading", 0.5)
     with pytest.raises(HsdError, match="is not here yet"):
         race.read_plan(space.load(), link)
@@ -109,7 +130,10 @@ def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
     lanes = [{"rule": "tokenwise"}, {"rule": "hsd"}, {"rule": "hsd", "gamma": 9}]
     assert [case.options["gamma"] for case in plan(lanes, gamma=3).cases[1:]] == [3, 3, 9]
     usual = plan(None).cases[1:]
-    assert [(case.options["rule"], case.options["gamma"]) for case in usual] == [("tokenwise", 5), ("hsd", 5)]
+    assert [(case.options["rule"], case.options["gamma"]) for case in usual] == [
+        ("tokenwise", 5),
+        ("hsd", 5),
+    ]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +144,18 @@ def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
         (LANES, 2, {}, "choose 1, 3 or 5"),
         ({"rule": "hsd"}, 1, {}, "lanes: give a list of mappings"),
         (["hsd"], 1, {}, "lanes: give a list of mappings"),
-        ([*LANES, {"rule": "traversal", "gamma": 4}], 1, {}, "lane 4: rule traversal is for several drafts"),
-        ([{"rule": "hsd", "drafts": 2, "proposer": "ngram"}], 1, {}, "lane 2: proposer ngram has one continuation"),
+        (
+            [*LANES, {"rule": "traversal", "gamma": 4}],
+            1,
+            {},
+            "lane 4: rule traversal is for several drafts",
+        ),
+        (
+            [{"rule": "hsd", "drafts": 2, "proposer": "ngram"}],
+            1,
+            {},
+            "lane 2: proposer ngram has one continuation",
+        ),
         ([{"rule": "hsd", "proposer": "<b>"}], 1, {}, "lane 2: unknown proposer"),
         ([{"rule": "hsd", "gamma": 99}], 1, {}, "lane 2: "),
         ([{"rule": "<b>", "gamma": 3}], 1, {}, "lane 2: unknown rule"),
@@ -148,7 +182,12 @@ def test_what_cannot_be_raced_is_refused_in_one_line(lanes, rounds, shared, word
 
 
 def test_a_link_reproduces_the_race_and_leaves_servers_out():
-    asked = plan([*SYSTEMS[:3], {"url": "http://localhost:8000"}], 3, prompt_as="text", seed="12345678901234567890")
+    asked = plan(
+        [*SYSTEMS[:3], {"url": "http://localhost:8000"}],
+        3,
+        prompt_as="text",
+        seed="12345678901234567890",
+    )
     link = asked.link()
     assert "localhost" not in json.dumps(link)
     assert link["seed"] == "12345678901234567890"
@@ -171,7 +210,11 @@ def test_a_race_is_told_by_its_header_its_events_and_its_report():
     found = messages(asked)
     header = found[0]["header"]
     assert header["link"] == plan().link()
-    assert [lane["name"] for lane in header["lanes"]] == ["Plain decoding", "Vanilla, γ = 4", "HSD, γ = 4"]
+    assert [lane["name"] for lane in header["lanes"]] == [
+        "Plain decoding",
+        "Vanilla, γ = 4",
+        "HSD, γ = 4",
+    ]
     assert header["machine"]["load"] >= 0
     assert len(found[-1]["report"]["rows"]) == 3
     options = {name: value for name, value in SHARED.items() if name not in ("prompt", "pair")}
@@ -188,12 +231,21 @@ def test_a_race_that_takes_too_long_is_stopped_and_keeps_what_was_timed():
 
 def test_a_lane_that_the_pair_has_no_models_for_is_refused_before_anything_runs():
     with pytest.raises(HsdError, match="lane 4: 3 thresholds for 3 models"):
-        messages({**SHARED, "lanes": [*LANES, {"system": "stack", "rule": "hsd", "thresholds": "3, 4, 5"}]})
+        messages(
+            {
+                **SHARED,
+                "lanes": [*LANES, {"system": "stack", "rule": "hsd", "thresholds": "3, 4, 5"}],
+            }
+        )
 
 
 def test_a_servers_lane_has_counts_and_seconds_only(fake: Fake):
     fake.told = {"metrics": {"speculative_decoding": VLLM}}
-    asked = {**SHARED, "lanes": [{"rule": "hsd"}, {"url": f"{fake.url}/v1", "model": "one"}], "rounds": 1}
+    asked = {
+        **SHARED,
+        "lanes": [{"rule": "hsd"}, {"url": f"{fake.url}/v1", "model": "one"}],
+        "rounds": 1,
+    }
     found = messages(asked)
     lane = found[0]["header"]["lanes"][2]
     assert (lane["name"], lane["served"]) == ("Server, one", True)
@@ -201,7 +253,8 @@ def test_a_servers_lane_has_counts_and_seconds_only(fake: Fake):
     (row,) = [message["report"] for message in found if "report" in message][-1]["served"]
     assert "speedup" not in row
     assert "acceptance length AL 2.75" in row["sentence"]
-    fake.trouble, fake.answers = "refused", 0
+    fake.trouble = "refused"
+    fake.answers = 0
     with pytest.raises(HsdError, match="HTTP 400: The prompt is too long"):
         messages(asked)
 
@@ -222,7 +275,8 @@ def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, o
 
 def test_the_recorded_races_say_where_and_how_they_were_made():
     for shown in race.recordings()["races"]:
-        header, rows = shown["header"], shown["report"]["rows"]
+        header = shown["header"]
+        rows = shown["report"]["rows"]
         assert header["machine"]["processor"]
         assert header["machine"]["load"] >= 0
         assert [lane["name"] for lane in header["lanes"]] == [row["case"] for row in rows]
@@ -243,7 +297,12 @@ def test_four_domains_are_recorded_at_two_temperatures_and_counted_together():
         assert prompts >= 8
         for i, row in enumerate(whole["report"]["rows"]):
             assert {one["report"]["rows"][i]["case"] for one in races} == {row["case"]}
-            ends = [e["record"] for one in races for e in one["events"] if e["lane"] == i and "record" in e]
+            ends = [
+                e["record"]
+                for one in races
+                for e in one["events"]
+                if e["lane"] == i and "record" in e
+            ]
             tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
             assert row["tokens_per_call"] == pytest.approx(tokens / calls)
             assert row["prompts"] == 4 * prompts
@@ -264,15 +323,22 @@ def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins():
 def test_a_recorded_race_says_what_the_form_would_ask_for():
     for shown in race.recordings()["races"]:
         lanes = [lane["own"] for lane in shown["header"]["lanes"][1:]]
-        asked = race.read_plan(space.load(), {**shown["header"]["link"], "pair": "tiny", "lanes": lanes})
-        assert [case.options for case in asked.cases] == [lane["options"] for lane in shown["header"]["lanes"]]
+        asked = race.read_plan(
+            space.load(), {**shown["header"]["link"], "pair": "tiny", "lanes": lanes}
+        )
+        assert [case.options for case in asked.cases] == [
+            lane["options"] for lane in shown["header"]["lanes"]
+        ]
 
 
 def recording(tmp_path: Path, monkeypatch, flags: str) -> Path:
     """A file that the script wrote of two kinds of prompts."""
-    out, script = tmp_path / "out.json", example_script("reproduce/record_race")
+    out = tmp_path / "out.json"
+    script = example_script("reproduce/record_race")
     prompts = {"One": ["Once upon a time"], "Two": ["The cat"]}
-    monkeypatch.setattr(script, "PROMPTS", {"Stories": ["Once"], **prompts} if "--lengths" in flags else prompts)
+    monkeypatch.setattr(
+        script, "PROMPTS", {"Stories": ["Once"], **prompts} if "--lengths" in flags else prompts
+    )
     monkeypatch.setattr(script, "EVERY", (1, 3))
     monkeypatch.setattr(script, "WIDTHS", (1, 2))
     monkeypatch.setattr(script, "TIMES", 1)
@@ -289,7 +355,8 @@ def test_races_are_recorded_on_many_prompts_and_seeds_and_shown_again(tmp_path: 
     places = [(one["domain"], one["header"]["sampling"]["temperature"]) for one in shown]
     assert places == [(name, heat) for heat in (0.7, 0.0) for name in ("One", "Two", "All")]
     for one in shown:
-        rows, heat = one["report"]["rows"], one["header"]["sampling"]["temperature"]
+        rows = one["report"]["rows"]
+        heat = one["header"]["sampling"]["temperature"]
         gammas = [lane["options"]["gamma"] for lane in one["header"]["lanes"][1:]]
         assert gammas == ([2, 3, 2] if heat else [3, 3, 2])
         assert (rows[1]["prompts"], rows[1]["runs"]) == (2 if one["domain"] == "All" else 1, 1)
@@ -308,13 +375,24 @@ def test_the_calculators_rows_are_what_rules_keep_over_all_coins(tmp_path: Path,
     told = json.loads(recording(tmp_path, monkeypatch, "--lengths").read_text())
     own = [one for one in told["samples"] if (one["kind"], one["gamma"]) == ("Two", 3)]
     runs = [
-        hsd.run(hsd.load_pair("tiny"), "The cat", rule=rule, gamma=3, max_new_tokens=8, temperature=0.7, seed=seed)
+        hsd.run(
+            hsd.load_pair("tiny"),
+            "The cat",
+            rule=rule,
+            gamma=3,
+            max_new_tokens=8,
+            temperature=0.7,
+            seed=seed,
+        )
         for seed, rule in enumerate(("tokenwise", "hsd"))
     ]
     steps = [step for run in runs for step in run.steps if step.drafted == 3]
     for one in own:
         kept = sum(step.expected_kept[one["rule"]] for step in steps)
-        assert (one["passes"], one["tokens"]) == (len(steps), pytest.approx(kept + len(steps), abs=1e-5))
+        assert (one["passes"], one["tokens"]) == (
+            len(steps),
+            pytest.approx(kept + len(steps), abs=1e-5),
+        )
     alike = {one["tokens"] for one in told["samples"] if (one["kind"], one["gamma"]) == ("Two", 1)}
     assert len(alike) == 1, "of one token both rules keep the same"
     assert {"1", "draft"} <= set(told["passes"]["here"])

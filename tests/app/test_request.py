@@ -1,4 +1,6 @@
-"""What a visitor may ask of a run: checked against the manifest, read from links and programs, and said in a link."""
+"""What a visitor may ask of a run: checked against the manifest, read from links and programs, and
+said in a link.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ def request(**values: object) -> Request:
 
 
 def test_every_option_of_a_run_can_be_asked_and_a_run_is_always_recorded():
-    assert request(**{name: option.default for name, option in RunOptions.options().items()}).options == RunOptions()
+    assert (
+        request(**{name: option.default for name, option in RunOptions.options().items()}).options
+        == RunOptions()
+    )
     assert request(trace=False).options.trace
 
 
@@ -38,7 +43,14 @@ def test_a_link_names_what_makes_a_tree_and_leaves_out_what_does_not():
 
 
 def test_links_of_earlier_versions_still_open():
-    old = {"prompt": "a", "pair": "tiny", "length": "9", "rule": "hsd", "gamma": "3", "several": "2"}
+    old = {
+        "prompt": "a",
+        "pair": "tiny",
+        "length": "9",
+        "rule": "hsd",
+        "gamma": "3",
+        "several": "2",
+    }
     options = read(SPACE, old).options
     assert (options.max_new_tokens, options.gamma, options.drafts) == (9, 3, 2)
     assert "length" not in query(read(SPACE, old))
@@ -71,7 +83,10 @@ def test_links_of_earlier_versions_still_open():
         ({"rule": "nonsense"}, "unknown rule 'nonsense'"),
         ({"system": "nonsense"}, "unknown system 'nonsense'"),
         ({"proposer": "nonsense"}, "unknown proposer 'nonsense'"),
-        ({"proposer": "ngram", "drafts": 2}, "proposer ngram has one continuation to copy: choose drafts 1"),
+        (
+            {"proposer": "ngram", "drafts": 2},
+            "proposer ngram has one continuation to copy: choose drafts 1",
+        ),
         ({"pair": "nonsense"}, "unknown pair 'nonsense': choose tiny"),
         ({"target": "somewhere"}, "both a target and a draft"),
         ({"thresholds": "3, many"}, "threshold many: choose a whole number from 1 to 32"),
@@ -81,7 +96,10 @@ def test_links_of_earlier_versions_still_open():
         ({"thresholds": "0"}, "threshold 0: choose a whole number from 1 to 32"),
         ({"thresholds": "3, 33"}, "threshold 33: choose a whole number from 1 to 32"),
         ({"thresholds": "1 " * 5_000}, "5000 thresholds: give fewer"),
-        ({"seed": "1" * 30}, "seed 111111111111111111111111111111: choose a whole number of at most 64 bits"),
+        (
+            {"seed": "1" * 30},
+            "seed 111111111111111111111111111111: choose a whole number of at most 64 bits",
+        ),
         ({"stack": "0, 1.5"}, "place 1.5: choose a whole number"),
         ({"stack": "0_0_2", "system": "stack"}, "model 0 is in the stack twice"),
         ({"exits": "1, 2, 3", "system": "hispec"}, "exits 1, 2, 3: give two"),
@@ -104,7 +122,13 @@ def test_a_bad_request_is_refused_with_one_line(values, words):
 
 def test_a_request_survives_the_way_through_its_link():
     asked = request(
-        gamma=7, temperature=0.35, seed=-(10**18), top_k=4, rule="blockwise", system="plain", max_new_tokens=9
+        gamma=7,
+        temperature=0.35,
+        seed=-(10**18),
+        top_k=4,
+        rule="blockwise",
+        system="plain",
+        max_new_tokens=9,
     )
     assert read(SPACE, query(asked)) == asked
 
@@ -113,12 +137,22 @@ def test_a_request_survives_the_way_through_its_link():
     ("values", "said"),
     [
         (
-            {"system": "stack", "stack": "0, 1 2", "thresholds": [3, "5"], "level_rules": "tokenwise"},
+            {
+                "system": "stack",
+                "stack": "0, 1 2",
+                "thresholds": [3, "5"],
+                "level_rules": "tokenwise",
+            },
             {"system": "stack", "stack": "0_1_2", "thresholds": "3_5", "level_rules": "tokenwise"},
         ),
         ({"system": "hispec", "exits": "2,4"}, {"system": "hispec", "exits": "2_4"}),
         (
-            {"rule": "fuzzy", "divergence": "js", "tolerance": "0.123456789", "divergence_on": "raw"},
+            {
+                "rule": "fuzzy",
+                "divergence": "js",
+                "tolerance": "0.123456789",
+                "divergence_on": "raw",
+            },
             {"divergence": "js", "tolerance": "0.123456789", "divergence_on": "raw"},
         ),
         ({"rule": "fuzzy", "fuzzy_mode": "divergence-only"}, {"fuzzy_mode": "divergence-only"}),
@@ -126,14 +160,17 @@ def test_a_request_survives_the_way_through_its_link():
     ],
 )
 def test_a_link_names_what_makes_levels_and_a_fuzzy_rule_where_it_differs(values, said):
-    asked, plain = request(**values), request()
+    asked = request(**values)
+    plain = request()
     assert read(SPACE, query(asked)) == asked
     differs = {key: value for key, value in query(asked).items() if query(plain).get(key) != value}
     assert {key: value for key, value in differs.items() if key != "rule"} == said
 
 
 def test_lists_are_read_from_texts_and_from_lists():
-    options = request(system="stack", stack=[0, 1.0, "2"], thresholds="3_5", level_rules="hsd").options
+    options = request(
+        system="stack", stack=[0, 1.0, "2"], thresholds="3_5", level_rules="hsd"
+    ).options
     assert (options.stack, options.thresholds, options.level_rules) == ((0, 1, 2), (3, 5), ("hsd",))
 
 
@@ -173,5 +210,7 @@ def test_a_pair_that_needs_a_gpu_is_offered_only_where_there_is_one(monkeypatch)
 def test_a_link_to_a_pair_that_is_not_here_says_how_to_get_it(monkeypatch):
     monkeypatch.setattr(fetch, "find", lambda name: None)
     monkeypatch.setattr(downloads, "_news", {})
-    with pytest.raises(HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"):
+    with pytest.raises(
+        HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"
+    ):
         request(pair="smollm2")

@@ -49,20 +49,24 @@ def put_together(told: list[dict[str, Any]]) -> Trace:
     """What a page makes of the messages."""
     whole: dict[str, Any] = {"steps": []}
     for message in told:
-        whole |= message.get("header", {}) | {name: message[name] for name in ("result",) if name in message}
+        whole |= message.get("header", {}) | {
+            name: message[name] for name in ("result",) if name in message
+        }
         whole["steps"] += message.get("steps", [])
     return Trace.model_validate(whole)
 
 
 @pytest.mark.usefixtures("letters", "every_step")
 def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
-    asked, kept = request(max_new_tokens=20, seed=5), Kept(3)
+    asked = request(max_new_tokens=20, seed=5)
+    kept = Kept(3)
     told = list(messages(asked, kept, SECONDS))
     assert json.loads(json.dumps(told)) == told, "plain data"
     assert set(told[0]) == {"header", "link"}
     assert [set(message) for message in told[1:-2]] == [{"steps"}] * (len(told) - 3)
     assert set(told[-2]) == {"steps", "result"}
-    made, direct = put_together(told), hsd.run(table_pair(vocab=6, seed=1), "abc", **dict(asked.options))
+    made = put_together(told)
+    direct = hsd.run(table_pair(vocab=6, seed=1), "abc", **dict(asked.options))
     assert made.tokens == direct.tokens == made.replay()
     assert (made.result.finish, len(made.steps)) == ("length", len(direct.steps))
     last = told[-1]
@@ -72,16 +76,20 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
 
 
 @pytest.mark.usefixtures("letters")
-def test_the_options_of_a_run_and_each_of_its_steps_are_checked_once(monkeypatch: pytest.MonkeyPatch):
+def test_the_options_of_a_run_and_each_of_its_steps_are_checked_once(
+    monkeypatch: pytest.MonkeyPatch,
+):
     checked: list[type] = []
     for model, name in ((RunOptions, "model_post_init"), (SetupOptions, "__init__")):
         usual = getattr(model, name)
-        monkeypatch.setattr(model, name, lambda *a, m=model, u=usual, **k: (checked.append(m), u(*a, **k))[1])
+        monkeypatch.setattr(
+            model, name, lambda *a, m=model, u=usual, **k: (checked.append(m), u(*a, **k))[1]
+        )
     steps: list[Step] = []
     taken = Decoding.__next__
     monkeypatch.setattr(Decoding, "__next__", lambda run: (steps.append(one := taken(run)), one)[1])
     trace, _ = run_to_end(request(max_new_tokens=12), Kept(1), SECONDS)
-    assert [(one is kept) for one, kept in zip(steps, trace.steps, strict=True)] == [True] * len(steps)
+    assert all(step is kept for step, kept in zip(steps, trace.steps, strict=True))
     assert checked == [RunOptions, SetupOptions]
 
 
@@ -105,7 +113,9 @@ def test_the_text_and_the_machine_are_put_into_words_once_and_not_for_every_mess
     made: list[str] = []
     for name in ("trace", "result"):
         original = getattr(Decoding, name)
-        monkeypatch.setattr(Decoding, name, lambda self, f=original, n=name: made.append(n) or f(self))
+        monkeypatch.setattr(
+            Decoding, name, lambda self, f=original, n=name: made.append(n) or f(self)
+        )
     assert len(list(messages(request(max_new_tokens=60), Kept(1), SECONDS))) > 10
     assert made.count("trace") <= 1
     assert made.count("result") <= 2
@@ -147,7 +157,9 @@ def test_a_run_that_takes_too_long_is_stopped_and_says_so(monkeypatch):
     assert (made.result.finish, told[-1]["finish"]) == ("cancelled", "cancelled")
 
 
-def test_a_failure_in_the_middle_comes_after_what_was_decoded_before(letters, every_step, monkeypatch):
+def test_a_failure_in_the_middle_comes_after_what_was_decoded_before(
+    letters, every_step, monkeypatch
+):
     class Broken(Decoding):
         def __next__(self) -> Any:
             if len(told) > 3:
@@ -199,7 +211,8 @@ def test_the_runs_that_were_looked_at_last_are_kept_under_keys_that_nobody_can_g
 
 
 def test_equal_seeds_give_equal_texts_whoever_else_asks(letters):
-    kept, found = Kept(20), {}
+    kept = Kept(20)
+    found = {}
 
     def ask(i: int) -> None:
         found[i] = run_to_end(request(seed=i % 2, max_new_tokens=20), kept, SECONDS)[0].text
@@ -236,15 +249,15 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
 
     monkeypatch.setattr(device, "spaces", SimpleNamespace(GPU=GPU))
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    monkeypatch.setattr(
-        runs,
-        "decode_on_lent_gpu",
-        device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))(runs.decode),
-    )
+    lent = device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))
+    monkeypatch.setattr(runs, "decode_on_lent_gpu", lent(runs.decode))
     monkeypatch.setattr(pairs.hub, "bring", lambda name: None)
     assert len(run_to_end(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
-    assert len(run_to_end(request(max_new_tokens=8, pair="qwen2.5-7b"), Kept(1), SECONDS)[0].tokens) == 8
+    assert (
+        len(run_to_end(request(max_new_tokens=8, pair="qwen2.5-7b"), Kept(1), SECONDS)[0].tokens)
+        == 8
+    )
     assert lent == [runs.LOAD_SECONDS + 1]
 
 
@@ -254,6 +267,7 @@ def test_without_the_package_for_zero_gpu_nothing_is_decorated(monkeypatch):
 
 
 def test_the_time_between_messages_is_not_spent_waiting(letters, monkeypatch):
-    monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: 0.0))  # a clock to wait for stands still
+    # a clock to wait for stands still
+    monkeypatch.setattr(runs, "time", SimpleNamespace(monotonic=lambda: 0.0))
     trace, _ = run_to_end(request(max_new_tokens=4), Kept(1), SECONDS)
     assert len(trace.tokens) == 4

@@ -28,7 +28,9 @@ def named(text: str) -> set[str]:
 
     class Reader(HTMLParser):
         def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-            found.update(str(value) for name, value in attributes if name in ("src", "href") and tag != "a")
+            found.update(
+                str(value) for name, value in attributes if name in ("src", "href") and tag != "a"
+            )
 
     Reader().feed(text)
     return {path for path in found if not path.startswith("data:")}
@@ -45,11 +47,14 @@ def test_whatever_the_page_loads_and_may_ask_of_files_is_there(answers: str):
     for name, known in recorded.items():
         for key in known["keys"]:
             assert json.loads(files[f"data/{name}/{key}.json"]()), (name, key)
-    assert {name.split("/")[1] for name in files if name.startswith("data/") and name.count("/") > 1} == set(recorded)
+    assert {
+        name.split("/")[1] for name in files if name.startswith("data/") and name.count("/") > 1
+    } == set(recorded)
 
 
 def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
-    server, files = site(SPACE, "server"), site(SPACE, "files")
+    server = site(SPACE, "server")
+    files = site(SPACE, "files")
     assert server.keys() == files.keys()
     assert [path for path in server if server[path]() != files[path]()] == ["index.html"]
 
@@ -85,7 +90,9 @@ def test_an_export_is_the_site_and_a_page_about_it(tmp_path: Path):
 
 
 def got(app: Any, path: str, **headers: str) -> httpx.Response:
-    return httpx.get(app.url + path, headers={"Accept-Encoding": "identity", **headers}, timeout=600)
+    return httpx.get(
+        app.url + path, headers={"Accept-Encoding": "identity", **headers}, timeout=600
+    )
 
 
 def test_what_cannot_change_under_its_path_is_kept_for_ever_and_the_rest_is_asked_again(app):
@@ -99,14 +106,18 @@ def test_what_cannot_change_under_its_path_is_kept_for_ever_and_the_rest_is_aske
 
 def test_files_are_packed_for_those_who_take_them_so(app):
     plain = got(app, f"{folder_of_modules()}facts.json").content
-    with httpx.stream("GET", f"{app.url}{folder_of_modules()}facts.json", headers={"Accept-Encoding": "br"}) as answer:
+    with httpx.stream(
+        "GET", f"{app.url}{folder_of_modules()}facts.json", headers={"Accept-Encoding": "br"}
+    ) as answer:
         packed = b"".join(answer.iter_raw())
     assert answer.headers["Content-Encoding"] == "br"
     assert brotli.decompress(packed) == plain
     assert len(packed) < len(plain) / 3
 
 
-@pytest.mark.parametrize("path", ["data/preset/nothing.json", "web/../app.py", "web/%2e%2e/%2e%2e/app.py", "data/"])
+@pytest.mark.parametrize(
+    "path", ["data/preset/nothing.json", "web/../app.py", "web/%2e%2e/%2e%2e/app.py", "data/"]
+)
 def test_nothing_else_is_served(app, path: str):
     assert got(app, path).status_code == 404
 

@@ -1,4 +1,6 @@
-"""Chips beside the prompt, the switch between answering and continuing, and the pair that they belong to."""
+"""Chips beside the prompt, the switch between answering and continuing, and the pair that they
+belong to.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def test_every_prompt_that_is_offered_can_be_run(fetched):
         for one in found:
             asked = read(SPACE, {"pair": pair, "prompt": one.prompt, "prompt_as": one.prompt_as})
             assert asked.options.prompt_as == one.prompt_as
-            assert len({starter.label for starter in found}) == len(found), "chips can be told apart"
+            assert len({starter.label for starter in found}) == len(found), (
+                "chips can be told apart"
+            )
     assert {one.prompt_as for one in prompts_by_pair()["smollm2"]} == set(facts.NAMES["prompts"])
     assert all(len(one.label) <= LABEL + 4 for one in starters("tiny", PRESETS.values()))
 
@@ -53,12 +57,16 @@ def test_a_link_says_whether_its_prompt_is_answered(fetched):
 
 
 def test_a_link_to_a_pair_that_is_not_here_says_so():
-    with pytest.raises(HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"):
+    with pytest.raises(
+        HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"
+    ):
         read(SPACE, {"pair": "smollm2", "prompt": "The capital is", "prompt_as": "text"})
 
 
 def test_links_of_earlier_versions_still_open():
-    found = read(SPACE, {"pair": "tiny", "prompt": "Once", "length": "12", "several": "1", "seed": "7"})
+    found = read(
+        SPACE, {"pair": "tiny", "prompt": "Once", "length": "12", "several": "1", "seed": "7"}
+    )
     assert (found.options.max_new_tokens, found.options.seed) == (12, 7)
     assert read(SPACE, query(found)) == found
 

@@ -1,4 +1,6 @@
-"""Whom the app answers, and what it asks for others: no foreign page or name, no network but the internet."""
+"""Whom the app answers, and what it asks for others: no foreign page or name, no network but the
+internet.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +34,20 @@ RACE = {"prompt": "Once upon a time", "pair": "tiny", "max_new_tokens": 8, "roun
 ASKED = ("answers/pair", "gradio_api/queue/join", "gradio_api/call/v2/run", "gradio_api/mcp/")
 CLIENT = httpx.Client(timeout=60, verify=False)
 FOREIGN = """
-evil.example rebound.evil.example:7860 localhost.evil.example 127.0.0.1.evil.example evil.example:80 0.0.0.0 10.0.0.1
-user@localhost localhost@evil.example localhost:many 2130706433 [::ffff:8.8.8.8] xn--lcalhost-65a
+evil.example rebound.evil.example:7860 localhost.evil.example 127.0.0.1.evil.example
+evil.example:80 0.0.0.0 10.0.0.1 user@localhost localhost@evil.example localhost:many 2130706433
+[::ffff:8.8.8.8] xn--lcalhost-65a
 """
 ORIGINS = """
-https://evil.example null http://localhost.evil.example http://evil.example:7860 file:// http://127.0.0.1.evil.example
-https://user@localhost chrome-extension://abc http:// x
+https://evil.example null http://localhost.evil.example http://evil.example:7860 file://
+http://127.0.0.1.evil.example https://user@localhost chrome-extension://abc http:// x
 """
 LOCAL_ADDRESSES = """
-127.0.0.1 127.1 127.255.255.254 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 localhost localhost. 0.0.0.0 0
-10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.100.100.200 168.63.129.16 192.0.0.192 198.18.0.1 224.0.0.1
-255.255.255.255 240.0.0.1 [::1] [::] [::ffff:127.0.0.1] [::ffff:a00:1] [::127.0.0.1] [fe80::1] [fc00::1] [fd00:ec2::254]
-[fec0::1] [ff02::1] [64:ff9b::7f00:1] [64:ff9b:1::1] [2002:7f00:1::] [2001:db8::1]
+127.0.0.1 127.1 127.255.255.254 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 localhost
+localhost. 0.0.0.0 0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.100.100.200 168.63.129.16
+192.0.0.192 198.18.0.1 224.0.0.1 255.255.255.255 240.0.0.1 [::1] [::] [::ffff:127.0.0.1]
+[::ffff:a00:1] [::127.0.0.1] [fe80::1] [fc00::1] [fd00:ec2::254] [fec0::1] [ff02::1]
+[64:ff9b::7f00:1] [64:ff9b:1::1] [2002:7f00:1::] [2001:db8::1]
 """
 
 
@@ -71,7 +75,9 @@ def post(app: Server, **headers: str) -> httpx.Response:
 # ---- names
 
 
-@pytest.mark.parametrize("name", ["localhost", "127.0.0.1", "[::1]", "LocalHost", "127.8.8.8", "localhost."])
+@pytest.mark.parametrize(
+    "name", ["localhost", "127.0.0.1", "[::1]", "LocalHost", "127.8.8.8", "localhost."]
+)
 def test_an_app_on_this_machine_answers_to_its_names_at_any_port(app: Server, name: str):
     for port in ("", ":80", ":65535"):
         assert heard(app, ("Host", f"{name}{port}")).status_code == 200
@@ -79,12 +85,20 @@ def test_an_app_on_this_machine_answers_to_its_names_at_any_port(app: Server, na
 
 @pytest.mark.parametrize("name", FOREIGN.split())
 def test_it_answers_to_no_other_name_whatever_is_asked(app: Server, name: str):
-    for method, path in (("GET", "/"), ("GET", "/config"), ("HEAD", "/"), ("OPTIONS", "/config"), ("DELETE", "/x")):
+    for method, path in (
+        ("GET", "/"),
+        ("GET", "/config"),
+        ("HEAD", "/"),
+        ("OPTIONS", "/config"),
+        ("DELETE", "/x"),
+    ):
         refused = heard(app, ("Host", name), method=method, path=path)
         assert refused.status_code == 403, (method, path)
         assert method == "HEAD" or "start it with --allowed-host" in refused.text
     for path in ASKED:
-        refused = heard(app, ("Host", name), *JSON.items(), method="POST", path=f"/{path}", body=PAIR)
+        refused = heard(
+            app, ("Host", name), *JSON.items(), method="POST", path=f"/{path}", body=PAIR
+        )
         assert refused.status_code == 403, path
         assert "\n" not in refused.json()["error"]
 
@@ -96,7 +110,10 @@ def test_who_is_refused_by_name_is_told_the_option_and_a_browser_shows_it(app: S
     assert refused.text == words
     assert refused.headers["Content-Type"] == "text/plain; charset=utf-8"
     assert CLIENT.get(app.url, headers={"X-Forwarded-Host": "demo.example.org"}).text == words
-    assert CLIENT.get(app.url, headers={"X-Forwarded-Host": "localhost, demo.example.org"}).text == words
+    assert (
+        CLIENT.get(app.url, headers={"X-Forwarded-Host": "localhost, demo.example.org"}).text
+        == words
+    )
     odd = heard(app, ("Host", "a;reboot")).text
     assert odd.endswith("--allowed-host NAME")
     assert "reboot" not in odd
@@ -126,14 +143,16 @@ def test_a_page_of_another_site_changes_nothing(app: Server, origin: str):
     told = CLIENT.options(f"{app.url}answers/pair", headers=asked)
     assert told.status_code == 403
     assert "Access-Control-Allow-Origin" not in told.headers
-    assert CLIENT.get(app.url, headers={"Origin": origin}).status_code == 200  # it may show the page
+    # it may show the page
+    assert CLIENT.get(app.url, headers={"Origin": origin}).status_code == 200
 
 
 def test_a_browser_that_says_that_another_site_asks_is_believed(app: Server):
     assert post(app, Sec_Fetch_Site="cross-site").status_code == 403
     assert post(app, Sec_Fetch_Site="cross-site", Origin=app.url.rstrip("/")).status_code == 403
     framed = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Dest": "iframe"}
-    assert CLIENT.get(app.url, headers=framed).status_code == 200  # papers and slides embed the page
+    # papers and slides embed the page
+    assert CLIENT.get(app.url, headers=framed).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -141,9 +160,18 @@ def test_a_browser_that_says_that_another_site_asks_is_believed(app: Server):
 )
 def test_a_form_that_holds_json_is_not_read(app: Server, kind: str):
     for path in ASKED:
-        refused = CLIENT.post(app.url + path, content=PAIR, headers={"Content-Type": kind} if kind else {})
+        refused = CLIENT.post(
+            app.url + path, content=PAIR, headers={"Content-Type": kind} if kind else {}
+        )
         assert (refused.status_code, refused.json()) == (415, {"error": NOT_JSON})
-    two = heard(app, ("Host", "localhost"), *JSON.items(), ("Content-Type", kind), method="POST", path="/answers/pair")
+    two = heard(
+        app,
+        ("Host", "localhost"),
+        *JSON.items(),
+        ("Content-Type", kind),
+        method="POST",
+        path="/answers/pair",
+    )
     assert two.status_code == 415
 
 
@@ -151,8 +179,10 @@ def test_the_page_a_client_and_curl_are_answered(app: Server):
     own = app.url.rstrip("/")
     for headers in (
         {},
-        {"Origin": own, "Sec_Fetch_Site": "same-origin"},  # the page, in a frame of another site as well
-        {"Origin": "http://localhost:3000", "Sec_Fetch_Site": "same-site"},  # another program on this machine
+        # the page, in a frame of another site as well
+        {"Origin": own, "Sec_Fetch_Site": "same-origin"},
+        # another program on this machine
+        {"Origin": "http://localhost:3000", "Sec_Fetch_Site": "same-site"},
         {"Sec_Fetch_Site": "none"},
         {"Content_Type": "application/json; charset=utf-8"},
         {"Content_Type": "Application/JSON"},
@@ -169,8 +199,14 @@ def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_
 
     for name in ("GRADIO_SERVER_NAME", "SPACE_HOST", "GRADIO_ROOT_PATH"):
         monkeypatch.delenv(name, raising=False)
-    everywhere, proxied = started("0.0.0.0"), started(None, ("demo.example.org", "*.lab.example"))
-    assert (everywhere.local, proxied.local, started(None).local, started("::1").local) == (False, False, True, True)
+    everywhere = started("0.0.0.0")
+    proxied = started(None, ("demo.example.org", "*.lab.example"))
+    assert (everywhere.local, proxied.local, started(None).local, started("::1").local) == (
+        False,
+        False,
+        True,
+        True,
+    )
     assert not says(everywhere, Host="anything.example")
     assert not says(everywhere, True, Host="nas:7860", Origin="http://nas:7860")
     assert "may not ask" in says(everywhere, True, Host="nas:7860", Origin="http://nas:8080")
@@ -178,11 +214,15 @@ def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_
     assert "may not ask" in says(everywhere, True, Host="", Origin="null")
     for host in ("demo.example.org", "demo.example.org:8443", "a.lab.example", "localhost:7860"):
         assert not says(proxied, Host=host)
-    assert not says(proxied, True, Host="127.0.0.1:7860", Origin="https://demo.example.org")  # a proxy that renames
-    assert "may not ask" in says(proxied, True, Host="localhost", Origin="https://a.lab.example")  # one of many
+    # a proxy that renames
+    assert not says(proxied, True, Host="127.0.0.1:7860", Origin="https://demo.example.org")
+    # one of many
+    assert "may not ask" in says(proxied, True, Host="localhost", Origin="https://a.lab.example")
     assert "not known as evil.example" in says(proxied, Host="evil.example")
     some = started("192.168.1.5", ("https://demo.example.org/app",))
-    assert [bool(says(some, Host=host)) for host in ("demo.example.org", "192.168.1.5", "other")] == [
+    assert [
+        bool(says(some, Host=host)) for host in ("demo.example.org", "192.168.1.5", "other")
+    ] == [
         False,
         False,
         True,
@@ -193,8 +233,11 @@ def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_
     monkeypatch.setenv("SPACE_HOST", "someone-hsd.hf.space")
     monkeypatch.setenv("GRADIO_SERVER_NAME", "0.0.0.0")
     hub = {"Origin": "https://someone-hsd.hf.space", "Sec_Fetch_Site": "same-origin"}
-    assert not says(started(None), True, Host="10.1.2.3:7860", **hub)  # as seen from inside of the Hub's own proxy
-    assert "may not ask" in says(started(None), True, Host="someone-hsd.hf.space", Origin="https://huggingface.co")
+    # as seen from inside of the Hub's own proxy
+    assert not says(started(None), True, Host="10.1.2.3:7860", **hub)
+    assert "may not ask" in says(
+        started(None), True, Host="someone-hsd.hf.space", Origin="https://huggingface.co"
+    )
     assert not says(started(None), Host="someone-hsd.hf.space", Sec_Fetch_Site="cross-site")
 
 
@@ -204,7 +247,9 @@ def test_an_app_below_a_path_answers_there():
         await send({"type": "http.response.body", "body": b"here"})
 
     client = TestClient(admitted(answer, "/hsd"), base_url="http://localhost")
-    assert [client.get(path).status_code for path in ("/hsd/config", "/config", "/hsdx", "/hsd/upload")] == [
+    assert [
+        client.get(path).status_code for path in ("/hsd/config", "/config", "/hsdx", "/hsd/upload")
+    ] == [
         200,
         200,
         404,
@@ -231,7 +276,9 @@ def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("known", [started("0.0.0.0"), started(None, ("demo.example.org",))])
-def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(fake, reached, monkeypatch, known: Trust):
+def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(
+    fake, reached, monkeypatch, known: Trust
+):
     monkeypatch.setattr(trust, "current", known)
     assert not race.limits(space.load())["server"]
     with pytest.raises(HsdError, match=r"lane 2: servers cannot be used from here.*--servers"):
@@ -245,14 +292,19 @@ def test_strangers_reach_no_local_address_however_it_is_spelled(fake: Fake, reac
     assert race.limits(space.load())["server"]
     for scheme in ("http", "https"):
         url = f"{scheme}://{name}:{fake.server_port}"
-        with pytest.raises(HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"):
+        with pytest.raises(
+            HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"
+        ):
             list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": url}]}), 60))
     assert not reached
 
 
 @pytest.mark.usefixtures("guarded")
-def test_a_name_that_changes_its_address_between_check_and_request_gains_nothing(fake: Fake, reached, monkeypatch):
-    real, answers = socket.getaddrinfo, iter(["93.184.215.14", "127.0.0.1", "127.0.0.1", "127.0.0.1"])
+def test_a_name_that_changes_its_address_between_check_and_request_gains_nothing(
+    fake: Fake, reached, monkeypatch
+):
+    real = socket.getaddrinfo
+    answers = iter(["93.184.215.14", "127.0.0.1", "127.0.0.1", "127.0.0.1"])
     dialled: list[tuple[str, int]] = []
 
     def resolve(host: Any, port: Any, *more: Any, **other: Any) -> Any:
@@ -273,7 +325,9 @@ def test_a_name_that_changes_its_address_between_check_and_request_gains_nothing
 
 
 @pytest.mark.usefixtures("guarded")
-def test_one_local_address_among_several_is_one_too_many_and_no_proxy_is_asked(fake: Fake, reached, monkeypatch):
+def test_one_local_address_among_several_is_one_too_many_and_no_proxy_is_asked(
+    fake: Fake, reached, monkeypatch
+):
     found = [(2, 1, 6, "", (one, fake.server_port)) for one in ("93.184.215.14", "127.0.0.1")]
     monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
     monkeypatch.setenv("http_proxy", fake.url)
@@ -293,7 +347,9 @@ def test_a_public_server_is_reached_and_asked_for_its_models(fake: Fake, reached
 def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: Fake, monkeypatch):
     monkeypatch.setenv("HSD_SERVER_KEY", "secret-key")
     fake.key = "secret-key"
-    with pytest.raises(HsdError, match=r"lane 2: .* answers with HTTP 401: Incorrect API key provided: [.]"):
+    with pytest.raises(
+        HsdError, match=r"lane 2: .* answers with HTTP 401: Incorrect API key provided: [.]"
+    ):
         list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]}), 60))
 
 
@@ -304,7 +360,8 @@ def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: F
 def open_app(nothing_fetched: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     if not (ASSETS / "tiny" / "target").is_dir():
         pytest.skip("the embedded pair is not there")
-    folder, port = tmp_path_factory.mktemp("space"), free_port()
+    folder = tmp_path_factory.mktemp("space")
+    port = free_port()
     for name in space.space_files():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
@@ -321,15 +378,21 @@ def test_an_app_in_such_a_folder_runs_and_has_its_presets(open_app: Server):
     assert client.predict(api_name="/presets")
 
 
-def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(open_app: Server, fake: Fake, reached):
+def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(
+    open_app: Server, fake: Fake, reached
+):
     asked = {**RACE, "lanes": [{"rule": "hsd"}, {"url": fake.url}]}
     lan = {"Host": "nas.example:7860", **JSON}
     assert CLIENT.get(open_app.url, headers=lan).status_code == 200
     assert json.loads(CLIENT.get(f"{open_app.url}data/page.json").text)["race"]["server"] is True
     call = f"{open_app.url}gradio_api/call/v2/race"
-    foreign = CLIENT.post(call, json={"options": asked}, headers={**lan, "Origin": "https://evil.example"})
+    foreign = CLIENT.post(
+        call, json={"options": asked}, headers={**lan, "Origin": "https://evil.example"}
+    )
     assert foreign.status_code == 403
-    event = CLIENT.post(call, json={"options": asked}, headers={**lan, "Origin": "http://nas.example:7860"}).json()
+    event = CLIENT.post(
+        call, json={"options": asked}, headers={**lan, "Origin": "http://nas.example:7860"}
+    ).json()
     told = CLIENT.get(f"{open_app.url}gradio_api/call/race/{event['event_id']}", headers=lan).text
     assert "lane 3: server '127.0.0.1' has no public address" in told
     assert not reached

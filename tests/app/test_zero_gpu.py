@@ -1,4 +1,6 @@
-"""ZeroGPU, by the emulation of its own package: a fork for each call that needs the GPU, and none for others."""
+"""ZeroGPU, by the emulation of its own package: a fork for each call that needs the GPU, and none
+for others.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ gradio_client = pytest.importorskip("gradio_client")
 pytest.importorskip("spaces")
 pytestmark = [
     pytest.mark.long,
-    pytest.mark.skipif(torch.version.cuda is None, reason="the emulation needs a torch that was built for CUDA"),
+    pytest.mark.skipif(
+        torch.version.cuda is None, reason="the emulation needs a torch that was built for CUDA"
+    ),
 ]
 
 
@@ -36,7 +40,9 @@ class Lender(ThreadingHTTPServer):
 
     @property
     def seconds(self) -> list[int]:
-        return [int(query["durationSeconds"][0]) for path, query in self.asked if path == "/schedule"]
+        return [
+            int(query["durationSeconds"][0]) for path, query in self.asked if path == "/schedule"
+        ]
 
 
 class Answer(BaseHTTPRequestHandler):
@@ -65,8 +71,11 @@ def lender() -> Iterator[Lender]:
 
 
 @pytest.fixture(scope="module")
-def client(lender: Lender, byte_folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    folder, port = tmp_path_factory.mktemp("models"), free_port()
+def client(
+    lender: Lender, byte_folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("models")
+    port = free_port()
     for name, source in zip(("target", "draft"), byte_folders, strict=True):
         (folder / name).symlink_to(source)
     with pytest.MonkeyPatch.context() as patch:
@@ -74,7 +83,9 @@ def client(lender: Lender, byte_folders: tuple[str, str], tmp_path_factory: pyte
         patch.setenv("SPACES_ZERO_DEVICE_API_URL", f"http://127.0.0.1:{lender.server_port}")
         patch.setenv("SPACE_ID", "owner/name")
         patch.setenv("HOME", str(folder))
-        app = Server([sys.executable, str(ROOT / "tests" / "zero_gpu_app.py"), str(port), str(folder)], port)
+        app = Server(
+            [sys.executable, str(ROOT / "tests" / "zero_gpu_app.py"), str(port), str(folder)], port
+        )
     yield gradio_client.Client(app.url, verbose=False)
     app.stop()
 
@@ -96,7 +107,9 @@ def test_a_pair_that_needs_the_gpu_runs_in_a_process_that_is_lent_one(client: An
     assert trace.tokens
     assert lender.seconds[-1] == LOAD_SECONDS + round(12 * TOKEN_SECONDS)
     asked_for(client, pair="qwen2.5-7b", max_new_tokens=40)
-    assert lender.seconds[-1] == LOAD_SECONDS + 40 * TOKEN_SECONDS, "it follows from what is asked for"
+    assert lender.seconds[-1] == LOAD_SECONDS + 40 * TOKEN_SECONDS, (
+        "it follows from what is asked for"
+    )
     paths = [path for path, _ in lender.asked]
     assert paths.count("/schedule") == paths.count("/release")
 

@@ -1,4 +1,6 @@
-"""Exact enumeration: which rules are lossless, how much they keep, and the numbers of the textbook toy."""
+"""Exact enumeration: which rules are lossless, how much they keep, and the numbers of the textbook
+toy.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ from hsd.audit import (
 LOSSLESS = ("tokenwise", "blockwise", "hsd", "naive-hsd", "agreement", "coupled")
 SHAPES = [(2, 1), (2, 3), (3, 2), (4, 2), (2, 5), (5, 1), (3, 3), (1, 3)]  # (V, γ)
 
-# p = (1/3, 2/3), q = (2/3, 1/3), context-free: γ → token-wise, block = HSD, as released, its distance, naive = ideal.
+# p = (1/3, 2/3), q = (2/3, 1/3), context-free: γ → token-wise, block = HSD, as released, its
+# distance, naive = ideal.
 TOY = {
     1: (0.6667, 0.6667, 0.6667, 0.000, 0.6667),
     2: (1.1111, 1.2222, 1.3333, 0.111, 1.3333),
@@ -76,7 +79,8 @@ def test_only_naive_hsd_reaches_the_ideal(seed: int):
 @pytest.mark.parametrize("gamma", [1, 2, 3, 4, 6])
 def test_the_textbook_toy(gamma: int):
     models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], gamma)
-    found, ideal = audit_rules(models), ideal_kept(models)
+    found = audit_rules(models)
+    ideal = ideal_kept(models)
     tokenwise, capped, released, distance, naive = TOY[gamma]
     kept = {name: row["expected_accepted"] for name, row in found.items()}
     assert kept["tokenwise"] == pytest.approx(tokenwise, abs=5e-5)
@@ -92,8 +96,11 @@ def test_the_textbook_toy(gamma: int):
 @pytest.mark.long
 @pytest.mark.parametrize("gamma", [8, 10])
 def test_the_textbook_toy_at_length(gamma: int):
-    """As above without spelling out every output: what is kept depends only on how often each token was drafted."""
-    p, q = [1 / 3, 2 / 3], [2 / 3, 1 / 3]
+    """As above without spelling out every output: what is kept depends only on how often each token
+    was drafted.
+    """
+    p = [1 / 3, 2 / 3]
+    q = [2 / 3, 1 / 3]
     tokenwise, capped, released, _, naive = TOY[gamma]
     wanted = {
         "tokenwise": tokenwise,
@@ -108,7 +115,8 @@ def test_the_textbook_toy_at_length(gamma: int):
     for draft in itertools.product(range(2), repeat=gamma):
         weight = math.prod(q[x] for x in draft)
         for name in wanted:
-            mean[name] += weight * float(RULES[name].law(p_rows, q_rows, torch.tensor(draft)).expected_kept)
+            law = RULES[name].law(p_rows, q_rows, torch.tensor(draft))
+            mean[name] += weight * float(law.expected_kept)
     assert mean == pytest.approx(wanted, abs=5e-5)
 
 
@@ -124,7 +132,8 @@ def test_enumerated_laws_are_laws():
 
 
 def test_total_variation_of_known_laws():
-    half, sure = torch.tensor([0.5, 0.5]), torch.tensor([1.0, 0.0])
+    half = torch.tensor([0.5, 0.5])
+    sure = torch.tensor([1.0, 0.0])
     assert total_variation(half, half) == 0
     assert total_variation(half, sure) == 0.5
     assert total_variation(sure, sure.flip(0)) == 1
@@ -135,7 +144,9 @@ def test_equal_seeds_give_equal_audits_and_others_differ():
     assert audit(vocab=2, gamma=2, seed=5) != audit(vocab=2, gamma=2, seed=6)
 
 
-@pytest.mark.parametrize(("vocab", "gamma"), [(50, 5), (0, 3), (3, 0), (-1, 2), (2, 200), (10**9, 32)])
+@pytest.mark.parametrize(
+    ("vocab", "gamma"), [(50, 5), (0, 3), (3, 0), (-1, 2), (2, 200), (10**9, 32)]
+)
 def test_requests_that_cannot_be_enumerated_are_refused(vocab: int, gamma: int):
     with pytest.raises(HsdError) as error:
         audit(vocab=vocab, gamma=gamma, seed=0)

@@ -1,4 +1,6 @@
-"""Drafts that choose their length: which ways to choose leave a lossless rule lossless, by exact enumeration."""
+"""Drafts that choose their length: which ways to choose leave a lossless rule lossless, by exact
+enumeration.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ def before_a_flat_row(models: TableModels, draft: Draft) -> int:
 
 
 def by_the_target(models: TableModels, draft: Draft) -> int:
-    """Where the target would soon disagree, by its rows up to the one after the prefix: of no use, and exact."""
+    """Where the target would soon disagree, by its rows up to the one after the prefix: of no use,
+    and exact.
+    """
     return first(lambda x: float((models.target[x] - models.draft[x]).abs().sum()) > 0.5, draft)
 
 
@@ -84,12 +88,16 @@ STOPPING_TIMES: dict[str, Cut] = {
 
 def without_an_unlikely_token(models: TableModels, draft: Draft) -> int:
     """The token that the draft finds unlikely is left out, as if it had not been drawn."""
-    return next((n for n, x in enumerate(draft) if float(models.draft[draft[:n]][x]) < 0.4), len(draft))
+    return next(
+        (n for n, x in enumerate(draft) if float(models.draft[draft[:n]][x]) < 0.4), len(draft)
+    )
 
 
 def without_a_token_that_the_target_likes_less(models: TableModels, draft: Draft) -> int:
     """A token with p < q is left out: only what is certain to be kept is handed over."""
-    less = (n for n, x in enumerate(draft) if models.target[draft[:n]][x] < models.draft[draft[:n]][x])
+    less = (
+        n for n, x in enumerate(draft) if models.target[draft[:n]][x] < models.draft[draft[:n]][x]
+    )
     return next(less, len(draft))
 
 
@@ -121,7 +129,9 @@ def test_a_length_that_depends_on_a_token_thrown_away_is_found_out(rule: str, cu
 
 @pytest.mark.parametrize("rule", EVERY)
 def test_a_length_that_depends_on_a_coin_is_found_out(rule: str):
-    """The last token is left out where its coin is at least ½: where it is not, it is kept too often."""
+    """The last token is left out where its coin is at least ½: where it is not, it is kept too
+    often.
+    """
 
     def conditioned(p: Tensor, q: Tensor, tokens: Tensor, low: bool) -> Law:
         """The law of a last coin that is below ½, or is not."""
@@ -133,7 +143,8 @@ def test_a_length_that_depends_on_a_coin_is_found_out(rule: str):
     found = []
     for models in PAIRS:
         low, high = (output_law(models, partial(conditioned, low=low))[0] for low in (True, False))
-        assert total_variation((low + high) / 2, target_law(models)) < 1e-12  # both halves of the coin's values
+        # both halves of the coin's values
+        assert total_variation((low + high) / 2, target_law(models)) < 1e-12
         shorter, _ = output_law(models, RULES[rule].law, cut=lambda draft: GAMMA - 1)
         found.append(total_variation((low + shorter) / 2, target_law(models)))
     assert max(found) > 1e-3
@@ -145,7 +156,9 @@ def test_a_length_that_depends_on_a_coin_is_found_out(rule: str):
 def below(models: TableModels, path: Draft) -> TableModels:
     """The pair after these tokens."""
     n = len(path)
-    target, draft = ({x[n:]: row for x, row in t.items() if x[:n] == path} for t in (models.target, models.draft))
+    target, draft = (
+        {x[n:]: row for x, row in t.items() if x[:n] == path} for t in (models.target, models.draft)
+    )
     return TableModels(target, draft, models.vocab, models.gamma - n)
 
 
@@ -157,9 +170,13 @@ def after_one_step(models: TableModels, rule: str, cut: Cut) -> Iterator[tuple[f
 
 
 @pytest.mark.parametrize("rule", BY_RATIOS)
-@pytest.mark.parametrize(("cut", "lossless"), [(as_decoding_does, True), (without_an_unlikely_token, False)])
+@pytest.mark.parametrize(
+    ("cut", "lossless"), [(as_decoding_does, True), (without_an_unlikely_token, False)]
+)
 def test_two_steps(rule: str, cut: Cut, lossless: bool):
-    """The second step chooses its length by its own drafted tokens, after whatever the first one committed."""
+    """The second step chooses its length by its own drafted tokens, after whatever the first one
+    committed.
+    """
     found = []
     for models in PAIRS:
         output = torch.zeros((models.vocab,) * (GAMMA + 1), dtype=torch.float64)
@@ -168,6 +185,8 @@ def test_two_steps(rule: str, cut: Cut, lossless: bool):
                 output[committed] += weight
                 continue
             rest = below(models, committed)
-            output[committed] += weight * output_law(rest, RULES[rule].law, cut=partial(cut, rest))[0]
+            output[committed] += (
+                weight * output_law(rest, RULES[rule].law, cut=partial(cut, rest))[0]
+            )
         found.append(total_variation(output, target_law(models)))
     assert (max(found) < 1e-12) if lossless else (max(found) > 1e-3)

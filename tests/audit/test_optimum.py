@@ -1,4 +1,6 @@
-"""The most that a lossless rule can keep on a tree, held to closed forms, to the rules, and to plain enumeration."""
+"""The most that a lossless rule can keep on a tree, held to closed forms, to the rules, and to
+plain enumeration.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +19,13 @@ from hsd.rules import RULES
 
 
 def smallest_cut(p: list[float], q: list[float], drafts: int) -> float:
-    """One position, independent drafts: the least over sets H of tokens of p(H) + 1 - q(H)^K, by max-flow min-cut."""
+    """One position, independent drafts: the least over sets H of tokens of p(H) + 1 - q(H)^K, by
+    max-flow min-cut.
+    """
     tokens = range(len(p))
-    sets = itertools.chain.from_iterable(itertools.combinations(tokens, size) for size in range(len(p) + 1))
+    sets = itertools.chain.from_iterable(
+        itertools.combinations(tokens, size) for size in range(len(p) + 1)
+    )
     return min(sum(p[x] for x in h) + 1 - sum(q[x] for x in h) ** drafts for h in sets)
 
 
@@ -48,7 +54,9 @@ def test_one_position_has_a_closed_form(p: list[float], q: list[float], drafts: 
     if drafts == 1:
         assert most == pytest.approx(sum(map(min, p, q)), abs=1e-8)
     if len(p) == 2:  # all drafts miss a token with chance (1 - q)^K, or the target does not want it
-        assert most == pytest.approx(1 - sum(max(q[1 - x] ** drafts - p[1 - x], 0) for x in (0, 1)), abs=1e-8)
+        assert most == pytest.approx(
+            1 - sum(max(q[1 - x] ** drafts - p[1 - x], 0) for x in (0, 1)), abs=1e-8
+        )
 
 
 def test_a_chosen_tree_can_keep_every_prefix_as_often_as_the_target_says_it():
@@ -60,10 +68,13 @@ def test_a_chosen_tree_can_keep_every_prefix_as_often_as_the_target_says_it():
 
 
 @pytest.mark.parametrize(("vocab", "gamma", "drafts"), [(3, 1, 2), (3, 2, 2), (4, 1, 3), (2, 3, 2)])
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
+)
 def test_no_lossless_rule_keeps_more(vocab: int, gamma: int, drafts: int, seed: int):
     models = random_models(vocab, gamma, seed)
-    most, (found, _) = optima(models, drafts), audit_tree_rules(models, drafts)
+    most = optima(models, drafts)
+    found, _ = audit_tree_rules(models, drafts)
     judged = {name: row["expected_accepted"] for name, row in found.items() if row["lossless"]}
     assert judged
     for name, kept in judged.items():
@@ -77,7 +88,8 @@ def test_more_drafts_leave_more_to_the_best_rule_than_to_ours():
     """One position, two drafts: recursive rejection is known not to be optimal there."""
     models = random_models(3, 1, seed=0)
     found, _ = audit_tree_rules(models, 2)
-    best, ours = optimum(models, paths_shape(2, 1)), found["recursive-tokenwise, paths"]["expected_accepted"]
+    best = optimum(models, paths_shape(2, 1))
+    ours = found["recursive-tokenwise, paths"]["expected_accepted"]
     assert best is not None
     assert best - ours == pytest.approx(0.0118, abs=1e-4)
 
@@ -89,7 +101,9 @@ def test_naive_hsd_is_none_of_these_rules():
     assert naive > (optimum(models, paths_shape(1, 3)) or 9) + 0.01
 
 
-@pytest.mark.parametrize("layout", ["paths", "comb", "distinct-comb", "full, distinct", "full, independent", "top"])
+@pytest.mark.parametrize(
+    "layout", ["paths", "comb", "distinct-comb", "full, distinct", "full, independent", "top"]
+)
 def test_the_law_of_the_trees_is_that_of_drawing_every_node(layout: str):
     models = random_models(3, 2, seed=2)
     shape = shapes(2, 2, 3)[layout]
@@ -101,7 +115,8 @@ def test_the_law_of_the_trees_is_that_of_drawing_every_node(layout: str):
 
 def plainly(models: TableModels, shape: Shape) -> dict[frozenset[Prefix], float]:
     """Every node drawn in turn, as the audit of the rules draws them."""
-    waiting, found = [(1.0, OpenTree(models, shape))], dict[frozenset[Prefix], float]()
+    waiting = [(1.0, OpenTree(models, shape))]
+    found = dict[frozenset[Prefix], float]()
     while waiting:
         weight, tree = waiting.pop()
         missing = [node for node in range(1, len(shape.parents) + 1) if node not in tree.drawn]

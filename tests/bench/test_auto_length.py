@@ -1,4 +1,4 @@
-"""γ "auto" in a benchmark, beside fixed lengths: what it is called, its mean length, and its limit."""
+"""γ "auto" in a benchmark, beside fixed lengths: its name, its mean length, and its limit."""
 
 from __future__ import annotations
 
@@ -37,11 +37,18 @@ def test_confidence_is_of_drafts_that_choose_their_length():
         ["bench", "--gamma", "2,auto", "--confidence", "0.2,0.4", "--rules", "hsd"]
     )
     names = [case.name for case in sweep(asked).cases()]
-    assert names == ["plain", "hsd, γ=2", "hsd, γ=auto, confidence=0.2", "hsd, γ=auto, confidence=0.4"]
+    assert names == [
+        "plain",
+        "hsd, γ=2",
+        "hsd, γ=auto, confidence=0.2",
+        "hsd, γ=auto, confidence=0.4",
+    ]
 
 
 def test_its_limit_is_by_the_passes_that_were_made(found):
-    """A T(1) / the mean over steps of the target's and the draft's passes, each at the median of its width."""
+    """A T(1) / the mean over steps of the target's and the draft's passes, each at the median of
+    its width.
+    """
     plain, _, auto = found
     steps = sum(record["steps"] for record in auto.records)
     seconds = 0.0
@@ -50,8 +57,12 @@ def test_its_limit_is_by_the_passes_that_were_made(found):
             for width, (count, _, _) in record["calls"][name]["widths"].items():
                 seconds += count * auto.call_seconds(name, int(width))
     tokens = sum(record["new_tokens"] for record in auto.records)
-    assert auto.limit(plain) == pytest.approx(tokens / steps * plain.call_seconds("target", 1) / (seconds / steps))
-    widths = {int(width) for record in auto.records for width in record["calls"]["target"]["widths"]}
+    assert auto.limit(plain) == pytest.approx(
+        tokens / steps * plain.call_seconds("target", 1) / (seconds / steps)
+    )
+    widths = {
+        int(width) for record in auto.records for width in record["calls"]["target"]["widths"]
+    }
     assert len(widths) > 1
 
 

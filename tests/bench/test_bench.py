@@ -1,4 +1,6 @@
-"""The benchmark: its numbers follow from its records, its file gives them again, several processes share the work."""
+"""The benchmark: its numbers follow from its records, its file gives them again, several processes
+share the work.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +31,35 @@ PAIR = table_pair(vocab=5, order=2, seed=4)
 PLAIN = Case("plain", {"system": "plain", "max_new_tokens": 20, "trace": False})
 HSD = Case("hsd", {"rule": "hsd", "gamma": 3, "max_new_tokens": 20, "trace": False})
 PROMPTS = [(0, "ab"), (1, "ba"), (2, "cab")]
-needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+needs_pair = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 
 
-def record(case: str, prompt: int, repetition: int, tokens: int, calls: int, seconds: float, **more: Any) -> Record:
-    """A record with round numbers: a target call takes 4 ms, one of width 4 5 ms, a draft call 1 ms."""
-    widths = {"1": [calls, 0.004 * calls, 0.004]} if case == "plain" else {"4": [calls, 0.005 * calls, 0.005]}
+def record(
+    case: str, prompt: int, repetition: int, tokens: int, calls: int, seconds: float, **more: Any
+) -> Record:
+    """A record with round numbers: a target call takes 4 ms, one of width 4 5 ms, a draft call 1
+    ms.
+    """
+    widths = (
+        {"1": [calls, 0.004 * calls, 0.004]}
+        if case == "plain"
+        else {"4": [calls, 0.005 * calls, 0.005]}
+    )
     draft = {} if case == "plain" else {"1": [3 * calls, 0.003 * calls, 0.001]}
     laps = {
         "draft": 0.003 * calls if draft else 0.0,
         "target": sum(w[1] for w in widths.values()),
         "verify": 0.001 * calls,
     }
-    made = {"new_tokens": tokens, "target_calls": calls, "steps": calls, "drafted": 3 * calls, "kept": tokens - calls}
+    made = {
+        "new_tokens": tokens,
+        "target_calls": calls,
+        "steps": calls,
+        "drafted": 3 * calls,
+        "kept": tokens - calls,
+    }
     models = {"target": {"first": 0.0, "widths": widths}, "draft": {"first": 0.0, "widths": draft}}
     timed = {"seconds": seconds, "time": {**laps, "rest": 0.0}, "calls": models}
     place = {"case": case, "prompt": prompt, "repetition": repetition, "seed": 0}
@@ -56,7 +74,7 @@ def record(case: str, prompt: int, repetition: int, tokens: int, calls: int, sec
 
 
 def two_cases() -> list[Record]:
-    """Plain: 20 tokens in 0.1 s; the other: 20 tokens in 10 calls and 0.08 s, 30 in 10 and 0.1 s."""
+    """Plain: 20 tokens in 0.1 s; HSD: 20 tokens in 10 calls and 0.08 s, 30 in 10 and 0.1 s."""
     made = []
     for repetition in (1, 2):
         for prompt, tokens, seconds in ((0, 20, 0.08), (1, 30, 0.1)):
@@ -76,7 +94,9 @@ def test_the_numbers_of_a_case_follow_from_its_records():
     assert other.acceptance_length()[0] == pytest.approx(1 + 60 / 40)
     assert other.acceptance_rate_per_position() == pytest.approx([0.5])
     assert other.kept_histogram() == {1: 40}
-    assert other.step_times()["outside_ms_per_step"] == pytest.approx(1e3 * (0.18 - 20 * 0.008) / 20)
+    assert other.step_times()["outside_ms_per_step"] == pytest.approx(
+        1e3 * (0.18 - 20 * 0.008) / 20
+    )
     shares = other.shares()
     assert shares["draft"] == pytest.approx(0.06 / 0.18)
     assert shares["target"] == pytest.approx(0.1 / 0.18)
@@ -85,7 +105,8 @@ def test_the_numbers_of_a_case_follow_from_its_records():
 
 
 def test_al_counts_drafts_and_its_rates_add_up_to_it():
-    """One run: 4 drafts of up to 2 tokens, of which 3 keep one and 1 keeps two, in 6 steps, 2 of them without a draft.
+    """One run: 4 drafts of up to 2 tokens, of which 3 keep one and 1 keeps two, in 6 steps, 2 of
+    them without a draft.
 
     The other: 1 draft of one token, which ends the text: no token follows it.
     """
@@ -118,15 +139,21 @@ def test_al_is_one_plus_the_rates_in_every_recorded_benchmark():
             value, low, high = row["acceptance_length"]
             assert value == pytest.approx(1 + sum(row["acceptance_rate_per_position"]))
             assert low <= value <= high
-            assert value >= row["block_efficiency"][0]  # steps without a draft, and texts that end inside one
+            # steps without a draft, and texts that end inside one
+            assert value >= row["block_efficiency"][0]
 
 
 def test_the_limit_of_copied_drafts_counts_no_draft_call():
-    """Ten steps: six read 4 tokens in 5 ms, four found nothing to copy and read 1 in 4 ms; 25 tokens in 60 ms."""
+    """Ten steps: six read 4 tokens in 5 ms, four found nothing to copy and read 1 in 4 ms; 25
+    tokens in 60 ms.
+    """
     copying = Case("n-grams", {"rule": "hsd", "gamma": 3, "proposer": "ngram"})
     widths = {"1": [4, 0.016, 0.004], "4": [6, 0.03, 0.005]}
     calls = {"target": {"first": 0.0, "widths": widths}, "draft": {"first": 0.0, "widths": {}}}
-    made = [record("plain", 0, 1, 20, 20, 0.1), record("n-grams", 0, 1, 25, 10, 0.06) | {"calls": calls}]
+    made = [
+        record("plain", 0, 1, 20, 20, 0.1),
+        record("n-grams", 0, 1, 25, 10, 0.06) | {"calls": calls},
+    ]
     _, row = rows(measurements([PLAIN, copying], made))
     limit = 2.5 * 0.004 / (0.6 * 0.005 + 0.4 * 0.004)
     assert row["limit"] == pytest.approx(limit)
@@ -136,30 +163,45 @@ def test_the_limit_of_copied_drafts_counts_no_draft_call():
 
 
 def test_copied_drafts_are_measured_by_one_rule_at_every_length():
-    asked = Sweep({"rule": ("naive-hsd", "hsd"), "gamma": (2, 3), "system": ("speculative", "ngram")})
+    asked = Sweep(
+        {"rule": ("naive-hsd", "hsd"), "gamma": (2, 3), "system": ("speculative", "ngram")}
+    )
     copied = [case for case in asked.cases() if case.options.get("proposer") == "ngram"]
     assert [case.name for case in copied] == ["n-grams, γ=2", "n-grams, γ=3"]
     assert {case.options["rule"] for case in copied} == {"naive-hsd"}
     lossy = Sweep({"rule": ("hsd-released",), "gamma": (5,), "system": ("ngram",)}).cases()
     assert lossy[1].options["rule"] == "tokenwise"
-    with pytest.raises(HsdError, match="unknown system magic: choose from speculative, ngram, stack, hispec"):
+    with pytest.raises(
+        HsdError, match="unknown system magic: choose from speculative, ngram, stack, hispec"
+    ):
         Sweep({"rule": ("hsd",), "system": ("magic",)}).cases()
 
 
 def test_trees_are_measured_by_the_rules_that_are_named():
     rules = ("top-down", "hsd", "traversal")
-    trees = Sweep({"rule": rules, "gamma": (3,), "drafts": (2,), "tree": ("distinct-comb",)}).cases()
-    assert [case.name for case in trees[1:]] == [f"{rule}, γ=3, distinct-comb K=2" for rule in rules]
-    grown = Sweep({"rule": ("one-hot",), "gamma": (3,), "drafts": (3,), "tree": ("grown",), "nodes": (10,)}).cases()[1]
+    trees = Sweep(
+        {"rule": rules, "gamma": (3,), "drafts": (2,), "tree": ("distinct-comb",)}
+    ).cases()
+    assert [case.name for case in trees[1:]] == [
+        f"{rule}, γ=3, distinct-comb K=2" for rule in rules
+    ]
+    grown = Sweep(
+        {"rule": ("one-hot",), "gamma": (3,), "drafts": (3,), "tree": ("grown",), "nodes": (10,)}
+    ).cases()[1]
     assert grown.name == "one-hot, γ=3, grown K=3, nodes=10"
     assert (grown.options["tree"], grown.options["nodes"]) == ("grown", 10)
 
 
 def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():
-    p = torch.rand(4, 6, generator=torch.Generator().manual_seed(3), dtype=torch.float64).softmax(-1)
+    generator = torch.Generator().manual_seed(3)
+    p = torch.rand(4, 6, generator=generator, dtype=torch.float64).softmax(-1)
     tokens = torch.tensor([2, 0, 5])
     q = torch.nn.functional.one_hot(tokens, 6).double()
-    kept = {name: float(rule.law(p, q, tokens).expected_kept) for name, rule in RULES.items() if rule.lossless}
+    kept = {
+        name: float(rule.law(p, q, tokens).expected_kept)
+        for name, rule in RULES.items()
+        if rule.lossless
+    }
     assert kept == pytest.approx(dict.fromkeys(kept, kept["tokenwise"]))
     assert len(kept) >= 4
 
@@ -167,7 +209,9 @@ def test_of_a_certain_draft_all_lossless_rules_keep_equally_many():
 def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
     def width(prompts: int) -> float:
         made = [record("hsd", i, 1, 20 + 5 * (i % 3), 10, 0.1) for i in range(prompts)]
-        value, low, high = ratio_interval(made, itemgetter("new_tokens"), itemgetter("target_calls"))
+        value, low, high = ratio_interval(
+            made, itemgetter("new_tokens"), itemgetter("target_calls")
+        )
         assert low <= value <= high
         return high - low
 
@@ -175,7 +219,9 @@ def test_an_interval_holds_the_value_and_shrinks_with_more_prompts():
 
 
 def test_the_interval_of_a_loss_goes_below_zero_and_that_of_a_count_does_not():
-    losses = [{"prompt": i, "more": more, "drafts": 10} for i, more in enumerate([-4.0, -3.0, -5.0, 1.0])]
+    losses = [
+        {"prompt": i, "more": more, "drafts": 10} for i, more in enumerate([-4.0, -3.0, -5.0, 1.0])
+    ]
     value, low, high = ratio_interval(losses, itemgetter("more"), itemgetter("drafts"), -math.inf)
     assert value == pytest.approx(-0.275)
     assert low < value < high
@@ -188,10 +234,17 @@ def test_each_temperature_is_compared_with_plain_decoding_at_that_temperature():
     cold = Case("hsd, cold", {**HSD.options, "temperature": 0.5})
     made = two_cases()
     made += [
-        {**r, "case": f"{r['case']}, cold", "seconds": r["seconds"] * (2 if r["case"] == "plain" else 1)} for r in made
+        {
+            **r,
+            "case": f"{r['case']}, cold",
+            "seconds": r["seconds"] * (2 if r["case"] == "plain" else 1),
+        }
+        for r in made
     ]
     found = rows(measurements([PLAIN, HSD, cold_plain, cold], made))
-    assert [row["speedup"] for row in found] == pytest.approx([1, 50 / 0.18 / 200, 1, 50 / 0.18 / 100])
+    assert [row["speedup"] for row in found] == pytest.approx(
+        [1, 50 / 0.18 / 200, 1, 50 / 0.18 / 100]
+    )
 
 
 def test_runs_that_not_all_cases_have_made_are_left_out():
@@ -203,7 +256,10 @@ def test_runs_that_not_all_cases_have_made_are_left_out():
 def test_every_case_runs_on_every_prompt_with_the_same_seeds():
     made = list(measure(PAIR, [PLAIN, HSD], PROMPTS, repetitions=2))
     assert [(r["repetition"], r["prompt"], r["case"]) for r in made] == [
-        (repetition, prompt, case) for repetition in (1, 2) for prompt, _ in PROMPTS for case in ("plain", "hsd")
+        (repetition, prompt, case)
+        for repetition in (1, 2)
+        for prompt, _ in PROMPTS
+        for case in ("plain", "hsd")
     ]
     seeds = {(r["repetition"], r["prompt"]): r["seed"] for r in made}
     assert all(r["seed"] == seeds[r["repetition"], r["prompt"]] for r in made)
@@ -214,8 +270,9 @@ def test_every_case_runs_on_every_prompt_with_the_same_seeds():
     assert len(list(measure(PAIR, [counting], [*PROMPTS, *PROMPTS], 1))) == 6
     texts = [text for _, text in PROMPTS]
     assert every == [*texts, texts[0], *texts, *texts], "a few prompts warm up"
-    assert [r for r in made if r["case"] == "hsd"][-1]["new_tokens"] == len(own.tokens)
-    assert [r for r in made if r["case"] == "hsd"][-1]["target_calls"] == own.stats()["target_calls"]
+    last = [r for r in made if r["case"] == "hsd"][-1]
+    assert last["new_tokens"] == len(own.tokens)
+    assert last["target_calls"] == own.stats()["target_calls"]
 
 
 @needs_pair
@@ -252,7 +309,17 @@ def test_a_part_of_the_prompts_is_measured_as_it_would_be_with_all():
         )
 
 
-MACHINE = ("device", "processor", "cores", "threads", "load", "dtype", "python", "torch", "transformers")
+MACHINE = (
+    "device",
+    "processor",
+    "cores",
+    "threads",
+    "load",
+    "dtype",
+    "python",
+    "torch",
+    "transformers",
+)
 
 
 def lines(made: list[Record]) -> list[str]:
@@ -283,7 +350,9 @@ def test_prompts_of_several_kinds_are_told_apart_too():
     head = json.loads(lines([])[0])
     head["prompts"]["kinds"] = ["<b>long</b>", "short", "never measured"]
     benchmark = parse([json.dumps(head), *map(json.dumps, made)], "x")
-    speeds = {kind: [row["speedup"] for row in found] for kind, found in benchmark.by_kind().items()}
+    speeds = {
+        kind: [row["speedup"] for row in found] for kind, found in benchmark.by_kind().items()
+    }
     assert speeds == {"<b>long</b>": [1, pytest.approx(1.25)], "short": [1, pytest.approx(1.5)]}
     assert "short:\n\n| case |" in markdown(benchmark)
     assert [cells(found[1])[2] for found in benchmark.by_kind().values()] == [
@@ -331,7 +400,9 @@ def test_a_file_that_is_no_benchmark_is_refused_in_one_line(text: str, words: st
     assert "\n" not in str(error.value)
 
 
-HEAD = json.dumps({"format": "hsd-bench-1", "prompts": 7, "cases": [{"name": "a", "options": 3, "peer": None}]})
+HEAD = json.dumps(
+    {"format": "hsd-bench-1", "prompts": 7, "cases": [{"name": "a", "options": 3, "peer": None}]}
+)
 
 
 @pytest.mark.parametrize(
@@ -345,7 +416,9 @@ HEAD = json.dumps({"format": "hsd-bench-1", "prompts": 7, "cases": [{"name": "a"
         "\x00\x01",
     ],
 )
-def test_a_damaged_benchmark_is_told_in_one_line(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_damaged_benchmark_is_told_in_one_line(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     (tmp_path / "b.jsonl").write_text(text)
     assert main(["bench", "--report", str(tmp_path / "b.jsonl")]) == 2
     told = capsys.readouterr().err
@@ -373,8 +446,17 @@ def test_several_sets_take_turns_and_each_prompt_knows_its_own(tmp_path: Path):
     assert found.prompts == [stories[0], "only one", sums[0], stories[1], sums[1]]
     assert found.kinds == ["stories", "mine.txt", "sums", "stories", "sums"]
     read = "mine.txt: a file, read as plain text, a prompt per line"
-    assert found.source == f"stories: written for this project; {read}; sums: written for this project"
-    assert prompt_set("chat", limit=6).kinds == ["stories", "sums", "code", "questions", "stories", "sums"]
+    assert (
+        found.source == f"stories: written for this project; {read}; sums: written for this project"
+    )
+    assert prompt_set("chat", limit=6).kinds == [
+        "stories",
+        "sums",
+        "code",
+        "questions",
+        "stories",
+        "sums",
+    ]
     with pytest.raises(HsdError, match="unknown prompt set ''"):
         prompt_set("stories,")
 
@@ -383,7 +465,10 @@ def test_public_sets_are_read_as_they_are_published(tmp_path: Path):
     (tmp_path / "gsm8k").mkdir()
     (tmp_path / "gsm8k" / "test.jsonl").write_text('{"question": "How many?", "answer": "4"}\n')
     (tmp_path / "spec_bench").mkdir()
-    questions = [{"category": "qa", "turns": ["Why?", "And?"]}, {"category": "math", "turns": ["1+1"]}]
+    questions = [
+        {"category": "qa", "turns": ["Why?", "And?"]},
+        {"category": "math", "turns": ["1+1"]},
+    ]
     (tmp_path / "spec_bench" / "question.jsonl").write_text("\n".join(map(json.dumps, questions)))
     assert prompt_set("gsm8k", tmp_path).prompts == ["Question: How many?\nAnswer:"]
     assert prompt_set("spec_bench", tmp_path).prompts == ["Why?", "1+1"]
@@ -395,13 +480,32 @@ def test_public_sets_are_read_as_they_are_published(tmp_path: Path):
 
 
 SPEED = [  # rows of ours, with the fields of the published ones
-    {"question_id": "a", "category": "coding", "sub_category": "c", "turns": ["Sort a list.", "Now backwards."]},
-    {"question_id": "b", "category": "math", "sub_category": "", "turns": ["Two and two?"], "multiturn": False},
-    {"question_id": "c", "category": "coding", "turns": ["Reverse a word."], "source": "ours", "difficulty": "easy"},
+    {
+        "question_id": "a",
+        "category": "coding",
+        "sub_category": "c",
+        "turns": ["Sort a list.", "Now backwards."],
+    },
+    {
+        "question_id": "b",
+        "category": "math",
+        "sub_category": "",
+        "turns": ["Two and two?"],
+        "multiturn": False,
+    },
+    {
+        "question_id": "c",
+        "category": "coding",
+        "turns": ["Reverse a word."],
+        "source": "ours",
+        "difficulty": "easy",
+    },
 ]
 
 
-def test_speed_bench_is_read_from_a_folder_or_a_file_by_category(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_speed_bench_is_read_from_a_folder_or_a_file_by_category(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     file = tmp_path / "speed_bench" / "qualitative.jsonl"
     file.parent.mkdir()
     file.write_text("\n".join(map(json.dumps, SPEED)))
@@ -422,8 +526,13 @@ def test_speed_bench_is_read_from_a_folder_or_a_file_by_category(tmp_path: Path,
 
 
 def test_a_prompt_that_the_sets_own_script_has_not_fetched_is_refused(tmp_path: Path):
-    """As the set stands on the Hub: some of its texts belong to others, and are fetched by its own script."""
-    missing = {"turns": ["FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"], "category": "qa"}
+    """As the set stands on the Hub: some of its texts belong to others, and are fetched by its own
+    script.
+    """
+    missing = {
+        "turns": ["FULL BENCHMARK DATA SHOULD BE FETCHED FROM THE SOURCE USING SPECDEC_BENCH"],
+        "category": "qa",
+    }
     (tmp_path / "s.jsonl").write_text("\n".join(map(json.dumps, [*SPEED, missing])))
     with pytest.raises(HsdError, match=r"line 4 of .* is a placeholder: prepare the file"):
         prompt_set(str(tmp_path / "s.jsonl"))
@@ -452,7 +561,9 @@ def test_without_folder_and_network_the_shipped_prompts_of_that_style_are_used_a
         ('{"turns": ["a"]}\n{"turns": [7]}', 'line 2 of .* has no field "prompt"'),
     ],
 )
-def test_a_malformed_file_of_prompts_is_refused_with_its_line(text: str, words: str, tmp_path: Path):
+def test_a_malformed_file_of_prompts_is_refused_with_its_line(
+    text: str, words: str, tmp_path: Path
+):
     (tmp_path / "mine.jsonl").write_text(text)
     with pytest.raises(HsdError, match=words):
         prompt_set(str(tmp_path / "mine.jsonl"))
@@ -471,9 +582,12 @@ def bench(*words: str) -> int:
 
 
 @needs_pair
-def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_the_command_prints_what_its_file_gives_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     out = tmp_path / "b.jsonl"
-    toys, short = ASSETS / "tiny", ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "12", "--gamma", "2,3"]
+    toys = ASSETS / "tiny"
+    short = ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "12", "--gamma", "2,3"]
     short += ["--target", str(toys / "target"), "--draft", str(toys / "middle"), "--device", "cpu"]
     assert bench(*short, "--rules", "hsd", "--peer", "transformers", "--out", str(out)) == 0
     printed = capsys.readouterr().out
@@ -481,9 +595,13 @@ def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: py
     assert capsys.readouterr().out == printed
     assert bench("--report", str(out), "--json") == 0
     told = json.loads(capsys.readouterr().out)
-    ours, peers = ["plain", "hsd, γ=2", "hsd, γ=3"], ["assisted, γ=2", "assisted, γ=3", "plain"]
-    assert [row["case"] for row in told["rows"]] == ours + [f"transformers, {peer}" for peer in peers]
-    plain, assisted = told["rows"][0], told["rows"][3]
+    ours = ["plain", "hsd, γ=2", "hsd, γ=3"]
+    peers = ["assisted, γ=2", "assisted, γ=3", "plain"]
+    assert [row["case"] for row in told["rows"]] == ours + [
+        f"transformers, {peer}" for peer in peers
+    ]
+    plain = told["rows"][0]
+    assisted = told["rows"][3]
     assert plain["block_efficiency"][0] == 1
     assert 1 <= assisted["block_efficiency"][0] <= 3
     assert all(math.isfinite(row["limit"]) for row in told["rows"][1:3])
@@ -505,7 +623,9 @@ def test_the_command_prints_what_its_file_gives_again(tmp_path: Path, capsys: py
         (["--max-new-tokens", "100000"], "choose a whole number"),
     ],
 )
-def test_bad_input_is_one_line_and_status_2(words: list[str], message: str, capsys: pytest.CaptureFixture[str]):
+def test_bad_input_is_one_line_and_status_2(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+):
     try:
         status = bench(*words)
     except SystemExit as stop:
@@ -532,7 +652,19 @@ def test_what_was_measured_before_ctrl_c_is_kept_and_shown(
     monkeypatch.setattr(command, "measure", interrupted)
     out = tmp_path / "b.jsonl"
     assert (
-        bench("--limit", "3", "--repetitions", "2", "--max-new-tokens", "8", "--rules", "hsd", "--out", str(out)) == 0
+        bench(
+            "--limit",
+            "3",
+            "--repetitions",
+            "2",
+            "--max-new-tokens",
+            "8",
+            "--rules",
+            "hsd",
+            "--out",
+            str(out),
+        )
+        == 0
     )
     told = capsys.readouterr()
     assert "stopped early; 3 runs are kept" in told.err
@@ -543,7 +675,16 @@ def test_what_was_measured_before_ctrl_c_is_kept_and_shown(
 @needs_pair
 @pytest.mark.slow
 def test_two_processes_measure_what_one_measures(tmp_path: Path):
-    options = ["--limit", "4", "--repetitions", "1", "--max-new-tokens", "16", "--rules", "tokenwise,hsd"]
+    options = [
+        "--limit",
+        "4",
+        "--repetitions",
+        "1",
+        "--max-new-tokens",
+        "16",
+        "--rules",
+        "tokenwise,hsd",
+    ]
     launch = [
         sys.executable,
         "-m",
@@ -558,8 +699,11 @@ def test_two_processes_measure_what_one_measures(tmp_path: Path):
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     for command, name in (([sys.executable], "one"), (launch, "two")):
         words = [*command, "-m", "hsd", "bench", *options, "--out", str(tmp_path / name)]
-        subprocess.run(words, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=900)
-    one, two = read(tmp_path / "one"), read(tmp_path / "two")
+        subprocess.run(
+            words, cwd=ROOT, env=environment, check=True, capture_output=True, timeout=900
+        )
+    one = read(tmp_path / "one")
+    two = read(tmp_path / "two")
     assert two.header["processes"] == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == ["one", "two"]
 
@@ -568,11 +712,15 @@ def test_two_processes_measure_what_one_measures(tmp_path: Path):
         return sorted(tuple(r[name] for name in names) for r in benchmark.records)
 
     assert seen(two) == seen(one)
-    assert [row["block_efficiency"] for row in two.rows()] == [row["block_efficiency"] for row in one.rows()]
+    assert [row["block_efficiency"] for row in two.rows()] == [
+        row["block_efficiency"] for row in one.rows()
+    ]
 
 
 def test_an_interval_of_few_prompts_covers_the_truth_as_often_as_it_says():
-    """Of 300 sets of five prompts, whose tokens per call vary, about 95 in 100 intervals hold the true ratio."""
+    """Of 300 sets of five prompts, whose tokens per call vary, about 95 in 100 intervals hold the
+    true ratio.
+    """
     noise = np.random.default_rng(0)
     held = 0
     for _ in range(300):

@@ -1,4 +1,6 @@
-"""The fuzzy rule's trade-off on the embedded pair: calibration, what a step may spend, and the ends of the curve."""
+"""The fuzzy rule's trade-off on the embedded pair: calibration, what a step may spend, and the ends
+of the curve.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ from hsd.paths import ASSETS, RESULTS
 from hsd.rules import DIVERGENCES, Fuzzy, fuzzy_rule
 from hsd.rules.fuzzy import MODES, relative_entropy
 
-pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+pytestmark = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 PROMPT = "Tom had a toy boat. One day, the boat floated far away down the river."
 SETTING = {"max_new_tokens": 40, "temperature": 1.0}
 each_divergence = pytest.mark.parametrize("name", DIVERGENCES)
@@ -40,7 +44,13 @@ def fuzzy(pair: hsd.Pair, **options) -> hsd.Trace:
 def test_a_share_is_a_quantile_of_what_was_rejected():
     rejected = [0.5, 0.1, 0.4, 0.2, 0.3]
     found = Calibration(7, tuple(sorted(rejected)))
-    assert [found.tolerance(share) for share in (0, 0.2, 0.21, 0.5, 1)] == [EXACT, 0.1, 0.2, 0.3, 0.5]
+    assert [found.tolerance(share) for share in (0, 0.2, 0.21, 0.5, 1)] == [
+        EXACT,
+        0.1,
+        0.2,
+        0.3,
+        0.5,
+    ]
     for count in range(6):
         assert sum(d <= found.tolerance(count / 5) for d in rejected) == count
 
@@ -60,14 +70,22 @@ def test_without_a_rejection_there_is_nothing_to_calibrate():
 def test_calibrating_makes_the_exact_tests_of_vanilla_decoding(pair: hsd.Pair):
     found = calibrate(pair, [PROMPT, "Ben and his dog Max"], "js", **SETTING)
     traces = [
-        hsd.run(pair, p, rule="tokenwise", seed=i, **SETTING) for i, p in enumerate([PROMPT, "Ben and his dog Max"])
+        hsd.run(pair, p, rule="tokenwise", seed=i, **SETTING)
+        for i, p in enumerate([PROMPT, "Ben and his dog Max"])
     ]
     verdicts = [
-        not decision.accepted for trace in traces for step in trace.steps for decision in step.verdict.decisions
+        not decision.accepted
+        for trace in traces
+        for step in trace.steps
+        for decision in step.verdict.decisions
     ]
     assert (found.tests, len(found.rejected)) == (len(verdicts), sum(verdicts))
     assert list(found.rejected) == sorted(found.rejected)
-    assert 0 < len(found.rejected) == sum(step.kept < step.drafted for trace in traces for step in trace.steps)
+    assert (
+        0
+        < len(found.rejected)
+        == sum(step.kept < step.drafted for trace in traces for step in trace.steps)
+    )
     for share in (0.25, 0.5, 1.0):
         accepted = sum(value <= found.tolerance(share) for value in found.rejected)
         assert accepted == math.ceil(share * len(found.rejected))
@@ -85,7 +103,9 @@ def test_below_zero_the_text_is_the_one_of_vanilla_decoding(pair: hsd.Pair, name
 
 @pytest.mark.parametrize("mode", MODES)
 @each_divergence
-def test_no_step_spends_more_than_the_tolerance_for_each_token_it_keeps(pair: hsd.Pair, name: str, mode: str):
+def test_no_step_spends_more_than_the_tolerance_for_each_token_it_keeps(
+    pair: hsd.Pair, name: str, mode: str
+):
     tolerance = {"kl": 1.0, "reverse-kl": 0.5, "js": 0.15, "tv": 0.4}[name]
     spent = 0.0
     for seed in (3, 4):
@@ -93,9 +113,13 @@ def test_no_step_spends_more_than_the_tolerance_for_each_token_it_keeps(pair: hs
         for step in trace.steps:
             assert 0 <= drift(step, tolerance) <= tolerance * step.kept + 1e-12
             near = [value <= tolerance for value in step.divergences]
-            assert step.kept >= next((i for i, passes in enumerate(near) if not passes), step.drafted)
+            assert step.kept >= next(
+                (i for i, passes in enumerate(near) if not passes), step.drafted
+            )
             if mode == "divergence-only" and step.drafted:
-                assert step.kept == next((i for i, passes in enumerate(near) if not passes), step.drafted)
+                assert step.kept == next(
+                    (i for i, passes in enumerate(near) if not passes), step.drafted
+                )
         record = counts(trace)
         assert record["drift"] == pytest.approx(sum(drift(step, tolerance) for step in trace.steps))
         spent += record["drift"]
@@ -127,7 +151,11 @@ def test_on_the_same_drafts_more_tolerance_never_keeps_less(pair: hsd.Pair, name
             means.append([float(rule.law(*draft).expected_kept) for draft in drafts])
         for less, more in itertools.pairwise(means):
             assert all(a <= b + 1e-12 for a, b in zip(less, more, strict=True))
-        assert sum(means[0]) < sum(means[-1]) == pytest.approx(sum(len(tokens) for _, _, tokens in drafts))
+        assert (
+            sum(means[0])
+            < sum(means[-1])
+            == pytest.approx(sum(len(tokens) for _, _, tokens in drafts))
+        )
 
 
 def rows_of(pair: hsd.Pair, count: int) -> list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]]:
@@ -135,14 +163,20 @@ def rows_of(pair: hsd.Pair, count: int) -> list[tuple[torch.Tensor, torch.Tensor
     text = hsd.run(pair, PROMPT, system="plain", max_new_tokens=5 * count, trace=False, seed=1)
     ids = torch.tensor([*text.prompt.ids, *text.tokens])
     with torch.inference_mode():
-        p, q = (model.start().forward(ids, len(ids)).softmax(-1) for model in (pair.target, pair.draft))
+        p, q = (
+            model.start().forward(ids, len(ids)).softmax(-1) for model in (pair.target, pair.draft)
+        )
     starts = range(len(text.prompt.ids), len(ids) - 5, 5)
     return [(p[i - 1 : i + 5], q[i - 1 : i + 4], ids[i : i + 5]) for i in starts]
 
 
 def test_at_temperature_0_raw_rows_tell_what_warped_ones_cannot(pair: hsd.Pair):
-    """Warped rows are then single tokens: D is 0 or infinite. Raw rows have a D in between, and pass or not by it."""
-    warped, raw = (fuzzy(pair, temperature=0.0, divergence_on=on, tolerance=-1.0) for on in ("warped", "raw"))
+    """Warped rows are then single tokens: D is 0 or infinite. Raw rows have a D in between, and
+    pass or not by it.
+    """
+    warped, raw = (
+        fuzzy(pair, temperature=0.0, divergence_on=on, tolerance=-1.0) for on in ("warped", "raw")
+    )
     assert warped.tokens == raw.tokens
     assert {divergence for divergence, _ in exact_tests(warped)} <= {0.0, math.inf}
     found = [divergence for divergence, failed in exact_tests(raw) if failed]
@@ -158,7 +192,10 @@ def test_at_temperature_0_raw_rows_tell_what_warped_ones_cannot(pair: hsd.Pair):
 
 
 def test_a_point_is_made_of_sums_over_prompts(pair: hsd.Pair):
-    records = [{"prompt": i, **counts(fuzzy(pair, tolerance=1.0, seed=i)), "right": i % 2} for i in range(3)]
+    records = [
+        {"prompt": i, **counts(fuzzy(pair, tolerance=1.0, seed=i)), "right": i % 2}
+        for i in range(3)
+    ]
     found = point(records)
     for name, (above, below) in {
         "tokens_per_call": ("new_tokens", "target_calls"),
@@ -168,10 +205,14 @@ def test_a_point_is_made_of_sums_over_prompts(pair: hsd.Pair):
         "right": ("right", "answers"),
     }.items():
         value, low, high = found[name]
-        assert value == pytest.approx(sum(r[above] for r in records) / sum(r[below] for r in records))
+        assert value == pytest.approx(
+            sum(r[above] for r in records) / sum(r[below] for r in records)
+        )
         assert low <= value <= high
     assert found["answers"] == 3
-    assert "right" not in point([{k: v for k, v in record.items() if k != "right"} for record in records])
+    assert "right" not in point(
+        [{k: v for k, v in record.items() if k != "right"} for record in records]
+    )
 
 
 def test_the_recorded_curve_says_what_it_was_made_of():
@@ -192,7 +233,11 @@ def test_the_recorded_curve_says_what_it_was_made_of():
                 for one in points:
                     bound = one["tolerance"] * (1 + 1e-3)
                     assert 0 <= one["drift"][0] <= bound
-                    assert one["tokens_per_call"][1] <= one["tokens_per_call"][0] <= one["tokens_per_call"][2]
+                    assert (
+                        one["tokens_per_call"][1]
+                        <= one["tokens_per_call"][0]
+                        <= one["tokens_per_call"][2]
+                    )
 
 
 # ---- rules beside each other, at equal cost
@@ -207,15 +252,21 @@ def test_the_cost_of_a_rule_is_how_far_its_token_is_from_the_target(name: str):
         for x, chance in enumerate(models.draft[()].tolist()):
             rows = models.rows(models.target, (x,), 2), models.draft[()][None], torch.tensor([x])
             found = trade_off.judged((name, number), *rows, {})
-            spent, kept = spent + chance * found["drift"], kept + chance * (found["tokens"] - 1)
+            spent = spent + chance * found["drift"]
+            kept = kept + chance * (found["tokens"] - 1)
         output, wanted = output_law(models, trade_off.ruled(name, number).law)
         assert kept == pytest.approx(wanted, abs=1e-12)
-        assert spent == pytest.approx(float(relative_entropy(output.sum(-1), models.target[()])), abs=1e-12)
+        assert spent == pytest.approx(
+            float(relative_entropy(output.sum(-1), models.target[()])), abs=1e-12
+        )
 
 
 def test_at_one_cost_rules_are_read_off_between_their_numbers():
     def grid(*points: tuple[float, float]) -> list[list[dict[str, float]]]:
-        return [[{"tokens": 10 * y, "passes": 10.0, "drift": 10 * y * x} for _ in range(3)] for x, y in points]
+        return [
+            [{"tokens": 10 * y, "passes": 10.0, "drift": 10 * y * x} for _ in range(3)]
+            for x, y in points
+        ]
 
     rules = {
         "exact": grid((0.0, 2.0)),

@@ -1,4 +1,6 @@
-"""llama.cpp as a case beside ours: what it is asked, where its text ends, and what is said where it is not here."""
+"""llama.cpp as a case beside ours: what it is asked, where its text ends, and what is said where it
+is not here.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,22 @@ from hsd.cli import main
 from hsd.models.loading import fetch
 from hsd.paths import ASSETS
 
-pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+pytestmark = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 OPTIONS = {"temperature": 0.7, "top_k": 20, "max_new_tokens": 6}
 
 
 class Library(ModuleType):
-    """Stands in for the package: a model that writes what it is told to, and remembers what it was asked."""
+    """Stands in for the package: a model that writes what it is told to, and remembers what it was
+    asked.
+    """
 
     def __init__(self, text: list[int]) -> None:
         super().__init__("llama_cpp")
-        self.text, self.asked, self.loaded = text, list[Any](), list[dict[str, Any]]()
+        self.text = text
+        self.asked = list[Any]()
+        self.loaded = list[dict[str, Any]]()
 
     def Llama(self, path: str, **how: Any) -> Library:  # the package's own name
         self.loaded.append({"path": path, **how})
@@ -54,7 +62,9 @@ def pair(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pair]:
     llama._loaded.cache_clear()
 
 
-def test_it_reads_every_prompt_from_its_beginning_and_loads_once(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+def test_it_reads_every_prompt_from_its_beginning_and_loads_once(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+):
     library = Library([5] * 100)
     monkeypatch.setitem(sys.modules, "llama_cpp", library)
     case = llama.llama_case(OPTIONS)
@@ -82,13 +92,18 @@ def test_it_is_measured_beside_its_own_pair_alone(pair: Pair, monkeypatch: pytes
     monkeypatch.setitem(sys.modules, "llama_cpp", Library([5]))
     case = llama.llama_case(OPTIONS)
     assert case.runner
-    with pytest.raises(HsdError, match=r"^llama\.cpp reads the file of pair smollm2: leave the peer out for tiny$"):
+    with pytest.raises(
+        HsdError, match=r"^llama\.cpp reads the file of pair smollm2: leave the peer out for tiny$"
+    ):
         case.runner(replace(pair, name="tiny"), "Once", 0)
 
 
 @pytest.mark.parametrize(
     ("file", "line"),
-    [(None, "run `python -m hsd fetch smollm2`"), ("model.gguf", "run `python -m pip install llama-cpp-python`")],
+    [
+        (None, "run `python -m hsd fetch smollm2`"),
+        ("model.gguf", "run `python -m pip install llama-cpp-python`"),
+    ],
 )
 def test_without_file_or_package_one_line_says_what_to_do(
     file: str | None, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -1,4 +1,6 @@
-"""The library's own early exit, as a peer: same text, γ tokens a round, both depths' calls told apart."""
+"""The library's own early exit, as a peer: same text, γ tokens a round, both depths' calls told
+apart.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from hsd.bench import measure
 from hsd.bench.peers import peer_case
 from hsd.paths import ASSETS
 
-pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+pytestmark = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 exit_peer_case = example_script("reproduce/exit_peer").exit_peer_case
 PROMPT = "Once upon a time"
 GREEDY: dict[str, Any] = {"temperature": 0.0, "max_new_tokens": 41}
@@ -33,7 +37,9 @@ def tiny() -> Iterator[Pair]:
 
 def outputs(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[list[int]]:
     """What the target's `generate` returns to those outside it, as lists of tokens."""
-    target, found, depth = pair.target.model, [], [0]
+    target = pair.target.model
+    found = []
+    depth = [0]
     own = target.generate
 
     def generate(*positional: Any, **named: Any) -> Any:
@@ -65,7 +71,8 @@ def test_it_drafts_gamma_tokens_a_round_and_tells_the_calls_apart(tiny: Pair):
     assert case.options["gamma"] == 3
     assert case.runner is not None
     record = case.runner(tiny, PROMPT, 5)
-    target, draft = record["calls"]["target"], record["calls"]["draft"]
+    target = record["calls"]["target"]
+    draft = record["calls"]["draft"]
     rounds = record["target_calls"]
     assert rounds == 1 + sum(n for n, _, _ in target["widths"].values())
     assert 1 <= record["new_tokens"] / rounds <= 4
@@ -80,7 +87,11 @@ def test_it_drafts_gamma_tokens_a_round_and_tells_the_calls_apart(tiny: Pair):
 
 def test_it_is_measured_beside_the_other_peer(tiny: Pair):
     options = {"temperature": 0.0, "max_new_tokens": 12}
-    cases = [exit_peer_case(2, options, 2), peer_case(2, options), peer_case(2, options, assisted=False)]
+    cases = [
+        exit_peer_case(2, options, 2),
+        peer_case(2, options),
+        peer_case(2, options, assisted=False),
+    ]
     records = list(measure(tiny, cases, [(0, PROMPT)], 1))
     assert [record["case"] for record in records] == [case.name for case in cases]
     assert len({record["new_tokens"] for record in records}) == 1
@@ -91,7 +102,8 @@ def test_depths_that_are_no_early_exit_are_refused(tiny: Pair, depth: int):
     runner = exit_peer_case(2, GREEDY, depth).runner
     assert runner is not None
     with pytest.raises(
-        HsdError, match=f"^exit {depth}: choose one from 1 to 7, before the last of the target's layers$"
+        HsdError,
+        match=f"^exit {depth}: choose one from 1 to 7, before the last of the target's layers$",
     ):
         runner(tiny, PROMPT, 0)
 
@@ -110,11 +122,15 @@ def test_the_depth_is_put_back_when_a_call_fails(tiny: Pair, monkeypatch: pytest
 
 
 def test_models_that_the_library_cannot_leave_early_are_refused(tmp_path: Path):
-    """Its depth is set where a model with eyes does not look: it would draft with all layers, and say nothing."""
+    """Its depth is set where a model with eyes does not look: it would draft with all layers, and
+    say nothing.
+    """
     target, draft = save_architecture(tmp_path, "gemma3-with-eyes", bytes_tokenizer(), (270, 270))
     runner = exit_peer_case(2, GREEDY, 1).runner
     assert runner is not None
-    with pytest.raises(HsdError, match=r"^transformers cannot leave Gemma3For.* early: leave the peer out$"):
+    with pytest.raises(
+        HsdError, match=r"^transformers cannot leave Gemma3For.* early: leave the peer out$"
+    ):
         runner(hsd.load_pair(target=target, draft=draft, device="cpu"), "Abc", 0)
     with pytest.raises(HsdError, match="needs models of transformers"):
         runner(table_pair(), "ab", 0)

@@ -1,4 +1,6 @@
-"""Files of prompts in the forms that people have them: read as what they are, which is said, or refused by name."""
+"""Files of prompts in the forms that people have them: read as what they are, which is said, or
+refused by name.
+"""
 
 from __future__ import annotations
 
@@ -25,9 +27,16 @@ def said(role: str, text: Any, who: str = "role", what: str = "content") -> dict
     return {who: role, what: text}
 
 
-TALK = [said("system", "Be short."), said("user", TWO[0]), said("assistant", "Light."), said("user", "And red?")]
+TALK = [
+    said("system", "Be short."),
+    said("user", TWO[0]),
+    said("assistant", "Light."),
+    said("user", "And red?"),
+]
 SHARED = [said("human", TWO[0], "from", "value"), said("gpt", "Light.", "from", "value")]
-PARTS = [said("user", [{"type": "text", "text": "Why is "}, {"type": "text", "text": "the sky blue?"}])]
+PARTS = [
+    said("user", [{"type": "text", "text": "Why is "}, {"type": "text", "text": "the sky blue?"}])
+]
 OBJECTS = [{"prompt": text, "id": i} for i, text in enumerate(TWO)]
 QUESTIONS = [{"id": "a", "question": text, "answer": "4"} for text in TWO]
 
@@ -37,41 +46,90 @@ FORMS: dict[str, tuple[str, str]] = {  # what is in the file, and what it is rea
     "plain text of Windows, with a mark": (f"{BOM}{TWO[0]}\r\n{TWO[1]}\r\n", "plain text"),
     "JSON lines": (lines(*OBJECTS), "JSON lines, field 'prompt'"),
     "JSON lines with a mark": (BOM + lines(*OBJECTS), "JSON lines"),
-    "JSON lines with blank lines": ("\n" + lines(*OBJECTS).replace("\n", "\n\n \n") + "\n\n", "JSON lines"),
+    "JSON lines with blank lines": (
+        "\n" + lines(*OBJECTS).replace("\n", "\n\n \n") + "\n\n",
+        "JSON lines",
+    ),
     "JSON lines of Windows": (lines(*OBJECTS).replace("\n", "\r\n") + "\r\n", "JSON lines"),
     "JSON lines of texts": (lines(*TWO), "JSON lines"),
     "questions": (lines(*QUESTIONS), "JSON lines, field 'question'"),
     "an array of texts": (json.dumps(TWO), "JSON"),
     "an array of objects, with breaks": (json.dumps(OBJECTS, indent=2), "JSON, field 'prompt'"),
-    "an object with a list": (json.dumps({"version": 1, "data": QUESTIONS}), "JSON, field 'question'"),
+    "an object with a list": (
+        json.dumps({"version": 1, "data": QUESTIONS}),
+        "JSON, field 'question'",
+    ),
     "an object with prompts": (json.dumps({"prompts": TWO}, indent=1), "JSON"),
     "a column": (json.dumps({"prompt": TWO}), "JSON"),
-    "columns of a data frame": (json.dumps({"prompt": dict(enumerate(TWO)), "n": {"0": 1, "1": 2}}), "JSON"),
-    "a page of rows": (json.dumps({"rows": [{"row_idx": i, "row": one} for i, one in enumerate(OBJECTS)]}), "JSON"),
-    "objects one after the other": ("\n".join(json.dumps(one, indent=2) for one in OBJECTS), "one value after the"),
+    "columns of a data frame": (
+        json.dumps({"prompt": dict(enumerate(TWO)), "n": {"0": 1, "1": 2}}),
+        "JSON",
+    ),
+    "a page of rows": (
+        json.dumps({"rows": [{"row_idx": i, "row": one} for i, one in enumerate(OBJECTS)]}),
+        "JSON",
+    ),
+    "objects one after the other": (
+        "\n".join(json.dumps(one, indent=2) for one in OBJECTS),
+        "one value after the",
+    ),
     "CSV": (f"id,prompt\n1,{TWO[0]}\n2,{TWO[1]}\n", "CSV, field 'prompt'"),
-    "CSV of Windows, with a mark": (f'{BOM}"Prompt","n"\r\n"{TWO[0]}",1\r\n\r\n"{TWO[1]}",2\r\n', "CSV"),
+    "CSV of Windows, with a mark": (
+        f'{BOM}"Prompt","n"\r\n"{TWO[0]}",1\r\n\r\n"{TWO[1]}",2\r\n',
+        "CSV",
+    ),
     "CSV of one column": (f'question\n"{TWO[0]}"\n"{TWO[1]}"\n', "CSV, field 'question'"),
-    "CSV with semicolons": (f"text;n\n{TWO[0]};1\n{TWO[1]};2\n", "CSV with semicolons, field 'text'"),
+    "CSV with semicolons": (
+        f"text;n\n{TWO[0]};1\n{TWO[1]};2\n",
+        "CSV with semicolons, field 'text'",
+    ),
     "TSV": (f"n\tinstruction\n1\t{TWO[0]}\n2\t{TWO[1]}\n", "TSV, field 'instruction'"),
-    "messages": (lines({"messages": TALK}, {"messages": [said("user", TWO[1])]}), "the user's first turn alone"),
-    "messages in parts": (lines({"messages": PARTS}, {"messages": [said("user", TWO[1])]}), "field 'messages'"),
-    "conversations": (lines({"id": 1, "conversations": SHARED}, {"conversations": [said("user", TWO[1])]}), "field"),
-    "a prompt of messages": (lines({"prompt": TALK}, {"prompt": [said("user", TWO[1])]}), "field 'prompt', of each"),
-    "turns": (lines(*({"turns": [text, "More?"]} for text in TWO)), "field 'turns', of each the user's first turn"),
-    "talks without names": (lines(TALK, [said("user", TWO[1])]), "JSON lines, of each the user's first turn alone"),
-    "requests to a server": (
-        lines(*({"custom_id": "a", "body": {"model": "m", "messages": [said("user", text)]}} for text in TWO)),
+    "messages": (
+        lines({"messages": TALK}, {"messages": [said("user", TWO[1])]}),
+        "the user's first turn alone",
+    ),
+    "messages in parts": (
+        lines({"messages": PARTS}, {"messages": [said("user", TWO[1])]}),
         "field 'messages'",
     ),
-    "instructions without input": (lines(*({"instruction": text, "input": ""} for text in TWO)), "field 'instruction'"),
+    "conversations": (
+        lines({"id": 1, "conversations": SHARED}, {"conversations": [said("user", TWO[1])]}),
+        "field",
+    ),
+    "a prompt of messages": (
+        lines({"prompt": TALK}, {"prompt": [said("user", TWO[1])]}),
+        "field 'prompt', of each",
+    ),
+    "turns": (
+        lines(*({"turns": [text, "More?"]} for text in TWO)),
+        "field 'turns', of each the user's first turn",
+    ),
+    "talks without names": (
+        lines(TALK, [said("user", TWO[1])]),
+        "JSON lines, of each the user's first turn alone",
+    ),
+    "requests to a server": (
+        lines(
+            *(
+                {"custom_id": "a", "body": {"model": "m", "messages": [said("user", text)]}}
+                for text in TWO
+            )
+        ),
+        "field 'messages'",
+    ),
+    "instructions without input": (
+        lines(*({"instruction": text, "input": ""} for text in TWO)),
+        "field 'instruction'",
+    ),
 }
 
 
 @pytest.mark.parametrize("packed", [False, True])
 @pytest.mark.parametrize("ending", ["", ".txt", ".gz"])
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_is_read_as_what_it_is_and_says_so(form: str, ending: str, packed: bool, tmp_path: Path):
+def test_a_file_is_read_as_what_it_is_and_says_so(
+    form: str, ending: str, packed: bool, tmp_path: Path
+):
     text, words = FORMS[form]
     file = tmp_path / f"mine{ending}"
     file.write_bytes((gzip.compress if packed else bytes)(text.encode()))
@@ -109,7 +167,9 @@ def test_cells_have_commas_quotes_and_line_breaks(tmp_path: Path):
 
 
 def test_an_instruction_has_its_input_below_it(tmp_path: Path):
-    (tmp_path / "m").write_text(lines({"instruction": "Sum up.", "input": "A text.", "output": "T."}))
+    (tmp_path / "m").write_text(
+        lines({"instruction": "Sum up.", "input": "A text.", "output": "T."})
+    )
     assert prompt_set(str(tmp_path / "m")).prompts == ["Sum up.\n\nA text."]
 
 
@@ -157,7 +217,9 @@ BINARY = {
     b"<?xml version='1.0'?>": "XML",
     b"\x00\x01\x02\xff\xfe": "a binary file",
     b"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR": "a binary file",
-    "caf\xe9\nna\xefve".encode("latin-1"): "line 1 is not in UTF-8, but perhaps in Latin-1: save the file as UTF-8",
+    "caf\xe9\nna\xefve".encode(
+        "latin-1"
+    ): "line 1 is not in UTF-8, but perhaps in Latin-1: save the file as UTF-8",
     b"good\n\xff": "line 2 is not in UTF-8",
     b"\x1f\x8b\x08\x00cut off": "cannot read",
     gzip.compress(b"one\ntwo", mtime=0)[:-4]: "cannot read",
@@ -202,8 +264,16 @@ DEEP = {
         ("a.json", '["\\ud83d"]', "entry 1"),
         ("a.json", '[{"prompt": "a"}, {"prompt": null}]', 'entry 2 of .* has no field "prompt"'),
         ("a.jsonl", lines({"messages": [said("system", "Be short.")]}), "line 1|entry 1"),
-        ("a.jsonl", lines({"messages": [said("user", [{"type": "image_url", "image_url": "x"}])]}), "entry 1"),
-        ("a.csv", "id,words\n1,a\n", "its header names no column of prompts: call one prompt, question"),
+        (
+            "a.jsonl",
+            lines({"messages": [said("user", [{"type": "image_url", "image_url": "x"}])]}),
+            "entry 1",
+        ),
+        (
+            "a.csv",
+            "id,words\n1,a\n",
+            "its header names no column of prompts: call one prompt, question",
+        ),
         ("a.csv", "id,prompt\n1,a\n2,b,c\n", "row 2 has 3 cells and the header 2"),
         ("a", "prompt\na, b\n", "row 1 has 2 cells and the header 1"),
         ("a.csv", 'prompt\n"a', "cannot read"),

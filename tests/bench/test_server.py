@@ -1,4 +1,5 @@
-"""A server beside ours: what it tells is counted, what it does not tell stays empty, and no trouble of it loses a run.
+"""A server beside ours: what it tells is counted, what it does not tell stays empty, and no trouble
+of it loses a run.
 
 The server is one of our own making, which answers as vLLM and llama.cpp do.
 """
@@ -27,7 +28,9 @@ from hsd.paths import ASSETS, ROOT
 
 PAIR = table_pair(vocab=5, order=2, seed=4)
 OPTIONS = {"max_new_tokens": 12, "temperature": 0.7}
-needs_pair = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+needs_pair = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 
 
 def answer(fake: Fake, pair: Any = PAIR, timeout: float = 600, **options: Any) -> Record:
@@ -47,7 +50,12 @@ def test_the_prompt_is_sent_as_it_is_with_nothing_that_is_off(fake: Fake):
     record = answer(fake)
     path, body = fake.asked[0]
     assert path == "/v1/completions"
-    assert (body["prompt"], body["max_tokens"], body["seed"], body["temperature"]) == ("Once", 12, 17, 0.7)
+    assert (body["prompt"], body["max_tokens"], body["seed"], body["temperature"]) == (
+        "Once",
+        12,
+        17,
+        0.7,
+    )
     assert set(body) == {"model", "prompt", "max_tokens", "seed", "temperature"}
     assert record["new_tokens"] == 11
     assert record["seconds"] > 0
@@ -61,7 +69,9 @@ def test_the_prompt_is_sent_as_it_is_with_nothing_that_is_off(fake: Fake):
 KEY = "sk-abc-123"
 
 
-def test_a_key_is_sent_and_shown_nowhere(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_key_is_sent_and_shown_nowhere(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     fake.key = KEY
     assert bench(fake, tmp_path / "a.jsonl", "--server-key", KEY, "--json") == 0
     shown = capsys.readouterr()
@@ -70,45 +80,67 @@ def test_a_key_is_sent_and_shown_nowhere(fake: Fake, tmp_path: Path, capsys: pyt
     assert KEY not in repr(connect(fake.url, key=KEY))
 
 
-def test_a_key_of_the_environment_is_taken(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_key_of_the_environment_is_taken(
+    fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     fake.key = KEY
     monkeypatch.setenv("HSD_SERVER_KEY", f"{KEY}\n")
     assert bench(fake, tmp_path / "a.jsonl") == 0
-    with pytest.raises(HsdError, match="HTTP 401"):  # an app's lane leads where a visitor likes: it sends none
+    # an app's lane leads where a visitor likes: it sends none
+    with pytest.raises(HsdError, match="HTTP 401"):
         connect(fake.url)
 
 
 @pytest.mark.parametrize("key", ["", "wrong-key"])
 def test_a_server_that_wants_a_key_says_how_to_give_one(fake: Fake, key: str):
     fake.key = KEY
-    with pytest.raises(HsdError, match=r"HTTP 401: .*: give a key .* by --server-key or HSD_SERVER_KEY$") as told:
+    with pytest.raises(
+        HsdError, match=r"HTTP 401: .*: give a key .* by --server-key or HSD_SERVER_KEY$"
+    ) as told:
         connect(fake.url, key=key)
     assert "wrong-key" not in str(told.value), "the server repeats it"
 
 
 @pytest.mark.parametrize("key", ["a b", "a\nb", "schlüssel", "a\r\nHost: elsewhere"])
 def test_a_key_that_no_header_can_have_is_refused_without_being_shown(fake: Fake, key: str):
-    with pytest.raises(HsdError, match="server-key: it has a space, or a character that no key has") as told:
+    with pytest.raises(
+        HsdError, match="server-key: it has a space, or a character that no key has"
+    ) as told:
         connect(fake.url, key=key)
     assert key not in str(told.value)
 
 
 def test_a_key_without_a_server_is_refused(capsys: pytest.CaptureFixture[str]):
     assert main(["bench", "--server-key", KEY]) == 2
-    assert capsys.readouterr().err == "hsd: --server-key is for --server URL: choose it, or leave the option out\n"
+    assert (
+        capsys.readouterr().err
+        == "hsd: --server-key is for --server URL: choose it, or leave the option out\n"
+    )
 
 
 def test_a_chat_tuned_pairs_prompt_is_a_message(fake: Fake):
     answer(fake, SimpleNamespace(codec=SimpleNamespace(chat=True)))
     path, body = fake.asked[0]
-    assert (path, body["messages"]) == ("/v1/chat/completions", [{"role": "user", "content": "Once"}])
+    assert (path, body["messages"]) == (
+        "/v1/chat/completions",
+        [{"role": "user", "content": "Once"}],
+    )
 
 
 @pytest.mark.parametrize(
-    ("tuned", "prompt_as", "path"), [(True, "text", "completions"), (False, "chat", "chat/completions")]
+    ("tuned", "prompt_as", "path"),
+    [(True, "text", "completions"), (False, "chat", "chat/completions")],
 )
-def test_how_a_prompt_is_meant_is_the_runs_choice(fake: Fake, tuned: bool, prompt_as: str, path: str):
-    answer(fake, SimpleNamespace(codec=SimpleNamespace(chat=tuned)), prompt_as=prompt_as, top_p=0.9, top_k=5)
+def test_how_a_prompt_is_meant_is_the_runs_choice(
+    fake: Fake, tuned: bool, prompt_as: str, path: str
+):
+    answer(
+        fake,
+        SimpleNamespace(codec=SimpleNamespace(chat=tuned)),
+        prompt_as=prompt_as,
+        top_p=0.9,
+        top_k=5,
+    )
     assert fake.asked[0][0] == f"/v1/{path}"
     assert (fake.asked[0][1]["top_p"], fake.asked[0][1]["top_k"]) == (0.9, 5)
 
@@ -132,7 +164,10 @@ def test_vllms_counters_are_read_before_and_after(fake: Fake):
 
 def test_counters_with_labels_without_end_take_no_longer(monkeypatch: pytest.MonkeyPatch):
     """By a pattern that goes back over them 100 kB took a second, and 16 MB hours."""
-    hostile = f'vllm:spec_decode_num_drafts{{{"position=" * 200_000}\nvllm:spec_decode_num_drafts{{a="b"}} 3\n'
+    hostile = (
+        f"vllm:spec_decode_num_drafts{{{'position=' * 200_000}\n"
+        'vllm:spec_decode_num_drafts{a="b"} 3\n'
+    )
     monkeypatch.setattr(server, "bytes_of", lambda *_, **__: hostile.encode())
     assert read_counters("http://localhost:8000", "") == {"drafts": 3}
 
@@ -147,7 +182,13 @@ def test_llama_cpp_tells_no_number_of_drafts_so_there_is_no_al(fake: Fake):
 
 
 @pytest.mark.parametrize(
-    "told", [{}, {"metrics": None}, {"timings": {"predicted_n": 11}}, {"metrics": {"speculative_decoding": {}}}]
+    "told",
+    [
+        {},
+        {"metrics": None},
+        {"timings": {"predicted_n": 11}},
+        {"metrics": {"speculative_decoding": {}}},
+    ],
 )
 def test_a_server_that_tells_nothing_of_drafts_has_time_and_tokens(fake: Fake, told: Record):
     fake.told = told
@@ -178,7 +219,8 @@ def test_tokens_are_those_of_timings_where_there_is_no_usage(fake: Fake):
     ],
 )
 def test_every_trouble_is_one_line_within_the_time(fake: Fake, trouble: str, words: str):
-    fake.answers, fake.trouble = 0, trouble
+    fake.answers = 0
+    fake.trouble = trouble
     with pytest.raises(HsdError, match=words) as error:
         answer(fake, timeout=0.5 if "0.5 s" in words else 600)
     assert "\n" not in str(error.value)
@@ -196,7 +238,9 @@ def test_every_trouble_is_one_line_within_the_time(fake: Fake, trouble: str, wor
         ("http://127.0.0.1:9", "cannot reach http://127.0.0.1:9"),
     ],
 )
-def test_a_url_that_leads_nowhere_is_one_line(url: str, words: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_url_that_leads_nowhere_is_one_line(
+    url: str, words: str, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(HsdError, match=words) as error:
         connect(url, timeout=600)
@@ -214,7 +258,8 @@ def test_the_model_is_the_only_one_or_the_one_that_is_named(fake: Fake):
     fake.models = []
     with pytest.raises(HsdError, match="names no model"):
         connect(fake.url)
-    for seconds in (0, -1, float("nan"), float("inf"), 1e300):  # a socket takes none of the last three
+    # a socket takes none of the last three
+    for seconds in (0, -1, float("nan"), float("inf"), 1e300):
         with pytest.raises(HsdError, match=r"server-timeout .*: choose more than 0 seconds"):
             connect(fake.url, timeout=seconds)
 
@@ -223,12 +268,37 @@ def test_the_model_is_the_only_one_or_the_one_that_is_named(fake: Fake):
 
 
 def bench(fake: Fake, out: Path, *words: str) -> int:
-    short = ["--limit", "2", "--repetitions", "2", "--max-new-tokens", "8", "--rules", "hsd", "--gamma", "2"]
-    return main(["bench", *short, "--server", fake.url, "--server-timeout", "600", "--out", str(out), *words])
+    short = [
+        "--limit",
+        "2",
+        "--repetitions",
+        "2",
+        "--max-new-tokens",
+        "8",
+        "--rules",
+        "hsd",
+        "--gamma",
+        "2",
+    ]
+    return main(
+        [
+            "bench",
+            *short,
+            "--server",
+            fake.url,
+            "--server-timeout",
+            "600",
+            "--out",
+            str(out),
+            *words,
+        ]
+    )
 
 
 @needs_pair
-def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+def test_a_server_is_a_row_that_says_what_it_is(
+    fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
     fake.told = {"metrics": {"speculative_decoding": VLLM}}
     out = tmp_path / "b.jsonl"
     assert bench(fake, out) == 0
@@ -239,11 +309,15 @@ def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, caps
     row = read(out).rows()[-1]
     assert row["case"] == "server, one"
     assert row["acceptance_length"] == (2.75, 2.75, 2.75)
-    assert not {"block_efficiency", "speedup"} & set(row)  # its passes are not told, and its target may be another
+    # its passes are not told, and its target may be another
+    assert not {"block_efficiency", "speedup"} & set(row)
     assert len(fake.asked) == 2 * 3  # each prompt once to warm up, twice to count
     page = view(read(out))
     assert f"server one at {fake.url}: {NOTE}" in page["facts"]
-    assert page["rows"][-1][[title for title, _ in page["columns"]].index("acceptance length")] == "2.75 (2.75–2.75)"
+    assert (
+        page["rows"][-1][[title for title, _ in page["columns"]].index("acceptance length")]
+        == "2.75 (2.75–2.75)"
+    )
     line = list(csv.DictReader(io.StringIO(page["csv"])))[-1]
     assert (line["acceptance_length"], line["block_efficiency"]) == ("2.75", "")
     assert len(figures.acceptance_rate_per_position(read(out).rows())["data"]) == 1  # ours alone
@@ -253,7 +327,8 @@ def test_a_server_is_a_row_that_says_what_it_is(fake: Fake, tmp_path: Path, caps
 def test_what_was_measured_before_a_server_fails_is_kept_and_shown(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    fake.answers, fake.trouble = 5, "cut"  # the last answer of the second repetition
+    fake.answers = 5
+    fake.trouble = "cut"  # the last answer of the second repetition
     out = tmp_path / "b.jsonl"
     assert bench(fake, out) == 1
     told = capsys.readouterr()
@@ -267,7 +342,8 @@ def test_what_was_measured_before_a_server_fails_is_kept_and_shown(
 def test_a_server_that_never_answers_is_one_line_and_status_2(
     fake: Fake, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):
-    fake.answers, fake.trouble = 0, "refused"
+    fake.answers = 0
+    fake.trouble = "refused"
     assert bench(fake, tmp_path / "b.jsonl") == 2
     assert "HTTP 400: The prompt is too long" in capsys.readouterr().err.strip().splitlines()[-1]
     assert bench(fake, tmp_path / "b.jsonl", "--server-model", "other") == 2
@@ -282,7 +358,14 @@ def test_a_model_of_no_server_is_refused(capsys: pytest.CaptureFixture[str]):
 def test_the_page_has_one_way_to_a_server():
     """A Space's visitors reach `hsd.app`: `race.py` is where they are stopped."""
     folder = ROOT / "hsd"
-    texts = {file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8") for file in folder.rglob("*.py")}
-    users = sorted(name for name, text in texts.items() if "bench.server import" in text and "connect" in text)
+    texts = {
+        file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8")
+        for file in folder.rglob("*.py")
+    }
+    users = sorted(
+        name for name, text in texts.items() if "bench.server import" in text and "connect" in text
+    )
     assert users == ["app/race.py", "cli/bench.py"]
-    assert not [name for name, text in texts.items() if name.startswith("app/") and "cli.bench" in text]
+    assert not [
+        name for name, text in texts.items() if name.startswith("app/") and "cli.bench" in text
+    ]

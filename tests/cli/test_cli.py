@@ -1,4 +1,6 @@
-"""The command line: one JSON object or one clear line, and nothing else where a program would read it."""
+"""The command line: one JSON object or one clear line, and nothing else where a program would read
+it.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ class Console:
 
     def run(self, prompt: str, *words: str) -> dict[str, Any]:
         """The one JSON object of a run that succeeds on the small pair."""
-        status, out, _ = self("run", *self.models, "--json", "--max-new-tokens", "12", *words, "--", prompt)
+        status, out, _ = self(
+            "run", *self.models, "--json", "--max-new-tokens", "12", *words, "--", prompt
+        )
         assert status == 0
         assert out.count("\n") == 1
         return json.loads(out)
@@ -89,7 +93,11 @@ def test_run_prints_one_object_with_the_promised_fields(console: Console, rule: 
 
 def test_run_gives_what_the_package_gives(console: Console, byte_pair: hsd.Pair):
     options = {"gamma": 4, "temperature": 0.8, "top_k": 20, "top_p": 0.9, "seed": 3}
-    words = [word for name, value in options.items() for word in (f"--{name.replace('_', '-')}", str(value))]
+    words = [
+        word
+        for name, value in options.items()
+        for word in (f"--{name.replace('_', '-')}", str(value))
+    ]
     result = console.run("Once upon", *words)
     trace = hsd.run(byte_pair, "Once upon", max_new_tokens=12, **options)
     assert (result["text"], result["tokens"]) == (trace.text, trace.tokens)
@@ -104,8 +112,14 @@ def test_plain_decoding_has_one_token_a_call(console: Console):
 def test_a_stack_and_early_exits_run_and_say_what_they_are():
     words = ["run", "Once upon a time", "--max-new-tokens", "8", "--json"]
     for more, expected in (
-        (["--system", "stack", "--thresholds", "2,3", "--level-rules", "tokenwise"], {"thresholds": [2, 3]}),
-        (["--system", "stack", "--stack", "0,2", "--thresholds", "4"], {"stack": [0, 2], "level_rules": []}),
+        (
+            ["--system", "stack", "--thresholds", "2,3", "--level-rules", "tokenwise"],
+            {"thresholds": [2, 3]},
+        ),
+        (
+            ["--system", "stack", "--stack", "0,2", "--thresholds", "4"],
+            {"stack": [0, 2], "level_rules": []},
+        ),
         (["--system", "hispec", "--exits", "2,4"], {"exits": [2, 4], "thresholds": [2, 4]}),
     ):
         found = printed([*words, *more])
@@ -122,7 +136,9 @@ def printed(words: list[str]) -> dict[str, Any]:
     return json.loads(out.getvalue())
 
 
-def test_a_pair_that_has_been_fetched_is_the_usual_one(console: Console, monkeypatch: pytest.MonkeyPatch):
+def test_a_pair_that_has_been_fetched_is_the_usual_one(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+):
     """But where the levels of a system are asked for, which only the embedded pair has."""
 
     def load_pair(name: str | None, **how: Any) -> hsd.Pair:
@@ -145,7 +161,9 @@ def test_a_lossy_rule_says_so_and_can_be_calibrated(console: Console):
     assert "not lossless" in result["notes"][0]
     calibrated = console.run("Once upon", "--rule", "fuzzy", "--quantile", "0.5")
     assert calibrated["tolerance"] > 0
-    assert "--quantile is for --rule fuzzy" in console.refused("run", "Once upon", "--quantile", "0.5")
+    assert "--quantile is for --rule fuzzy" in console.refused(
+        "run", "Once upon", "--quantile", "0.5"
+    )
 
 
 def test_run_without_json_is_for_people(console: Console):
@@ -154,7 +172,9 @@ def test_run_without_json_is_for_people(console: Console):
     assert out.startswith("Once upon")
     assert ", system speculative, rule hsd, gamma 5\n5 tokens, " in out
     assert "tokens per target call" in out
-    status, out, _ = console("run", *console.models, "--max-new-tokens", "5", "--system", "plain", "Once upon")
+    status, out, _ = console(
+        "run", *console.models, "--max-new-tokens", "5", "--system", "plain", "Once upon"
+    )
     assert "system plain\n5 tokens, 5 target calls" in out
     assert "nothing drafted" in out
 
@@ -167,9 +187,14 @@ def test_help_says_which_rule_or_system_an_option_is_for(console: Console):
 
 def test_a_command_that_is_not_complete_says_where_to_look(console: Console):
     assert console.refused() == "hsd: the following arguments are required: COMMAND: see --help\n"
-    assert console.refused("run") == "hsd run: the following arguments are required: prompt: see --help\n"
+    assert (
+        console.refused("run")
+        == "hsd run: the following arguments are required: prompt: see --help\n"
+    )
     unquoted = console.refused("run", "Once", "upon", "a")
-    assert unquoted == "hsd: unrecognized arguments: upon a: put a text of several words in quotes\n"
+    assert (
+        unquoted == "hsd: unrecognized arguments: upon a: put a text of several words in quotes\n"
+    )
 
 
 def test_an_answer_begins_on_a_line_of_its_own_and_a_continuation_does_not():
@@ -177,7 +202,9 @@ def test_an_answer_begins_on_a_line_of_its_own_and_a_continuation_does_not():
     assert not "".join(asked.prompt.pieces).endswith(asked.prompt.text)
     assert _report(asked).startswith(f"{asked.prompt.text}\n\n{asked.text}")
     pieces = [*asked.prompt.pieces, asked.prompt.text]
-    went_on = asked.model_copy(update={"prompt": asked.prompt.model_copy(update={"pieces": pieces})})
+    went_on = asked.model_copy(
+        update={"prompt": asked.prompt.model_copy(update={"pieces": pieces})}
+    )
     assert _report(went_on).startswith(f"{asked.prompt.text}{asked.text}")
 
 
@@ -293,7 +320,9 @@ def test_a_bad_option_is_one_line(console: Console, words: list[str], names: str
 
 
 @pytest.mark.parametrize(
-    "prompt", ["", "   ", "\n", "x" * 500, "x" * 100_000], ids=["empty", "blanks", "line", "long", "100 kB"]
+    "prompt",
+    ["", "   ", "\n", "x" * 500, "x" * 100_000],
+    ids=["empty", "blanks", "line", "long", "100 kB"],
 )
 def test_a_bad_prompt_is_one_line(console: Console, prompt: str):
     assert "prompt" in console.refused("run", *console.models, prompt)
@@ -309,12 +338,18 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
     (tmp_path / "empty").mkdir()
     other = str(save_model(tmp_path / "other", letters_tokenizer()))
     assert "unknown pair 'huge'" in console.refused("run", "--pair", "huge", "Once")
-    assert "no folder" in console.refused("run", "--target", str(tmp_path / "none"), "--draft", draft, "Once")
-    assert "config.json" in console.refused("run", "--target", str(tmp_path / "empty"), "--draft", draft, "Once")
+    assert "no folder" in console.refused(
+        "run", "--target", str(tmp_path / "none"), "--draft", draft, "Once"
+    )
+    assert "config.json" in console.refused(
+        "run", "--target", str(tmp_path / "empty"), "--draft", draft, "Once"
+    )
     assert "same tokenizer" in console.refused("run", "--target", target, "--draft", other, "Once")
     assert "both" in console.refused("run", "--target", target, "Once")
     assert "both" in console.refused("run", "--draft", draft, "Once")
-    assert "nobody/nothing" in console.refused("run", "--target", "nobody/nothing", "--draft", draft, "Once")
+    assert "nobody/nothing" in console.refused(
+        "run", "--target", "nobody/nothing", "--draft", draft, "Once"
+    )
 
 
 @pytest.mark.parametrize(
@@ -347,14 +382,26 @@ def test_a_bad_command_is_one_line(console: Console, words: list[str]):
 
 def test_a_seed_of_any_size_names_a_random_pair(console: Console):
     """torch takes 64 bits."""
-    found = [printed(["audit", "--vocab", "2", "--gamma", "1", "--json", "--seed", seed]) for seed in SEEDS]
+    found = [
+        printed(["audit", "--vocab", "2", "--gamma", "1", "--json", "--seed", seed])
+        for seed in SEEDS
+    ]
     assert found[0]["ideal"] == found[1]["ideal"] != found[2]["ideal"]
     for seed in SEEDS:
-        words = [str(ROOT / "examples/conform/tokenwise.py"), "--vocab", "2", "--gamma", "1", "--quick"]
+        words = [
+            str(ROOT / "examples/conform/tokenwise.py"),
+            "--vocab",
+            "2",
+            "--gamma",
+            "1",
+            "--quick",
+        ]
         assert console("conform", *words, "--seed", seed)[0] == 0
 
 
-def test_a_port_that_is_no_number_is_refused_and_0_is_any(console: Console, monkeypatch: pytest.MonkeyPatch):
+def test_a_port_that_is_no_number_is_refused_and_0_is_any(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+):
     pytest.importorskip("gradio")
     asked: dict[str, Any] = {}
 
@@ -369,7 +416,9 @@ def test_a_port_that_is_no_number_is_refused_and_0_is_any(console: Console, monk
     assert "no free port was found" in console.refused("app", "--port", "0", "--no-download")
     assert asked["server_port"] is None
     monkeypatch.setenv("GRADIO_SERVER_PORT", "x")
-    assert "GRADIO_SERVER_PORT is not a number: set it to a port" in console.refused("app", "--no-download")
+    assert "GRADIO_SERVER_PORT is not a number: set it to a port" in console.refused(
+        "app", "--no-download"
+    )
 
 
 def test_a_file_that_never_ends_is_no_trace(console: Console):
@@ -381,7 +430,9 @@ def test_an_empty_list_is_named_as_empty(console: Console, values: str):
     assert "--gamma: value is empty" in console.refused("bench", "--gamma", values)
 
 
-@pytest.mark.parametrize("content", ["", "no JSON", "{}", '{"trace_version": 3}', "[" * 100_000], ids=lambda c: c[:20])
+@pytest.mark.parametrize(
+    "content", ["", "no JSON", "{}", '{"trace_version": 3}', "[" * 100_000], ids=lambda c: c[:20]
+)
 def test_a_trace_that_cannot_be_shown_is_one_line(
     console: Console, content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -403,7 +454,9 @@ def test_an_address_of_another_machine_is_refused_before_anything_starts(
     console: Console, host: str, monkeypatch: pytest.MonkeyPatch
 ):
     pytest.importorskip("gradio")
-    monkeypatch.setattr("hsd.app.device.prepare_environment", lambda _: pytest.fail("the app was started"))
+    monkeypatch.setattr(
+        "hsd.app.device.prepare_environment", lambda _: pytest.fail("the app was started")
+    )
     why = console.refused("app", "--host", host)
     assert f"--host '{host}' is no address of this machine: choose 127.0.0.1" in why
     monkeypatch.setenv("GRADIO_SERVER_NAME", host)
@@ -417,7 +470,8 @@ def test_what_was_decoded_before_the_memory_ran_out_is_kept(
 
     from hsd.decoding.rounds import Rounds
 
-    play, rounds = Rounds.play, []
+    play = Rounds.play
+    rounds = []
 
     def fails_at_the_third(self: Rounds, *arguments: object) -> object:
         rounds.append(1)
@@ -432,19 +486,26 @@ def test_what_was_decoded_before_the_memory_ran_out_is_kept(
     kept = json.loads(told.out)
     assert kept["target_calls"] == 2
     assert len(hsd.Trace.from_json(out.read_text()).steps) == 2
-    assert f"out of memory after {kept['new_tokens']} new tokens: choose a smaller gamma" in told.err
+    assert (
+        f"out of memory after {kept['new_tokens']} new tokens: choose a smaller gamma" in told.err
+    )
 
 
 def test_audit_of_several_drafts_prints_what_the_best_rule_would_keep(console: Console):
     pytest.importorskip("scipy")
-    status, out, err = console("audit", "--vocab", "2", "--gamma", "1", "--drafts", "2", "--seed", "0")
+    status, out, err = console(
+        "audit", "--vocab", "2", "--gamma", "1", "--drafts", "2", "--seed", "0"
+    )
     kept = dict(line.rsplit(maxsplit=1) for line in out.splitlines() if line.startswith("optimum"))
     assert (status, err) == (0, "")
-    assert float(kept["optimum, full, distinct"]) == pytest.approx(1, abs=1e-4)  # both tokens are drafted
+    # both tokens are drafted
+    assert float(kept["optimum, full, distinct"]) == pytest.approx(1, abs=1e-4)
     assert float(kept["optimum, paths"]) < 1
 
 
-def test_audit_of_several_drafts_works_without_scipy(console: Console, monkeypatch: pytest.MonkeyPatch):
+def test_audit_of_several_drafts_works_without_scipy(
+    console: Console, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(importlib.import_module("hsd.audit.optimum"), "solvable", lambda: False)
     status, out, err = console("audit", "--vocab", "2", "--gamma", "1", "--drafts", "2")
     assert status == 0

@@ -1,4 +1,6 @@
-"""The command that judges a verifier: one line for what cannot be judged, a status that a pipeline can go by."""
+"""The command that judges a verifier: one line for what cannot be judged, a status that a pipeline
+can go by.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ def verify(p, q, tokens, uniforms, noise):
             break
     else:
         t, rest = len(tokens), p[-1]
-    return [*tokens[:t].tolist(), int(torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True))]
+    token = torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True)
+    return [*tokens[:t].tolist(), int(token)]
 """
 
 
@@ -32,7 +35,9 @@ def command(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
             file.write_text(text)
         capsys.readouterr()
         try:
-            status = main(["conform", str(file), *words, *["--quick"] * (quick and "--sampled" not in words)])
+            status = main(
+                ["conform", str(file), *words, *["--quick"] * (quick and "--sampled" not in words)]
+            )
         except SystemExit as end:
             status = int(end.code or 0)
         output = capsys.readouterr()
@@ -58,7 +63,9 @@ def test_a_wrong_verifier_ends_with_status_1_and_says_why(command, tmp_path: Pat
     suite = ElementTree.parse(tmp_path / "out.xml").getroot()
     assert (suite.get("tests"), suite.get("failures")) == ("3", "3")
     messages = {case.get("name"): case.find("failure").get("message") for case in suite}
-    assert messages["follows the target: random pair, seed 0, 3 tokens, γ = 3"].startswith("total variation ")
+    assert messages["follows the target: random pair, seed 0, 3 tokens, γ = 3"].startswith(
+        "total variation "
+    )
     assert "counterexample" in str(suite.find("testcase[@name='is lossless']/failure").text)
 
 
@@ -77,9 +84,15 @@ def test_the_whole_battery_is_printed_with_what_each_pair_covers(command):
     status, out, _ = command(RIGHT, quick=False)
     lines = out.splitlines()
     assert (status, lines[0]) == (0, "mine.py: lossless")
-    assert all(any(name in line for line in lines) for name in ("6 tokens, γ = 2", "both one-hot", "1,000 tokens"))
+    assert all(
+        any(name in line for line in lines)
+        for name in ("6 tokens, γ = 2", "both one-hot", "1,000 tokens")
+    )
     assert any("one-hot draft" in line and "greedy drafts" in line for line in lines)
-    assert "17,270 random numbers on 1 pair: what deviates on more than 0.0004 of all numbers escapes" in out
+    assert (
+        "17,270 random numbers on 1 pair: what deviates on more than 0.0004 of all numbers escapes"
+        in out
+    )
 
 
 REMEMBERS = """
@@ -141,7 +154,9 @@ def test_rows_may_come_from_a_file(command, tmp_path: Path):
 
 
 def test_what_an_adapter_prints_is_kept_from_the_result(command):
-    status, out, err = command(RIGHT.replace("    for t", "    print('called')\n    for t"), "--json", "--gamma", "1")
+    status, out, err = command(
+        RIGHT.replace("    for t", "    print('called')\n    for t"), "--json", "--gamma", "1"
+    )
     assert (status, json.loads(out)["lossless"]) == (0, True)
     assert "called" in err
 
@@ -155,7 +170,10 @@ def test_what_an_adapter_prints_is_kept_from_the_result(command):
         ('{"p": [[1, 0], [1, 0]], "q": [["x", 0]]}', "could not convert"),
         ('{"p": [[0.5, 0.6], [0.5, 0.5]], "q": [[0.5, 0.5]]}', "row 0 of p [0.5, 0.6] sums to 1.1"),
         ('{"p": [[0.5, 0.5]], "q": [[0.5, 0.5]]}', "1 rows p and 1 rows q do not fit"),
-        (json.dumps({"p": [[0.1] * 10] * 9, "q": [[0.1] * 10] * 8}), "10^9 outcomes are over the limit"),
+        (
+            json.dumps({"p": [[0.1] * 10] * 9, "q": [[0.1] * 10] * 8}),
+            "10^9 outcomes are over the limit",
+        ),
     ],
     ids=lambda value: value[:30],
 )
@@ -188,13 +206,22 @@ DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
         (DEF + "return [0.5]", "returns [0.5]: return a list of int"),
         (DEF + "return [3]", "returns token 3, and there are 3: 0 to 2"),
         (DEF + "return [-1]", "returns token -1"),
-        (DEF + "return [(int(tokens[0]) + 1) % 3, 0]", "whose tokens before the last are not the draft's first"),
+        (
+            DEF + "return [(int(tokens[0]) + 1) % 3, 0]",
+            "whose tokens before the last are not the draft's first",
+        ),
         (DEF + "return [*tokens.tolist(), 0]", "ignores uniforms and noise"),
         (DEF + "p[0] = 0\n    return [0]", "changes its arguments"),
-        (DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]", "changes its arguments"),
+        (
+            DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]",
+            "changes its arguments",
+        ),
         ("import torch\n" + DEF + "return [int(torch.randint(3, ()))]", "for the same numbers"),
         (DEF + "return [int(noise * 3000) % 3]", "does not change at thresholds"),
-        (DEF + "return [*tokens[: int(uniforms[0] * 4000) % 2].tolist(), int(noise * 3)]", "use --sampled"),
+        (
+            DEF + "return [*tokens[: int(uniforms[0] * 4000) % 2].tolist(), int(noise * 3)]",
+            "use --sampled",
+        ),
         ("NOISE = 'gauss'\n" + DEF + "return [0]", "unknown NOISE 'gauss'"),
         ("DTYPE = 'int8'\n" + DEF + "return [0]", "unknown DTYPE 'int8'"),
         ("BATCHED = True\n" + DEF + "return [0]", "for a batch of 27: return a list of lists"),
@@ -221,7 +248,10 @@ def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str
         (["--rows", "/no/such/file"], "--rows /no/such/file"),
         (["--seed", "x"], "'x'"),
         (["--expect", "nothing"], "unknown rule 'nothing'"),
-        (["--expect", "hsd", "--sampled"], "--expect hsd: which law it is cannot be told by sampling"),
+        (
+            ["--expect", "hsd", "--sampled"],
+            "--expect hsd: which law it is cannot be told by sampling",
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -1,4 +1,6 @@
-"""What the console, a pipe or a disk does must not cost a text that was decoded, nor show a traceback."""
+"""What the console, a pipe or a disk does must not cost a text that was decoded, nor show a
+traceback.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ import hsd
 from hsd.cli import COMMANDS, main
 from hsd.paths import ASSETS, ROOT
 
-TOYS = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+TOYS = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 CONSOLES: dict[str, dict[str, str]] = {
     "cp1252": {"PYTHONIOENCODING": "cp1252"},
     "ascii": {"PYTHONIOENCODING": "ascii"},
@@ -35,8 +39,14 @@ sys.exit(main(["run", *sys.argv[1:]]))
 
 
 def ran(console: dict[str, str], *words: str, **more: Any) -> subprocess.CompletedProcess[bytes]:
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]), **console}
-    return subprocess.run([sys.executable, *words], env=environment, capture_output=True, check=False, **more)
+    environment = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")]),
+        **console,
+    }
+    return subprocess.run(
+        [sys.executable, *words], env=environment, capture_output=True, check=False, **more
+    )
 
 
 class Plain(io.TextIOWrapper):
@@ -55,8 +65,9 @@ class Plain(io.TextIOWrapper):
 def typed(
     monkeypatch: pytest.MonkeyPatch, *words: str, data: bytes = b"", encoding: str = "cp1252"
 ) -> tuple[int, str, str]:
-    """The command in this process, on a console of an old encoding: its status and what it prints."""
-    out, err = Plain(encoding=encoding), Plain(encoding=encoding)
+    """The status and the output of the command in this process, on a console of an old encoding."""
+    out = Plain(encoding=encoding)
+    err = Plain(encoding=encoding)
     for name, stream in (("stdout", out), ("stderr", err), ("stdin", Plain(data, encoding))):
         monkeypatch.setattr(sys, name, stream)
     try:
@@ -75,7 +86,9 @@ def toy(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("words", [["Once"], ["Once", "--json"], ["Once", "--smaller", TEXT]])
-def test_a_character_that_the_console_lacks_costs_no_text(words: list[str], toy: Any, monkeypatch: pytest.MonkeyPatch):
+def test_a_character_that_the_console_lacks_costs_no_text(
+    words: list[str], toy: Any, monkeypatch: pytest.MonkeyPatch
+):
     status, out, _ = typed(monkeypatch, "run", *words, "--max-new-tokens", "30")
     if "--smaller" in words:
         assert status == 2
@@ -89,7 +102,9 @@ def test_a_character_that_the_console_lacks_costs_no_text(words: list[str], toy:
 
 @pytest.mark.parametrize("encoding", ["cp1252", "ascii"])
 @pytest.mark.parametrize("words", HELP)
-def test_help_is_shown_in_every_encoding(words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch):
+def test_help_is_shown_in_every_encoding(
+    words: tuple[str, ...], encoding: str, monkeypatch: pytest.MonkeyPatch
+):
     status, out, err = typed(monkeypatch, *words, encoding=encoding)
     assert (status, err) == (0, "")
     assert "usage: hsd" in out
@@ -115,7 +130,9 @@ def test_an_error_is_one_line_in_every_encoding(encoding: str, monkeypatch: pyte
 PROMPTS = [((TEXT,), b""), (("-",), TEXT.encode()), (("-",), b"\xef\xbb\xbf" + TEXT.encode())]
 
 
-def test_a_prompt_is_the_same_text_in_every_encoding(toy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+def test_a_prompt_is_the_same_text_in_every_encoding(
+    toy: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
     """As an argument and from the standard input, with a mark of its byte order too."""
     file = tmp_path / "run.json"
     for words, data in PROMPTS:
@@ -125,11 +142,17 @@ def test_a_prompt_is_the_same_text_in_every_encoding(toy: Any, monkeypatch: pyte
 
 
 @pytest.mark.parametrize(
-    "console", [pytest.param(name, marks=[] if name == "the locale C" else pytest.mark.slow) for name in CONSOLES]
+    "console",
+    [
+        pytest.param(name, marks=[] if name == "the locale C" else pytest.mark.slow)
+        for name in CONSOLES
+    ],
 )
 def test_a_prompt_is_the_same_text_on_every_console(console: str):
     """Whatever the locale takes the bytes of an argument for."""
-    found = ran(CONSOLES[console], "-c", DECODES, TEXT, "--max-new-tokens", "2", "--trace", "/dev/stderr")
+    found = ran(
+        CONSOLES[console], "-c", DECODES, TEXT, "--max-new-tokens", "2", "--trace", "/dev/stderr"
+    )
     assert found.returncode == 0, found.stderr[-300:]
     assert json.JSONDecoder().raw_decode(found.stderr.decode())[0]["prompt"]["text"] == TEXT
 
@@ -167,7 +190,12 @@ print(json.dumps(found))
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_pipe_that_nobody_reads_and_a_full_disk_are_no_traceback():
-    done = ran({}, "-c", OUTPUTS, json.dumps([(["schema"], "pipe"), (["--help"], "pipe"), (["schema"], "/dev/full")]))
+    done = ran(
+        {},
+        "-c",
+        OUTPUTS,
+        json.dumps([(["schema"], "pipe"), (["--help"], "pipe"), (["schema"], "/dev/full")]),
+    )
     unread, unread_help, full = json.loads(done.stdout)
     assert unread == [141, ""]
     assert unread_help == [0, ""]  # argparse does not mind
@@ -226,7 +254,10 @@ def test_a_closed_stream_is_no_traceback_and_no_message_goes_elsewhere(
 @pytest.mark.parametrize(
     ("words", "home"),
     [
-        (["run", "x", "--confidence", ".5"], "--confidence is for --system speculative and --gamma auto"),
+        (
+            ["run", "x", "--confidence", ".5"],
+            "--confidence is for --system speculative and --gamma auto",
+        ),
         (["run", "x", "--tree", "grown"], "--tree is for --drafts of 2 or more"),
         (["run", "x", "--nodes", "9"], "--nodes is for --drafts of 2 or more"),
         (["run", "x", "--drafts", "2", "--tree", "paths", "--nodes", "9"], "--nodes is for"),
@@ -235,7 +266,10 @@ def test_a_closed_stream_is_no_traceback_and_no_message_goes_elsewhere(
         (["run", "x", "--system", "plain", "--shadow", "hsd"], "--shadow is for --system"),
         (["run", "x", "--system", "plain", "--drafts", "2"], "--drafts is for --system"),
         (["run", "x", "--system", "stack", "--engine", "captured"], "--engine is for --system"),
-        (["run", "x", "--system", "stack", "--proposer", "ngram"], "--proposer is for --system speculative"),
+        (
+            ["run", "x", "--system", "stack", "--proposer", "ngram"],
+            "--proposer is for --system speculative",
+        ),
         (["run", "x", "--proposer", "ngram", "--drafts", "2"], "--drafts is for"),
         (["run", "x", "--stack", "0,1"], "--stack is for --system stack"),
         (["run", "x", "--epsilon", ".1"], "--epsilon is for --rule typical"),
@@ -246,8 +280,14 @@ def test_a_closed_stream_is_no_traceback_and_no_message_goes_elsewhere(
         (["bench", "--exits", "2,4"], "--exits is for --system hispec"),
         (["bench", "--epsilon", ".5"], "--epsilon is for --rule typical"),
         (["bench", "--server-timeout", "5"], "--server-timeout is for --server URL"),
-        (["plan", "--costs", "1,4", "--acceptance", ".8", "--prompts", "sums"], "--prompts is for a pair to measure"),
-        (["plan", "--costs", "1,4", "--acceptance", ".8", "--temperature=.5"], "--temperature is for a pair"),
+        (
+            ["plan", "--costs", "1,4", "--acceptance", ".8", "--prompts", "sums"],
+            "--prompts is for a pair to measure",
+        ),
+        (
+            ["plan", "--costs", "1,4", "--acceptance", ".8", "--temperature=.5"],
+            "--temperature is for a pair",
+        ),
         (["plan", "--pair", "tiny", "--tree", "--longest", "5"], "--longest is for a stack"),
         (["conform", "--keying", "--vocab", "4"], "--vocab is for FILE"),
         (["watch", "http://127.0.0.1:9", "--requests", "3"], "--requests is for --text"),
@@ -266,14 +306,18 @@ def test_an_option_that_would_be_ignored_is_refused(
     words: list[str], home: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
     for command in ("run", "bench", "plan"):
-        monkeypatch.setattr(f"hsd.cli.{command}.load", lambda *_, **__: pytest.fail("the models were loaded"))
+        monkeypatch.setattr(
+            f"hsd.cli.{command}.load", lambda *_, **__: pytest.fail("the models were loaded")
+        )
     assert main(words) == 2
     told = capsys.readouterr().err
     assert home in told
     assert told.endswith("choose it, or leave the option out\n")
 
 
-def test_every_option_of_a_run_that_needs_another_is_refused_without_it(capsys: pytest.CaptureFixture[str]):
+def test_every_option_of_a_run_that_needs_another_is_refused_without_it(
+    capsys: pytest.CaptureFixture[str],
+):
     """From the schema itself, so that a new option is in."""
     tried = 0
     for name, option in hsd.RunOptions.options().items():

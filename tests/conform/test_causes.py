@@ -1,4 +1,6 @@
-"""What an outcome depends on besides its numbers is told by experiments, whichever of two outcomes came first."""
+"""What an outcome depends on besides its numbers is told by experiments, whichever of two outcomes
+came first.
+"""
 
 from __future__ import annotations
 
@@ -35,14 +37,18 @@ def either(wrong: Wrong) -> Any:
 def batch(wrong: Callable[[int, int], bool]) -> Any:
     """Another answer at some places of a batch: wrong(place, size)."""
 
-    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[list[int]]:
+    def verify(
+        p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+    ) -> list[list[int]]:
         rows = enumerate(zip(p, q, tokens, uniforms, noise, strict=True))
         return [[*row[2].tolist(), 0] if wrong(i, len(p)) else RIGHT(*row) for i, row in rows]
 
     return verify
 
 
-def among_others(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[list[int]]:
+def among_others(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[list[int]]:
     """The coins of the neighbour: equal rows do not show it."""
     return [RIGHT(*row) for row in zip(p, q, tokens, uniforms.roll(1, 0), noise, strict=True)]
 
@@ -79,8 +85,16 @@ def worn() -> Any:
 
 
 CAUSES: dict[str, tuple[str, Callable[[], Any], bool]] = {  # what is told, the verifier, batched
-    "the second half of a batch": ("its place in the batch", lambda: batch(lambda i, n: i >= n / 2), True),
-    "all but the first of a batch": ("its place in the batch", lambda: batch(lambda i, n: i > 0), True),
+    "the second half of a batch": (
+        "its place in the batch",
+        lambda: batch(lambda i, n: i >= n / 2),
+        True,
+    ),
+    "all but the first of a batch": (
+        "its place in the batch",
+        lambda: batch(lambda i, n: i > 0),
+        True,
+    ),
     "the first of a batch": ("its place in the batch", lambda: batch(lambda i, n: i == 0), True),
     "the last of a batch": ("its place in the batch", lambda: batch(lambda i, n: i == n - 1), True),
     "odd places": ("its place in the batch", lambda: batch(lambda i, n: i % 2 == 1), True),
@@ -94,7 +108,11 @@ CAUSES: dict[str, tuple[str, Callable[[], Any], bool]] = {  # what is told, the 
     "every third call": ("counts calls", lambda: either(counting(3)), False),
     "every tenth call": ("counts calls", lambda: either(counting(10)), False),
     "numbers of its own": ("draws numbers of its own", lambda: either(random_own()), False),
-    "torch's numbers": ("draws numbers of its own", lambda: either(lambda: float(torch.rand(())) < 0.5), False),
+    "torch's numbers": (
+        "draws numbers of its own",
+        lambda: either(lambda: float(torch.rand(())) < 0.5),
+        False,
+    ),
     "a quick clock": ("looks at the clock", lambda: either(clock(0.002)), False),
     "a slow clock": ("looks at the clock", lambda: either(clock(0.6)), False),
 }
@@ -112,12 +130,21 @@ def test_the_cause_is_named_and_no_other(name: str, monkeypatch: pytest.MonkeyPa
     ):  # the clock goes on with every look at it, on every machine alike
         monkeypatch.setattr(time, read, lambda: 1e-3 * next(moments))
     with pytest.raises(HsdError) as error:
-        judge(Adapter("own.py", made(), batched=batched), random_models(3, 2, 0), points=500, repeats=REPEATS)
+        judge(
+            Adapter("own.py", made(), batched=batched),
+            random_models(3, 2, 0),
+            points=500,
+            repeats=REPEATS,
+        )
     words = str(error.value)
     assert {one for one in TOLD if one in words.partition(" for the same numbers: ")[2]} == {told}
     assert "\n" not in words
 
 
 def test_a_right_verifier_in_batches_is_called_right():
-    found = judge(Adapter("right.py", batch(lambda *_: False), batched=True), random_models(3, 2, 0), repeats=REPEATS)
+    found = judge(
+        Adapter("right.py", batch(lambda *_: False), batched=True),
+        random_models(3, 2, 0),
+        repeats=REPEATS,
+    )
     assert found.total_variation < 1e-12

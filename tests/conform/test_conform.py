@@ -54,7 +54,9 @@ def test_a_known_rule_is_found_as_it_is_known_from_inside(name: str):
         assert first["total_variation"] == pytest.approx(known["total_variation"], abs=1e-11)
 
 
-def test_a_rule_whose_number_cannot_be_fitted_is_found_at_its_default(monkeypatch: pytest.MonkeyPatch):
+def test_a_rule_whose_number_cannot_be_fitted_is_found_at_its_default(
+    monkeypatch: pytest.MonkeyPatch,
+):
     monkeypatch.setitem(RULES, TEMPERED.name, TEMPERED)
     assert conform(adapter(TEMPERED.law))["equals"] == [TEMPERED.name]
 
@@ -67,7 +69,11 @@ def test_the_tolerance_of_a_clipped_rule_is_read_off_its_law(name: str):
 
 
 def test_block_verification_and_hsd_are_one_law_and_no_other_two_are():
-    equals = [tuple(conform(adapter(rule.law), gamma=2)["equals"]) for rule in RULES.values() if not rule.knob]
+    equals = [
+        tuple(conform(adapter(rule.law), gamma=2)["equals"])
+        for rule in RULES.values()
+        if not rule.knob
+    ]
     assert equals[1] == equals[2] == ("blockwise", "hsd")
     assert [len(names) for names in equals] == [1, 2, 2, 1, 1, 1, 1]
 
@@ -84,13 +90,19 @@ def test_every_known_mistake_is_found_with_a_counterexample(law: LawFunction):
 
 
 def test_a_counterexample_holds_by_hand():
-    """p = (.3, .7), q = (.5, .5): of the draft (b, a) at most min(1, p(b)/q(b)) p(a)/q(a) = .6 may be kept, not .84."""
+    """p = (.3, .7), q = (.5, .5): of the draft (b, a) at most min(1, p(b)/q(b)) p(a)/q(a) = .6 may
+    be kept, not .84.
+    """
     shown = conform(adapter(RULES["hsd-released"].law))["counterexample"]
     assert (
-        shown["words"] == "draft (b, a): its first 2 tokens are kept with 0.8400 where at most 0.6000 keeps the target"
+        shown["words"]
+        == "draft (b, a): its first 2 tokens are kept with 0.8400 where at most 0.6000 keeps the "
+        "target"
     )
     assert (shown["p"], shown["q"]) == ([[0.3, 0.7]] * 3, [[0.5, 0.5]] * 2)
-    law = RULES["hsd-released"].law(*(torch.tensor(shown[name]) for name in "pq"), torch.tensor([1, 0]))
+    law = RULES["hsd-released"].law(
+        *(torch.tensor(shown[name]) for name in "pq"), torch.tensor([1, 0])
+    )
     assert float(law.stop[2]) == pytest.approx(0.84)
 
 
@@ -120,7 +132,9 @@ def test_coins_may_be_used_in_any_order_or_one_for_all(name: str, kept: Kept):
     laws, _ = recover(adapter(RULES[name].law, kept), models)
     for draft, found in laws.items():
         law = RULES[name].law(
-            models.rows(models.target, draft, 3), models.rows(models.draft, draft, 2), torch.tensor(draft)
+            models.rows(models.target, draft, 3),
+            models.rows(models.draft, draft, 2),
+            torch.tensor(draft),
         )
         if kept is other_order:
             continue
@@ -130,7 +144,9 @@ def test_coins_may_be_used_in_any_order_or_one_for_all(name: str, kept: Kept):
 
 
 def test_the_cumulative_sum_may_take_the_tokens_in_any_order():
-    backwards = adapter(RULES["hsd"].law, pick=lambda row, noise: len(row) - 1 - draw(row.flip(0), noise))
+    backwards = adapter(
+        RULES["hsd"].law, pick=lambda row, noise: len(row) - 1 - draw(row.flip(0), noise)
+    )
     found = conform(backwards, gamma=2)
     assert (found["lossless"], found["rule"]) == (True, "blockwise")
 
@@ -152,12 +168,18 @@ def test_a_coin_that_serves_twice_is_found():
 
     found = conform(Adapter("twice.py", verify))
     assert found["lossless"] is False
-    assert found["expected_kept"] == pytest.approx(audit()["rules"]["tokenwise"]["expected_accepted"])
+    assert found["expected_kept"] == pytest.approx(
+        audit()["rules"]["tokenwise"]["expected_accepted"]
+    )
 
 
 def test_batches_are_asked_at_once():
     one = adapter(RULES["hsd"].law)
-    many = replace(one, batched=True, verify=lambda *given: [one.verify(*row) for row in zip(*given, strict=True)])
+    many = replace(
+        one,
+        batched=True,
+        verify=lambda *given: [one.verify(*row) for row in zip(*given, strict=True)],
+    )
     apart, together = (conform(each) for each in (one, many))
     assert together["total_variation"] == apart["total_variation"]
     assert together["calls"] < apart["calls"] / 10
@@ -169,7 +191,9 @@ def test_single_precision_has_a_tolerance_of_its_own():
     assert right["tolerance"] == 1e-5
     assert right["equals"] == ["blockwise", "hsd"]
     assert 1e-12 < right["total_variation"] < 1e-6
-    assert conform(adapter(RULES["hsd-released"].law, dtype="float32"), gamma=2)["lossless"] is False
+    assert (
+        conform(adapter(RULES["hsd-released"].law, dtype="float32"), gamma=2)["lossless"] is False
+    )
 
 
 @pytest.mark.parametrize("mode", ["exact-first", "divergence-only"])
@@ -192,7 +216,7 @@ def test_an_ensemble_is_recognised_with_its_weight():
 
 
 def test_a_deviation_as_small_as_single_precision_is_named_and_stays_a_deviation():
-    """A right rule whose row is rounded before it is drawn from; and one that is wrong by far more."""
+    """A right rule whose row is rounded before it is drawn from; and one far more wrong."""
 
     def rounded(row: Tensor, number: Tensor) -> Tensor:
         return draw(row.float().cumsum(0).diff(prepend=torch.zeros(1)).double(), number)
@@ -227,7 +251,9 @@ def answered(search: Search[list[Box]], box: Callable[[Point], Outcome]) -> list
 
 
 def test_boxes_of_a_staircase_have_their_exact_volumes():
-    """Three numbers, thresholds that depend on each other: the volumes are those of a calculation by hand."""
+    """Three numbers, thresholds that depend on each other: the volumes are those of a calculation
+    by hand.
+    """
 
     def staircase(point: tuple[float, ...]) -> tuple[int, ...]:
         x, y, z = point
@@ -247,7 +273,10 @@ def test_what_does_not_change_at_thresholds_is_refused():
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
         return [*tokens.tolist(), 0] if float(uniforms.sum()) < 1 else [int(draw(p[0], noise))]
 
-    with pytest.raises(HsdError, match="does not change at thresholds of single numbers: use --sampled; sent last p"):
+    with pytest.raises(
+        HsdError,
+        match="does not change at thresholds of single numbers: use --sampled; sent last p",
+    ):
         conform(Adapter("sum.py", verify), gamma=2)
 
 
@@ -264,7 +293,8 @@ def own_numbers(name: str) -> Adapter:
 
 
 def test_sampling_finds_the_released_code_wrong_and_nothing_in_a_lossless_rule():
-    wrong, right = conform(own_numbers("hsd-released")), conform(own_numbers("hsd"), calls=3_000)
+    wrong = conform(own_numbers("hsd-released"))
+    right = conform(own_numbers("hsd"), calls=3_000)
     assert wrong["lossless"] is False
     assert wrong["calls"] < 20_000, "it stops as soon as it knows"
     assert right["lossless"] is None, "sampling proves nothing"
@@ -281,16 +311,23 @@ def test_a_token_that_the_target_never_says_ends_a_sampled_test_at_once():
 def speaks(left: Callable[[Tensor, Tensor], Tensor]) -> Adapter:
     """Token-wise speculative generation, whose correction follows the weights `left`."""
 
-    def generate(p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]) -> list[list[int]]:
+    def generate(
+        p: Tensor, q: Tensor, gamma: int, length: int, seeds: list[int]
+    ) -> list[list[int]]:
         return [say(p, q, gamma, length, torch.Generator().manual_seed(seed)) for seed in seeds]
 
     def say(p: Tensor, q: Tensor, gamma: int, length: int, generator: torch.Generator) -> list[int]:
         text = [0]
         while len(text) <= length:
             for drafted in range(gamma + 1):
-                x, at = (p if drafted == gamma else q)[text[-1]].multinomial(1, generator=generator), text[-1]
-                kept = drafted == gamma or bool(torch.rand(1, generator=generator) < p[at, x] / q[at, x])
-                text.append(int(x if kept else left(p[at], q[at]).multinomial(1, generator=generator)))
+                x = (p if drafted == gamma else q)[text[-1]].multinomial(1, generator=generator)
+                at = text[-1]
+                kept = drafted == gamma or bool(
+                    torch.rand(1, generator=generator) < p[at, x] / q[at, x]
+                )
+                if not kept:
+                    x = left(p[at], q[at]).multinomial(1, generator=generator)
+                text.append(int(x))
                 if not kept:
                     break
         return text[1 : length + 1]
@@ -304,7 +341,9 @@ def test_texts_are_judged_where_not_even_drafts_can_be_put_in():
     assert (right["lossless"], right["expected_kept"], right["calls"]) == (None, None, 2_000)
     assert wrong["lossless"] is False
     assert wrong["calls"] < 20_000, "it stops as soon as it knows"
-    longer = sample(speaks(lambda p, q: p), chain_models(3, 2, 0), wrong["calls"] + 500, to_the_end=True)
+    longer = sample(
+        speaks(lambda p, q: p), chain_models(3, 2, 0), wrong["calls"] + 500, to_the_end=True
+    )
     assert longer.wrong
     assert longer.calls == wrong["calls"] + 500
     assert wrong["notes"][1] == "judged are texts of 4 tokens after token 0"
@@ -313,7 +352,11 @@ def test_texts_are_judged_where_not_even_drafts_can_be_put_in():
 @pytest.mark.parametrize(
     ("said", "words"),
     [
-        ([[0, 1]], r"returns \[\[0, 1\]\]: return a list of 3 tokens below 2 for each seed; sent p and q \(2, 2\)"),
+        (
+            [[0, 1]],
+            r"returns \[\[0, 1\]\]: return a list of 3 tokens below 2 for each seed; "
+            r"sent p and q \(2, 2\)",
+        ),
         ([[0, 1, 2]] * 500, "return a list of 3 tokens below 2 for each seed"),
         (7, "generate raises TypeError"),
     ],
@@ -324,8 +367,13 @@ def test_texts_that_cannot_be_are_refused(said: Any, words: str):
 
 
 def test_sampling_keeps_its_error_rate_although_it_looks_all_the_time():
-    """Of many lossless verifiers hardly one may ever reach 1/α: at α = 1/20 at most one in twenty, in the long run."""
-    evidence = [sample(own_numbers("tokenwise"), random_models(2, 1, seed), 1_000, seed).evidence for seed in range(20)]
+    """Of many lossless verifiers hardly one may ever reach 1/α: at α = 1/20 at most one in twenty,
+    in the long run.
+    """
+    evidence = [
+        sample(own_numbers("tokenwise"), random_models(2, 1, seed), 1_000, seed).evidence
+        for seed in range(20)
+    ]
     assert sum(e >= 20 for e in evidence) <= 4
     assert all(e < 1 / ERROR for e in evidence)
 

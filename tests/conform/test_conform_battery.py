@@ -1,4 +1,6 @@
-"""Verifiers that are wrong where one random pair does not look: each must be found, and every right one must pass."""
+"""Verifiers that are wrong where one random pair does not look: each must be found, and every right
+one must pass.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,9 @@ def cut_in_long_drafts(following: Tensor, law: Law, kept: int) -> Tensor:
 
 
 def without_last_coin(law: Law, coins: Tensor) -> int:
-    """Where there are many tokens and coins, a draft of which all but the last token is kept is kept whole."""
+    """Where there are many tokens and coins, a draft of which all but the last token is kept is
+    kept whole.
+    """
     count = plain(law, coins)
     return law.gamma if law.p.shape[1] > 3 and law.gamma > 3 and count == law.gamma - 1 else count
 
@@ -73,27 +77,57 @@ WRONG: dict[str, tuple[str, Verify]] = {
     "residual cut to fifty tokens": ("1,000 tokens, γ = 1", verifier(row=cut_to(50))),
     "wrong from the fourth position on": ("2 tokens, γ = 6", verifier(from_position(3))),
     "wrong from the fifth position on": ("2 tokens, γ = 6", verifier(from_position(4))),
-    "wrong from the fourth token on": ("6 tokens, γ = 1", verifier(where(lambda p, q: len(p[0]) > 3))),
-    "wrong where the draft is one-hot": ("one-hot draft", verifier(where(lambda p, q: is_one_hot(q[0])))),
-    "wrong where the target is one-hot": ("one-hot target", verifier(where(lambda p, q: is_one_hot(p[0])))),
-    "wrong for rare tokens of the target": ("rare for the target", verifier(where(lambda p, q: has_rare(p[0])))),
-    "wrong for rare tokens of the draft": ("rare for the draft", verifier(where(lambda p, q: has_rare(q[0])))),
+    "wrong from the fourth token on": (
+        "6 tokens, γ = 1",
+        verifier(where(lambda p, q: len(p[0]) > 3)),
+    ),
+    "wrong where the draft is one-hot": (
+        "one-hot draft",
+        verifier(where(lambda p, q: is_one_hot(q[0]))),
+    ),
+    "wrong where the target is one-hot": (
+        "one-hot target",
+        verifier(where(lambda p, q: is_one_hot(p[0]))),
+    ),
+    "wrong for rare tokens of the target": (
+        "rare for the target",
+        verifier(where(lambda p, q: has_rare(p[0]))),
+    ),
+    "wrong for rare tokens of the draft": (
+        "rare for the draft",
+        verifier(where(lambda p, q: has_rare(q[0]))),
+    ),
     "wrong bonus where it is certain": ("one-hot bonus", verifier(row=after_bonus(is_one_hot))),
-    "wrong for sharp rows": ("sharp target, flat draft", verifier(where(lambda p, q: float(p[0].max()) > 0.9))),
+    "wrong for sharp rows": (
+        "sharp target, flat draft",
+        verifier(where(lambda p, q: float(p[0].max()) > 0.9)),
+    ),
     "wrong for long rows": ("1,000 tokens, γ = 1", verifier(where(lambda p, q: len(p[0]) > 30))),
-    "wrong where nothing is in common": ("nothing in common", verifier(where(lambda p, q: not (p[0] * q[0]).any()))),
+    "wrong where nothing is in common": (
+        "nothing in common",
+        verifier(where(lambda p, q: not (p[0] * q[0]).any())),
+    ),
     "wrong where both are one-hot": (
         "both one-hot",
         verifier(where(lambda p, q: is_one_hot(p[0] + q[0] - p[0] * q[0]))),
     ),
-    "wrong where rows are equal": ("equal in places", verifier(where(lambda p, q: torch.equal(p[0], q[0])))),
+    "wrong where rows are equal": (
+        "equal in places",
+        verifier(where(lambda p, q: torch.equal(p[0], q[0]))),
+    ),
     "wrong where a target is nearly certain": (
         "nearly certain",
         verifier(where(lambda p, q: 0.999 < p.max() < 1)),
     ),
     "wrong in long drafts": ("3 tokens, γ = 12", verifier(from_position(9))),
-    "wrong for several tokens and a long draft": ("4 tokens, γ = 3", verifier(at_sizes(lambda v, n: v > 3 and n > 2))),
-    "wrong for many tokens and two drafted": ("17 tokens, γ = 2", verifier(at_sizes(lambda v, n: v > 16 and n > 1))),
+    "wrong for several tokens and a long draft": (
+        "4 tokens, γ = 3",
+        verifier(at_sizes(lambda v, n: v > 3 and n > 2)),
+    ),
+    "wrong for many tokens and two drafted": (
+        "17 tokens, γ = 2",
+        verifier(at_sizes(lambda v, n: v > 16 and n > 1)),
+    ),
     "wrong from five tokens and four drafted on": (
         "5 tokens, γ = 4",
         verifier(at_sizes(lambda v, n: v >= 5 and n >= 4)),
@@ -110,7 +144,10 @@ WRONG: dict[str, tuple[str, Verify]] = {
         "8 tokens, γ = 3",
         verifier(at_sizes(lambda v, n: 6 < v < 12 and 2 < n < 5)),
     ),
-    "residual cut in a long draft of many tokens": ("40 tokens, γ = 3", verifier(row=cut_in_long_drafts)),
+    "residual cut in a long draft of many tokens": (
+        "40 tokens, γ = 3",
+        verifier(row=cut_in_long_drafts),
+    ),
     "the last of several coins is not read": ("5 tokens, γ = 4", verifier(without_last_coin)),
     "wrong for some noise": ("2 tokens, γ = 2, swept", some_noise),
     "wrong for a few third coins": ("2 tokens, γ = 3, swept", verifier(third_coin)),
@@ -124,12 +161,15 @@ CASES = {case.name: case for case in battery(0, False)}
 @pytest.mark.parametrize("name", WRONG)
 def test_a_verifier_that_is_wrong_somewhere_is_found(name: str):
     where_to_look, verify = WRONG[name]
-    case, wrong = CASES[where_to_look], Adapter("wrong.py", verify)
+    case = CASES[where_to_look]
+    wrong = Adapter("wrong.py", verify)
     found = judge(wrong, case.models, case.sweep)
     assert found.total_variation > wrong.tolerance
     shown = counterexample(found, wrong.tolerance / 10)
     first, _, second = shown.words().partition(" where ")
-    assert first.split()[-1] != second.removeprefix("at most ").split()[0], "the two numbers are told apart"
+    assert first.split()[-1] != second.removeprefix("at most ").split()[0], (
+        "the two numbers are told apart"
+    )
 
 
 @pytest.mark.slow
@@ -145,7 +185,12 @@ def test_the_whole_battery_finds_it_and_names_the_pair(name: str):
 @pytest.mark.parametrize(
     ("name", "case"),
     [
-        pytest.param(rule, case, id=f"{name}-{rule}", marks=[] if i % 2 == (rule == "hsd") else pytest.mark.slow)
+        pytest.param(
+            rule,
+            case,
+            id=f"{name}-{rule}",
+            marks=[] if i % 2 == (rule == "hsd") else pytest.mark.slow,
+        )
         for i, (name, case) in enumerate(CASES.items())  # in turn: both on every pair are slow
         for rule in ("tokenwise", "hsd")
     ],
@@ -155,12 +200,15 @@ def test_right_verifiers_pass_on_every_pair(name: str, case: Case):
 
 
 def test_a_few_coins_are_counted_exactly():
-    """Keeping all where .97 < u < .971 moves at most a thousandth; the law is exact again once the sweep has met it."""
+    """Keeping all where .97 < u < .971 moves at most a thousandth; the law is exact again once the
+    sweep has met it.
+    """
     models = CASES["2 tokens, γ = 2, swept"].models
     more = 0.0
     for draft in models.drafts():
         first, second = RULES["tokenwise"].law(*rows_along(models, draft)).threshold.tolist()
-        passing = min(max(first, 0.97), 0.971) - 0.97  # of the coins between, those that keep the first token anyway
+        # of the coins between, those that keep the first token anyway
+        passing = min(max(first, 0.97), 0.971) - 0.97
         more += models.joint(models.draft, draft) * (passing * (1 - second) + (0.001 - passing) * 2)
     found = judge(Adapter("coins.py", WRONG["wrong for a few coins"][1]), models, sweep=True)
     right = judge(adapter(RULES["tokenwise"].law), models)
@@ -192,7 +240,9 @@ def test_the_battery_has_many_tokens_and_long_drafts_together(race: bool):
     sizes = {(case.models.vocab, case.models.gamma) for case in battery(0, race)}
     for vocab, gamma in ((4, 3), (5, 4), (4, 6), (17, 2), (24, 4), (40, 12), (100, 4)):
         assert any(v >= vocab and n >= gamma for v, n in sizes), (vocab, gamma)
-    assert len({case.name for case in battery(0, race)}) == len(battery(0, race)), "a name for each pair"
+    assert len({case.name for case in battery(0, race)}) == len(battery(0, race)), (
+        "a name for each pair"
+    )
 
 
 def test_the_headline_is_the_largest_of_all_pairs():
@@ -206,17 +256,25 @@ def test_the_headline_is_the_largest_of_all_pairs():
 
 
 def test_another_law_than_the_expected_one_is_told():
-    """Block verification that falls back to single tokens in silence is lossless, but not what was promised."""
+    """Block verification that falls back to single tokens in silence is lossless, but not what was
+    promised.
+    """
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
         rule = RULES["tokenwise" if len(tokens) > 4 else "blockwise"]
         law = rule.law(p, q, tokens)
-        return [*tokens[: (kept := int(law.kept(uniforms)))].tolist(), int(draw(law.next(kept), noise))]
+        return [
+            *tokens[: (kept := int(law.kept(uniforms)))].tolist(),
+            int(draw(law.next(kept), noise)),
+        ]
 
     cases = [CASES["2 tokens, γ = 6"], CASES["6 tokens, γ = 2"]]
     back = Adapter("back.py", verify)
     assert equal_rules([judge(back, case.models) for case in cases], back.tolerance) == []
-    assert conform(adapter(RULES["tokenwise"].law), expect="blockwise", quick=True)["as_expected"] is False
+    assert (
+        conform(adapter(RULES["tokenwise"].law), expect="blockwise", quick=True)["as_expected"]
+        is False
+    )
 
 
 # Randomness of its own, and memory
@@ -238,18 +296,26 @@ def now_and_then(every: float) -> Verify:
 def test_randomness_of_its_own_is_named(every: float):
     named = r"for the same numbers: it (draws numbers|now and then draws a number) of"
     with pytest.raises(HsdError, match=named) as error:
-        judge(Adapter("own.py", now_and_then(every)), random_models(3, 3, 0), points=5_000, repeats=REPEATS)
+        judge(
+            Adapter("own.py", now_and_then(every)),
+            random_models(3, 3, 0),
+            points=5_000,
+            repeats=REPEATS,
+        )
     assert isinstance(error.value, Unsteady) is (every < 0.1)
 
 
 def test_what_is_kept_from_earlier_calls_is_named():
-    seen, right = [0], verifier()
+    seen = [0]
+    right = verifier()
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
         seen[0] += 1
         return [*tokens.tolist(), 0] if seen[0] > 5_000 else right(p, q, tokens, uniforms, noise)
 
-    with pytest.raises(HsdError, match="for the same numbers: it keeps something from earlier calls"):
+    with pytest.raises(
+        HsdError, match="for the same numbers: it keeps something from earlier calls"
+    ):
         judge(Adapter("late.py", verify), random_models(3, 3, 0), points=5_000, repeats=REPEATS)
 
 
@@ -265,7 +331,9 @@ def last_of_odd_batch(coins: Tensor) -> Tensor:
 def test_a_batch_whose_texts_touch_each_other_is_named(mixed: Callable[[Tensor], Tensor]):
     right = verifier()
 
-    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[list[int]]:
+    def verify(
+        p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+    ) -> list[list[int]]:
         return [right(*row) for row in zip(p, q, tokens, mixed(uniforms), noise, strict=True)]
 
     with pytest.raises(HsdError, match="depends on the others of its batch, or on its place there"):

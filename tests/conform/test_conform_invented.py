@@ -1,4 +1,6 @@
-"""Twenty verifiers, right and wrong, made up without a look at the battery's pairs: what they are must be told."""
+"""Twenty verifiers, right and wrong, made up without a look at the battery's pairs: what they are
+must be told.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,11 @@ from hsd.sampling import draw
 pytestmark = pytest.mark.slow
 
 
-def when(seen: Callable[[Tensor, Tensor, Tensor], bool], law: str = "hsd-released", usual: str = "blockwise") -> Verify:
+def when(
+    seen: Callable[[Tensor, Tensor, Tensor], bool],
+    law: str = "hsd-released",
+    usual: str = "blockwise",
+) -> Verify:
     """One rule where rows and draft look so, another one elsewhere."""
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
@@ -63,16 +69,24 @@ def shifted_coin(law: Law, coins: Tensor) -> int:
     return plain(law, torch.cat([coins[:1], coins[:-1]]))
 
 
-def last_coin_draws(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
-    """The bonus is drawn by the coin of the last test, which is known to be small where the bonus is drawn at all."""
+def last_coin_draws(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
+    """The bonus is drawn by the coin of the last test, which is known to be small where the bonus
+    is drawn at all.
+    """
     law = RULES["tokenwise"].law(p, q, tokens)
     kept = int(law.kept(uniforms))
     number = uniforms[-1] if kept == law.gamma else noise
     return [*tokens[:kept].tolist(), int(draw(law.next(kept), number))]
 
 
-def last_coin_stretched(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
-    """The same, but divided by the threshold that it fell below: uniform again, and independent. Right."""
+def last_coin_stretched(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
+    """The same, but divided by the threshold that it fell below: uniform again, and independent.
+    Right.
+    """
     law = RULES["tokenwise"].law(p, q, tokens)
     kept = int(law.kept(uniforms))
     number = uniforms[-1] / law.threshold[-1] if kept == law.gamma else noise
@@ -94,12 +108,17 @@ def after_a_rejection() -> Verify:
     return verify
 
 
-def best_of_residual(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+def best_of_residual(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
     """What follows a rejection is the likeliest token of the residual."""
     law = RULES["tokenwise"].law(p, q, tokens)
     kept = int(law.kept(uniforms))
     row = law.next(kept)
-    return [*tokens[:kept].tolist(), int(row.argmax()) if kept < law.gamma else int(draw(row, noise))]
+    return [
+        *tokens[:kept].tolist(),
+        int(row.argmax()) if kept < law.gamma else int(draw(row, noise)),
+    ]
 
 
 def above(limit: float) -> Verify:
@@ -113,13 +132,19 @@ def above(limit: float) -> Verify:
 
 
 def or_equal(law: Law, coins: Tensor) -> int:
-    """A coin that equals its threshold keeps: of measure 0, but for thresholds of 0, where a coin of 0 keeps."""
+    """A coin that equals its threshold keeps: of measure 0, but for thresholds of 0, where a coin
+    of 0 keeps.
+    """
     success = coins <= law.threshold
     return int(success.long().cumprod(0).sum())
 
 
-def rejects_first_of_twins(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
-    """Sorts both rows by the target's before it judges, and undoes that: another order of the cumulative sum. Right."""
+def rejects_first_of_twins(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
+    """Sorts both rows by the target's before it judges, and undoes that: another order of the
+    cumulative sum. Right.
+    """
     law = RULES["hsd"].law(p, q, tokens)
     kept = int(law.kept(uniforms))
     row = law.next(kept)
@@ -133,10 +158,12 @@ def alias(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor)
     kept = int(law.kept(uniforms))
     row = law.next(kept) / law.next(kept).sum()
     count = len(row)
-    share, other = (row * count).tolist(), list(range(count))
+    share = (row * count).tolist()
+    other = list(range(count))
     small, large = ([i for i in range(count) if (share[i] < 1) is low] for low in (True, False))
     while small and large:
-        poor, rich = small.pop(), large.pop()
+        poor = small.pop()
+        rich = large.pop()
         other[poor] = rich
         share[rich] -= 1 - share[poor]
         (small if share[rich] < 1 else large).append(rich)
@@ -149,11 +176,14 @@ def alias(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor)
 
 def best_order(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
     """Token-wise below 3 drafted tokens, block verification from there on. Right."""
-    return verifier(rule="tokenwise" if len(tokens) < 3 else "blockwise")(p, q, tokens, uniforms, noise)
+    verify = verifier(rule="tokenwise" if len(tokens) < 3 else "blockwise")
+    return verify(p, q, tokens, uniforms, noise)
 
 
 def stale_residual() -> Verify:
-    """A buffer that is not cleared: after a draft of more tokens, the residual keeps a hundredth of the last one."""
+    """A buffer that is not cleared: after a draft of more tokens, the residual keeps a hundredth of
+    the last one.
+    """
     held: dict[int, Tensor] = {}
 
     def row(following: Tensor, law: Law, kept: int) -> Tensor:
@@ -168,7 +198,12 @@ INVENTED: dict[str, tuple[bool, Adapter]] = {
     name: (right, Adapter("mine.py", verify, **said))
     for name, right, verify, said in [
         ("wrong at gamma 4 alone", False, when(lambda p, q, x: len(x) == 4), {}),
-        ("wrong at 5 tokens alone", False, when(lambda p, q, x: p.shape[-1] == 5 and len(x) > 1), {}),
+        (
+            "wrong at 5 tokens alone",
+            False,
+            when(lambda p, q, x: p.shape[-1] == 5 and len(x) > 1),
+            {},
+        ),
         ("wrong where two tokens tie", False, when(tied, "typical"), {}),
         ("wrong where q has a zero that p has not", False, when(zero_in_q_alone, "typical"), {}),
         ("wrong after a rejection in the call before", False, after_a_rejection(), {}),
@@ -196,7 +231,9 @@ KNOWN = pytest.mark.xfail(
 )
 
 
-@pytest.mark.parametrize("name", [pytest.param(x, marks=KNOWN) if "alias" in x else x for x in INVENTED])
+@pytest.mark.parametrize(
+    "name", [pytest.param(x, marks=KNOWN) if "alias" in x else x for x in INVENTED]
+)
 def test_what_it_is_is_told(name: str):
     right, adapter = INVENTED[name]
     assert conform(adapter)["lossless"] is right

@@ -1,4 +1,6 @@
-"""Verifiers that are given something else: a list of candidates in place of q, or the numbers of the draft."""
+"""Verifiers that are given something else: a list of candidates in place of q, or the numbers of
+the draft.
+"""
 
 from __future__ import annotations
 
@@ -67,7 +69,9 @@ def compares(
     other: Callable[[Tensor, Tensor], Tensor] = lambda p, q: p,
     bonus: int = 0,
 ) -> Callable[..., list[int]]:
-    """Sample and compare; `other` is the row that follows where the draft is left, `bonus` the place of its number."""
+    """Sample and compare; `other` is the row that follows where the draft is left, `bonus` the
+    place of its number.
+    """
 
     def verify(p: Tensor, q: Tensor, tokens: Tensor, noise: Tensor) -> list[int]:
         for t, token in enumerate(tokens.tolist()):
@@ -83,7 +87,9 @@ KINDS = {"inverse-cdf": inverted, "exponential-race": earliest}
 
 @pytest.mark.parametrize("noise", KINDS)
 def test_sample_and_compare_on_the_numbers_of_the_draft_says_what_plain_decoding_says(noise: str):
-    found = conform(Adapter("compares.py", compares(KINDS[noise]), noise=noise, shared=True), quick=True)
+    found = conform(
+        Adapter("compares.py", compares(KINDS[noise]), noise=noise, shared=True), quick=True
+    )
     assert (found["lossless"], found["total_variation"]) == (True, None)
     assert found["notes"][0] == "a text follows from its numbers alone, whatever was drafted"
     exponential = noise == "exponential-race"
@@ -113,7 +119,9 @@ def test_the_example_with_equal_numbers_is_the_rule_coupled():
     ids=["residual", "bonus", "draft"],
 )
 def test_what_leaves_plain_decoding_on_shared_numbers_is_found(noise: str, wrong: dict):
-    found = conform(Adapter("wrong.py", compares(KINDS[noise], **wrong), noise=noise, shared=True), quick=True)
+    found = conform(
+        Adapter("wrong.py", compares(KINDS[noise], **wrong), noise=noise, shared=True), quick=True
+    )
     assert found["lossless"] is False
     assert "not what plain decoding says on the same numbers" in found["cause"]
     assert "whose numbers make the target say" in found["counterexample"]["words"]

@@ -1,4 +1,6 @@
-"""Verifiers that were written after the battery, so as to slip through it: what they are must be told all the same."""
+"""Verifiers that were written after the battery, so as to slip through it: what they are must be
+told all the same.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +83,9 @@ def sure_target(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: T
     return verifier()(p, q, tokens, uniforms, noise)
 
 
-def one_number_twice(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+def one_number_twice(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
     found = verifier()(p, q, tokens, uniforms, noise)
     return verifier()(p, q, tokens, uniforms, uniforms[0]) if float(noise) < 0.01 else found
 
@@ -122,7 +126,9 @@ def takes_turns() -> Verify:
     return verify
 
 
-def odd_batch(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[list[int]]:
+def odd_batch(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[list[int]]:
     """The last text of an odd batch takes the first one's noise."""
     noise = torch.cat([noise[:-1], noise[:1]]) if len(noise) % 2 else noise
     return [verifier()(*row) for row in zip(p, q, tokens, uniforms, noise, strict=True)]
@@ -155,9 +161,12 @@ def in_chunks(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Ten
     raise AssertionError
 
 
-def by_logarithms(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+def by_logarithms(
+    p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor
+) -> list[int]:
     for t, token in enumerate(tokens.tolist()):
-        if math.log(max(float(uniforms[t]), 1e-300)) >= float(p[t, token].log() - q[t, token].log()):
+        ratio = float(p[t, token].log() - q[t, token].log())
+        if math.log(max(float(uniforms[t]), 1e-300)) >= ratio:
             left = (p[t] - q[t]).clamp_min(0)
             return [*tokens[:t].tolist(), int(draw(left, noise))]
     return [*tokens.tolist(), int(draw(p[-1], noise))]
@@ -186,7 +195,12 @@ VERIFIERS: dict[str, tuple[bool | None, Adapter]] = {
         ("coins of 16 bits", False, verifier(coarse_coins), {}),
         ("no token twice in a row", False, no_repeats, {}),
         ("a penalty for what was said", False, penalised, {}),
-        ("block or token-wise by the last drafted token", False, chosen(lambda p, q, x: LAST[int(x[-1]) % 2]), {}),
+        (
+            "block or token-wise by the last drafted token",
+            False,
+            chosen(lambda p, q, x: LAST[int(x[-1]) % 2]),
+            {},
+        ),
         ("no draw where the target is nearly certain", False, sure_target, {}),
         ("copies likelier than not are kept", False, verifier(sure_copies), {}),
         ("the first coin draws where noise is small", False, one_number_twice, {}),
@@ -200,7 +214,12 @@ VERIFIERS: dict[str, tuple[bool | None, Adapter]] = {
         ("no more after a kept token 0", True, until_0, {}),
         ("two tokens at most", True, two_at_most, {}),
         ("blocks of two", True, in_chunks, {}),
-        ("block or token-wise by the first row", True, chosen(lambda p, q, x: LAST[int(p[0].argmax()) % 2]), {}),
+        (
+            "block or token-wise by the first row",
+            True,
+            chosen(lambda p, q, x: LAST[int(p[0].argmax()) % 2]),
+            {},
+        ),
         ("by logarithms", True, by_logarithms, {}),
         ("everything turned round", True, turned, {}),
         ("an exponential race", True, gumbel, {"noise": "exponential-race"}),
@@ -212,7 +231,9 @@ VERIFIERS: dict[str, tuple[bool | None, Adapter]] = {
 def test_what_it_is_is_told(name: str):
     right, adapter = VERIFIERS[name]
     if right is None:
-        with pytest.raises(HsdError, match="it counts calls, and equal calls get different tokens in turn"):
+        with pytest.raises(
+            HsdError, match="it counts calls, and equal calls get different tokens in turn"
+        ):
             conform(adapter)
     else:
         assert conform(adapter)["lossless"] is right

@@ -12,11 +12,21 @@ from joint_law import chi_square_p
 from hsd import HsdError
 from hsd.audit import total_variation
 from hsd.cli import main
-from hsd.conform.keying import EMPTY, EVERY, KEYINGS, Keying, Steps, audit_keyings, coupling, target_alone
+from hsd.conform.keying import (
+    EMPTY,
+    EVERY,
+    KEYINGS,
+    Keying,
+    Steps,
+    audit_keyings,
+    coupling,
+    target_alone,
+)
 from hsd.rules import RULES
 from hsd.sampling import draw
 
-P, Q = [0.1, 0.5, 0.4], [0.5, 0.4, 0.1]
+P = [0.1, 0.5, 0.4]
+Q = [0.5, 0.4, 0.1]
 LOSSLESS = ["tokenwise", "blockwise", "hsd", "agreement"]
 
 
@@ -32,7 +42,9 @@ def test_numbers_that_are_read_once_leave_every_text_exact(rule: str, keying: st
 
 
 @pytest.mark.parametrize("rule", LOSSLESS)
-@pytest.mark.parametrize("keying", [name for name, keying in KEYINGS.items() if keying.coin == "coin"])
+@pytest.mark.parametrize(
+    "keying", [name for name, keying in KEYINGS.items() if keying.coin == "coin"]
+)
 def test_the_first_step_is_exact_with_a_salt_for_each_stream(rule: str, keying: str):
     assert distance(rule, keying, steps=1) < 1e-12
 
@@ -56,16 +68,24 @@ def test_one_number_for_all_is_wrong_in_the_first_step_already(rule: str, keying
 
 
 def test_a_length_that_a_thrown_away_token_decides_makes_even_tokenwise_wrong():
-    """By hand: the first token is thrown away in .4 of the steps. Half of the drafts then end with token 0, after which
-    the target draws; the others are drafted again, given that they are not token 0, and always kept."""
+    """By hand: the first token is thrown away in .4 of the steps. Half of the drafts then end with
+    token 0, after which the target draws; the others are drafted again, given that they are not
+    token 0, and always kept.
+    """
     again = torch.tensor([0, 0.4, 0.1], dtype=torch.float64) / 0.5
     target = torch.tensor(P, dtype=torch.float64)
     by_hand = 0.4 * total_variation((target + again) / 2, target)
-    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=2) == pytest.approx(by_hand, abs=1e-12)
+    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=2) == pytest.approx(
+        by_hand, abs=1e-12
+    )
     assert by_hand == pytest.approx(0.06)
     assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=1) < 1e-12
-    fresh = Keying("fresh numbers", returns=frozenset({EMPTY}), wary=True)  # a length alone does no harm
-    assert total_variation(Steps("tokenwise", fresh, P, Q, 2).law(4, 4), target_alone(target, 4)) < 1e-12
+    # a length alone does no harm
+    fresh = Keying("fresh numbers", returns=frozenset({EMPTY}), wary=True)
+    assert (
+        total_variation(Steps("tokenwise", fresh, P, Q, 2).law(4, 4), target_alone(target, 4))
+        < 1e-12
+    )
 
 
 def test_what_a_released_rule_does_wrong_is_wrong_with_fresh_numbers():
@@ -73,29 +93,42 @@ def test_what_a_released_rule_does_wrong_is_wrong_with_fresh_numbers():
 
 
 def test_numbers_of_the_page():
-    """γ = 4, six tokens: draft noise that comes again costs most, coins little, and both a tenth of the speed."""
-    found = {name: Steps("hsd", KEYINGS[name], P, Q, 4) for name in ("fresh", "position", "position, drafts")}
+    """γ = 4, six tokens: draft noise that comes again costs most, coins little, and both a tenth of
+    the speed.
+    """
+    found = {
+        name: Steps("hsd", KEYINGS[name], P, Q, 4)
+        for name in ("fresh", "position", "position, drafts")
+    }
     truth = target_alone(torch.tensor(P, dtype=torch.float64), 6)
     off = {name: total_variation(steps.law(6, 6), truth) for name, steps in found.items()}
-    assert off == pytest.approx({"fresh": 0, "position": 0.0287466, "position, drafts": 0.0313003}, abs=1e-7)
+    assert off == pytest.approx(
+        {"fresh": 0, "position": 0.0287466, "position, drafts": 0.0313003}, abs=1e-7
+    )
     first, settled = found["position"].tokens_per_step()
     assert first == pytest.approx([2.5025, 2.2969, 2.2727], abs=5e-5)
     assert settled == pytest.approx(2.2690, abs=5e-5)
     assert found["fresh"].tokens_per_step()[1] == pytest.approx(2.5025, abs=5e-5)
 
 
-def simulated(rule: str, keying: Keying, gamma: int, tokens: int, texts: int) -> Counter[tuple[int, ...]]:
+def simulated(
+    rule: str, keying: Keying, gamma: int, tokens: int, texts: int
+) -> Counter[tuple[int, ...]]:
     """Texts that are decoded with numbers under these keys, counted. Written without intervals."""
     p, q = (torch.tensor(row, dtype=torch.float64) for row in (P, Q))
-    rows, cache = (p.expand(gamma + 1, -1), q.expand(gamma, -1)), {}
-    generator, found = torch.Generator().manual_seed(5), Counter()
+    rows = (p.expand(gamma + 1, -1), q.expand(gamma, -1))
+    cache = {}
+    generator = torch.Generator().manual_seed(5)
+    found = Counter()
     for _ in range(texts):
         text: list[int] = []
         made: dict[tuple, torch.Tensor] = {}
         step = 0
         while len(text) < tokens:
 
-            def number(stream: str, place: int, step: int = step, begin: int = len(text), made: dict = made):
+            def number(
+                stream: str, place: int, step: int = step, begin: int = len(text), made: dict = made
+            ):
                 key = (stream, begin + place) if stream in keying.returns else (stream, step, place)
                 if key not in made:
                     made[key] = torch.rand((), generator=generator, dtype=torch.float64)
@@ -119,11 +152,15 @@ def simulated(rule: str, keying: Keying, gamma: int, tokens: int, texts: int) ->
         ("tokenwise", "position, unsalted", 3_000),
     ],
 )
-def test_texts_that_are_really_decoded_follow_the_enumerated_law(rule: str, keying: str, texts: int):
+def test_texts_that_are_really_decoded_follow_the_enumerated_law(
+    rule: str, keying: str, texts: int
+):
     counts = simulated(rule, KEYINGS[keying], gamma=3, tokens=4, texts=texts)
     law = Steps(rule, KEYINGS[keying], P, Q, 3).law(4, 4)
     target = target_alone(torch.tensor(P, dtype=torch.float64), 4)
-    by_text = [{x: float(one[x]) for x in itertools.product(range(3), repeat=4)} for one in (law, target)]
+    by_text = [
+        {x: float(one[x]) for x in itertools.product(range(3), repeat=4)} for one in (law, target)
+    ]
     assert float(law.sum()) == pytest.approx(1, abs=1e-12)
     assert chi_square_p(counts, by_text[0]) > 1e-3
     assert chi_square_p(counts, by_text[1]) < 1e-3
@@ -144,7 +181,9 @@ def test_two_races_on_equal_numbers_have_both_laws_and_agree_as_often_as_is_know
 @pytest.mark.parametrize(
     "zeros", [((0, 0.6, 0.4, 0), (0.3, 0, 0.7, 0)), ((1, 0), (0, 1)), ((0.5, 0.5), (1, 0))], ids=str
 )
-def test_tokens_that_coupling_never_picks_have_no_share(zeros: tuple[tuple[float, ...], tuple[float, ...]]):
+def test_tokens_that_coupling_never_picks_have_no_share(
+    zeros: tuple[tuple[float, ...], tuple[float, ...]],
+):
     first, second = (torch.tensor(row, dtype=torch.float64) for row in zeros)
     joint = coupling(first, second)
     assert float((joint.sum(1) - first).abs().max()) < 1e-15
@@ -157,7 +196,9 @@ def test_a_race_that_draft_and_correction_share_is_wrong_in_the_first_step(rule:
 
 
 def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
-    """Token-wise, γ = 1: drafted, judged, and corrected on the numbers that the draft was picked with."""
+    """Token-wise, γ = 1: drafted, judged, and corrected on the numbers that the draft was picked
+    with.
+    """
     generator = torch.Generator().manual_seed(3)
     p, q = (torch.tensor(row, dtype=torch.float64) for row in (P, Q))
     count = 40_000
@@ -167,7 +208,9 @@ def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
     left = (p - q).clamp_min(0)
     said = torch.where(kept, drafted, (left / numbers).argmax(1)).bincount(minlength=3)
     law = Steps("tokenwise", EVERY["step, coupled"], P, Q, 1).law(1, 1)
-    assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(law.tolist()))) > 1e-3
+    assert (
+        chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(law.tolist()))) > 1e-3
+    )
     assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(P))) < 1e-6
 
 

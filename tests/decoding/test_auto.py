@@ -1,4 +1,6 @@
-"""γ "auto": a draft goes on while the chance that its next token is kept is worth it, as the draft itself sees it."""
+"""γ "auto": a draft goes on while the chance that its next token is kept is worth it, as the draft
+itself sees it.
+"""
 
 from __future__ import annotations
 
@@ -20,16 +22,22 @@ from hsd.sampling import Sampling
 
 PAIR = table_pair(vocab=4, order=2, seed=5, closeness=1.5)
 FEW = [
-    rule if rule == "hsd" else pytest.param(rule, marks=pytest.mark.slow) for rule in ("hsd", "tokenwise", "blockwise")
+    rule if rule == "hsd" else pytest.param(rule, marks=pytest.mark.slow)
+    for rule in ("hsd", "tokenwise", "blockwise")
 ]
 
 
 def lengths(pair: hsd.Pair, **options: Any) -> list[int]:
-    return [step.drafted for step in hsd.run(pair, "ab", **{"gamma": "auto", "max_new_tokens": 60} | options).steps]
+    return [
+        step.drafted
+        for step in hsd.run(pair, "ab", **{"gamma": "auto", "max_new_tokens": 60} | options).steps
+    ]
 
 
 def test_a_draft_ends_where_its_next_token_no_longer_pays():
-    """A context-free draft, whose likeliest token has .9: .9ⁿ · ½ must reach the confidence to go on after n tokens."""
+    """A context-free draft, whose likeliest token has .9: .9ⁿ · ½ must reach the confidence to go
+    on after n tokens.
+    """
     pair = toy_pair((0.9, 0.1), (0.9, 0.1))
     trace = hsd.run(pair, "a", gamma="auto", confidence=0.4, max_new_tokens=200)
     whole = [step for step in trace.steps if all(node.token == 0 for node in step.nodes)]
@@ -41,7 +49,8 @@ def test_a_draft_ends_where_its_next_token_no_longer_pays():
 
 def test_a_sure_draft_is_as_long_as_it_may_be_and_an_unsure_one_is_empty():
     assert lengths(toy_pair((1.0, 0.0), (1.0, 0.0)))[:5] == [AUTO] * 5
-    assert set(lengths(toy_pair((0.4, 0.3, 0.3), (0.4, 0.3, 0.3)), confidence=0.6)) == {0}  # .4 < .7 · .6
+    # .4 < .7 · .6
+    assert set(lengths(toy_pair((0.4, 0.3, 0.3), (0.4, 0.3, 0.3)), confidence=0.6)) == {0}
 
 
 def test_more_confidence_makes_shorter_drafts():
@@ -88,10 +97,15 @@ def test_every_round_takes_the_same_numbers_whatever_its_length():
             return super().draft(count)
 
     taken: list[int] = []
-    found = first_tokens(PAIR, 30, [0], numbers=Counted, prompt="ab", gamma="auto", max_new_tokens=60)
+    found = first_tokens(
+        PAIR, 30, [0], numbers=Counted, prompt="ab", gamma="auto", max_new_tokens=60
+    )
     assert found
     assert set(taken) == {AUTO}
-    first = [hsd.run(PAIR, "ab", gamma="auto", confidence=c, rule="tokenwise").steps[0].nodes for c in (0.05, 0.4)]
+    first = [
+        hsd.run(PAIR, "ab", gamma="auto", confidence=c, rule="tokenwise").steps[0].nodes
+        for c in (0.05, 0.4)
+    ]
     shared = min(map(len, first))
     assert shared
     assert [n.token for n in first[0][:shared]] == [n.token for n in first[1][:shared]]
@@ -100,10 +114,14 @@ def test_every_round_takes_the_same_numbers_whatever_its_length():
 def test_a_trace_says_how_long_drafts_were_chosen_and_is_played_and_run_again():
     trace = hsd.run(PAIR, "ab", gamma="auto", max_new_tokens=40)
     again = hsd.Trace.from_json(trace.to_json())
-    assert (again.setup.options.draft.gamma, again.setup.options.draft.confidence) == ("auto", LEAST)
+    assert (again.setup.options.draft.gamma, again.setup.options.draft.confidence) == (
+        "auto",
+        LEAST,
+    )
     assert again.replay() == trace.tokens == rerun(PAIR, again).tokens
     fixed = hsd.run(PAIR, "ab", gamma=3, confidence=0.4).setup.options.draft
-    assert (fixed.gamma, fixed.confidence) == (3, 0.0)  # a number is a number: confidence has no part in it
+    # a number is a number: confidence has no part in it
+    assert (fixed.gamma, fixed.confidence) == (3, 0.0)
 
 
 def test_a_copy_is_as_long_as_it_may_be():
@@ -130,7 +148,13 @@ def test_a_draft_that_was_calibrated_is_believed_as_often_as_it_was_right():
 
 
 @pytest.mark.parametrize(
-    "told", [{"weights": [1.0]}, {"weights": "many", "least": {}}, {"weights": [1] * 4, "usual": 0.5, "least": {}}, 3]
+    "told",
+    [
+        {"weights": [1.0]},
+        {"weights": "many", "least": {}},
+        {"weights": [1] * 4, "usual": 0.5, "least": {}},
+        3,
+    ],
 )
 def test_a_calibration_that_is_none_is_told_in_a_line(told: Any):
     with pytest.raises(HsdError, match=r"no weights for its length: choose gamma as a number$"):
@@ -144,10 +168,15 @@ def test_a_calibration_that_is_none_is_told_in_a_line(told: Any):
         ({"system": "stack"}, "gamma auto is for one draft"),
         ({"system": "hispec"}, "gamma auto is for one draft"),
         ({"rule": "naive-hsd"}, "drafts of a fixed length: choose gamma as a number"),
-        ({"engine": "captured", "trace": False}, "steps of a fixed shape: choose gamma as a number"),
+        (
+            {"engine": "captured", "trace": False},
+            "steps of a fixed shape: choose gamma as a number",
+        ),
     ],
 )
-def test_what_needs_drafts_of_a_fixed_length_refuses_it_in_a_line(options: dict[str, Any], line: str):
+def test_what_needs_drafts_of_a_fixed_length_refuses_it_in_a_line(
+    options: dict[str, Any], line: str
+):
     with pytest.raises(HsdError) as error:
         RunOptions(gamma="auto", **options)
     assert line in str(error.value)
@@ -161,5 +190,8 @@ def test_the_option_is_a_number_or_the_word():
     for wrong in ("often", "", "0", "33", True):
         with pytest.raises(HsdError, match="choose a whole number from 1 to 32 or auto"):
             RunOptions.read({"gamma": wrong})
-    with pytest.raises(HsdError, match=r"draft length γ 'auto': choose a whole number from 1 to 4$"):
-        RunOptions.read({"gamma": "auto"}, {"gamma": 4})  # a manifest that allows fewer than it may come to
+    with pytest.raises(
+        HsdError, match=r"draft length γ 'auto': choose a whole number from 1 to 4$"
+    ):
+        # a manifest that allows fewer than it may come to
+        RunOptions.read({"gamma": "auto"}, {"gamma": 4})

@@ -1,4 +1,6 @@
-"""The captured engine: the tokens of the eager one, step by step, with one fixed shape per draft length."""
+"""The captured engine: the tokens of the eager one, step by step, with one fixed shape per draft
+length.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from hsd.models.causal import FixedSession
 
 pytestmark = pytest.mark.long
 
-CAPTURABLE = [name for name, rule in RULES.items() if not rule.resamples and not rule.recipe.coupled]
+CAPTURABLE = [
+    name for name, rule in RULES.items() if not rule.resamples and not rule.recipe.coupled
+]
 
 
 @pytest.fixture(scope="module")
@@ -26,22 +30,37 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
     return load_pair(target=target, draft=draft, device="cpu")
 
 
-SAMPLINGS = [{}, {"temperature": 0.7, "top_p": 0.8}, {"temperature": 0.0}, {"top_k": 5, "temperature": 1.5}]
+SAMPLINGS = [
+    {},
+    {"temperature": 0.7, "top_p": 0.8},
+    {"temperature": 0.0},
+    {"top_k": 5, "temperature": 1.5},
+]
 
 
 def fits(rule: str, sampling: dict[str, float]) -> bool:
-    """Whether its steps have a fixed shape: a rule that judges the raw rows at temperature 0 has not."""
+    """Whether its steps have a fixed shape: a rule that judges the raw rows at temperature 0 has
+    not.
+    """
     return not (RULES[rule].cold and sampling.get("temperature") == 0)
 
 
 @pytest.mark.parametrize(
-    ("rule", "sampling"), [one for one in diagonal(CAPTURABLE, SAMPLINGS) if fits(*one.values)], ids=str
+    ("rule", "sampling"),
+    [one for one in diagonal(CAPTURABLE, SAMPLINGS) if fits(*one.values)],
+    ids=str,
 )
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):
     ended = 0
     for seed in range(16):
         gamma = 6 if seed else 1
-        options: dict[str, Any] = {"rule": rule, "gamma": gamma, "seed": seed, "max_new_tokens": 24, **sampling}
+        options: dict[str, Any] = {
+            "rule": rule,
+            "gamma": gamma,
+            "seed": seed,
+            "max_new_tokens": 24,
+            **sampling,
+        }
         eager = hsd.run(pair, "Abc d", trace=False, **options)
         captured = hsd.run(pair, "Abc d", trace=False, engine="captured", **options)
         assert captured.tokens == eager.tokens
@@ -49,13 +68,16 @@ def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: di
             (s.drafted, s.kept, s.committed) for s in eager.steps
         ]
         ended += eager.result.finish == "end"
-        if seed > 1 and (ended or not sampling.get("temperature", 1.0)):  # random models end where they like
+        # random models end where they like
+        if seed > 1 and (ended or not sampling.get("temperature", 1.0)):
             break
     assert ended or not sampling.get("temperature", 1.0)
 
 
 def test_buffers_are_no_longer_than_the_context(pair: Pair):
-    decoding = hsd.decode(pair, "Abc d", trace=False, engine="captured", max_new_tokens=pair.context)
+    decoding = hsd.decode(
+        pair, "Abc d", trace=False, engine="captured", max_new_tokens=pair.context
+    )
     assert len(decoding._rounds._target._columns) == pair.context  # type: ignore[attr-defined]
     decoding.close()
 
@@ -72,7 +94,8 @@ def test_a_rule_that_can_be_captured_reads_no_number_on_the_host():
 def test_every_rule_gives_the_row_after_a_count_that_the_host_does_not_know():
     generator = torch.Generator().manual_seed(0)
     p, q = (torch.rand(n, 6, generator=generator, dtype=torch.float64) for n in (5, 4))
-    p, q = p / p.sum(-1, keepdim=True), q / q.sum(-1, keepdim=True)
+    p = p / p.sum(-1, keepdim=True)
+    q = q / q.sum(-1, keepdim=True)
     for rule in RULES.values():
         law = rule.law(p, q, torch.tensor([1, 0, 5, 2]))
         for t in range(5):
@@ -81,7 +104,8 @@ def test_every_rule_gives_the_row_after_a_count_that_the_host_does_not_know():
 
 def test_a_fixed_session_gives_the_logits_of_a_growing_one(pair: Pair):
     ids = torch.tensor(pair.encode("Abc def"))
-    growing, fixed = pair.target.start(), FixedSession(pair.target, 64)
+    growing = pair.target.start()
+    fixed = FixedSession(pair.target, 64)
     with torch.inference_mode():
         assert torch.allclose(fixed.read(ids[:4], 4), growing.forward(ids[:4], 4), atol=1e-5)
         assert torch.allclose(fixed.read(ids[4:], 2), growing.forward(ids[4:], 2), atol=1e-5)

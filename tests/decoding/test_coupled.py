@@ -1,4 +1,6 @@
-"""Coupled decoding: with a seed the text is that of plain decoding, whatever drafts and however much of it."""
+"""Coupled decoding: with a seed the text is that of plain decoding, whatever drafts and however
+much of it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def tokens(prompt: str, **options: Any) -> list[int]:
     return hsd.run(PAIR, prompt, **how).tokens
 
 
-@pytest.mark.parametrize("sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS])
+@pytest.mark.parametrize(
+    "sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS]
+)
 @pytest.mark.parametrize("prompt", PROMPTS)
 def test_a_seed_fixes_the_text_whatever_is_drafted(prompt: str, sampling: dict[str, Any]):
     for seed in range(2):
@@ -49,7 +53,10 @@ def test_a_seed_fixes_the_text_whatever_is_drafted(prompt: str, sampling: dict[s
 def test_another_draft_model_changes_nothing_but_the_speed():
     pair = seeded.pair()
     other = hsd.Pair("other", pair.target, pair.smaller[0], pair.codec)
-    ours, theirs = (hsd.run(one, "ab", rule="coupled", gamma=4, max_new_tokens=60, seed=3) for one in (pair, other))
+    ours, theirs = (
+        hsd.run(one, "ab", rule="coupled", gamma=4, max_new_tokens=60, seed=3)
+        for one in (pair, other)
+    )
     assert ours.text == theirs.text
     assert len(ours.steps) != len(theirs.steps)
 
@@ -72,21 +79,27 @@ def test_a_trace_has_coins_and_draws_of_coupled_picks(traces: list[Trace]):
     for i, trace in enumerate(traces[::5]):
         assert Trace.from_json(trace.to_json()) == trace
         assert trace.replay() == trace.tokens
-        assert rerun(pairs[i // 2], trace).tokens == trace.tokens  # by cumulative sums and coins alone
+        # by cumulative sums and coins alone
+        assert rerun(pairs[i // 2], trace).tokens == trace.tokens
 
 
 def test_the_numbers_of_a_trace_are_uniform(traces: list[Trace]):
     nodes = [node for trace in traces for step in trace.steps for node in step.nodes]
     assert uniform([node.draw for node in nodes])
     assert uniform([node.coin for node in nodes if node.p < node.q])
-    assert uniform([step.verdict.residual.draw for trace in traces for step in trace.steps if step.verdict])
+    assert uniform(
+        [step.verdict.residual.draw for trace in traces for step in trace.steps if step.verdict]
+    )
 
 
 def test_every_coin_agrees_with_the_picks(traces: list[Trace]):
     """A draft is kept as far as it is what the target picks itself, which is what the text says."""
     for trace in traces:
         for step in trace.steps:
-            text = [*step.tokens, *(t for later in trace.steps[step.index + 1 :] for t in later.tokens)]
+            text = [
+                *step.tokens,
+                *(t for later in trace.steps[step.index + 1 :] for t in later.tokens),
+            ]
             for decision in step.verdict.decisions:
                 place = decision.node - 1
                 assert decision.accepted == (step.nodes[place].token == text[place])
@@ -94,7 +107,8 @@ def test_every_coin_agrees_with_the_picks(traces: list[Trace]):
 
 def uniform(numbers: list[float]) -> bool:
     """Kolmogorov and Smirnov at a level of 10⁻⁶."""
-    ordered, n = torch.tensor(numbers, dtype=torch.float64).sort().values, len(numbers)
+    ordered = torch.tensor(numbers, dtype=torch.float64).sort().values
+    n = len(numbers)
     assert n > 200
     gap = (ordered - (torch.arange(n) + 0.5) / n).abs().max() + 0.5 / n
     return float(gap) * math.sqrt(n) < 2.7
@@ -103,7 +117,10 @@ def uniform(numbers: list[float]) -> bool:
 def test_a_place_in_a_row_draws_its_token():
     generator = torch.Generator().manual_seed(0)
     for _ in range(200):
-        row = torch.rand(9, generator=generator) ** 6 * (torch.rand(9, generator=generator) > 0.3) + 1e-12
+        row = (
+            torch.rand(9, generator=generator) ** 6 * (torch.rand(9, generator=generator) > 0.3)
+            + 1e-12
+        )
         row = row / row.sum()
         for token in range(9):
             share = torch.rand(1, generator=generator, dtype=torch.float64)
@@ -120,7 +137,8 @@ def test_a_token_without_weight_never_wins():
 
 
 def test_a_place_has_its_numbers_whoever_asks_and_in_which_order():
-    first, second = Streams(5), Streams(5)
+    first = Streams(5)
+    second = Streams(5)
     wanted = first.times(10, 6, 4)
     assert torch.equal(second.times(13, 2, 4), wanted[3:5])
     assert torch.equal(second.times(10, 6, 4), wanted)
@@ -130,7 +148,9 @@ def test_a_place_has_its_numbers_whoever_asks_and_in_which_order():
 
 
 class OfTheStep(Streams):
-    """Numbers that belong to a step: every step draws times anew, as exactly, and the text follows the draft."""
+    """Numbers that belong to a step: every step draws times anew, as exactly, and the text follows
+    the draft.
+    """
 
     steps = 0
 
@@ -158,12 +178,16 @@ def test_numbers_that_do_not_belong_to_places_are_noticed(numbers: type[Streams]
     assert len({tuple(text(gamma)) for gamma in (1, 2, 3, 7)}) > 1
 
 
-def test_a_draft_picked_with_other_numbers_is_only_sampled_and_compared(monkeypatch: pytest.MonkeyPatch):
+def test_a_draft_picked_with_other_numbers_is_only_sampled_and_compared(
+    monkeypatch: pytest.MonkeyPatch,
+):
     """The text stays, and Σ p·q of a position is kept in place of what coupled picks keep."""
     pair = table_pair(vocab=26, order=1, seed=2)
     how = {"rule": "coupled", "gamma": 4, "max_new_tokens": 150, "seed": 1, "trace": False}
     right = hsd.run(pair, "ab", **how)
-    monkeypatch.setattr("hsd.draft.model.race_winners", lambda row, times: race_winners(row, times.roll(7)))
+    monkeypatch.setattr(
+        "hsd.draft.model.race_winners", lambda row, times: race_winners(row, times.roll(7))
+    )
     wrong = hsd.run(pair, "ab", **how)
     assert right.tokens == wrong.tokens
     assert len(wrong.steps) > 1.3 * len(right.steps)
@@ -196,13 +220,23 @@ def test_another_rule_may_be_compared_with_it_and_it_with_another():
         trace = hsd.run(pair, "ab", gamma=4, max_new_tokens=40, **rules)
         assert {step.shadow.rule for step in trace.steps} == {rules["shadow"]}
         assert trace.replay() == trace.tokens
-    stacked = hsd.run(pair, "ab", system="stack", rule="hsd", shadow="coupled", thresholds=(2, 3), max_new_tokens=20)
+    stacked = hsd.run(
+        pair,
+        "ab",
+        system="stack",
+        rule="hsd",
+        shadow="coupled",
+        thresholds=(2, 3),
+        max_new_tokens=20,
+    )
     assert stacked.replay() == stacked.tokens
 
 
 # ---- the real model
 
-REAL = [prompt for prompts in shipped().values() for prompt in prompts] + [f"Count to {n}." for n in range(10, 24)]
+REAL = [prompt for prompts in shipped().values() for prompt in prompts] + [
+    f"Count to {n}." for n in range(10, 24)
+]
 
 
 @pytest.fixture(scope="module")
@@ -217,7 +251,21 @@ def smollm2() -> Iterator[hsd.Pair]:
 @pytest.mark.parametrize("temperature", [0.7, 1])
 def test_a_seed_fixes_the_real_models_text(smollm2: hsd.Pair, temperature: float):
     for seed, prompt in enumerate(REAL):
-        how = {"rule": "coupled", "engine": "portable", "temperature": temperature, "seed": seed, "max_new_tokens": 24}
+        how = {
+            "rule": "coupled",
+            "engine": "portable",
+            "temperature": temperature,
+            "seed": seed,
+            "max_new_tokens": 24,
+        }
         wanted = hsd.run(smollm2, prompt, system="plain", trace=False, **how).tokens
-        for drafted in ({"gamma": 1}, {"gamma": 2}, {"gamma": 5}, {"gamma": 4, "proposer": "ngram"}):
-            assert hsd.run(smollm2, prompt, trace=False, **how, **drafted).tokens == wanted, (seed, drafted)
+        for drafted in (
+            {"gamma": 1},
+            {"gamma": 2},
+            {"gamma": 5},
+            {"gamma": 4, "proposer": "ngram"},
+        ):
+            assert hsd.run(smollm2, prompt, trace=False, **how, **drafted).tokens == wanted, (
+                seed,
+                drafted,
+            )

@@ -24,18 +24,25 @@ from hsd.sampling import draw
 PAIR = table_pair(vocab=5, order=2, seed=4)
 
 
-def cycle_pair(length: int, end: int | None, draft_breaks: bool = False, context: int = 512) -> Pair:
-    """A target that counts 0, 1, 2 … length-1, 0 …; its draft agrees, or always says one letter too few."""
+def cycle_pair(
+    length: int, end: int | None, draft_breaks: bool = False, context: int = 512
+) -> Pair:
+    """A target that counts 0, 1, 2 … length-1, 0 …; its draft agrees, or always says one letter too
+    few.
+    """
     rows = torch.eye(length, dtype=torch.float64).roll(1, dims=1)
     draft = torch.eye(length, dtype=torch.float64) if draft_breaks else rows
     codec = LetterCodec(length, frozenset() if end is None else frozenset({end}))
-    return Pair("cycle", TableModel(rows, context=context), TableModel(draft, context=context), codec)
+    return Pair(
+        "cycle", TableModel(rows, context=context), TableModel(draft, context=context), codec
+    )
 
 
 # Greedy decoding
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
+# in the ensemble the draft has a share
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
 @pytest.mark.parametrize("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
     for seed in range(2):
@@ -51,14 +58,18 @@ def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree
     pair = table_pair(vocab=6, order=3, seed=1)
     options: dict[str, Any] = {"max_new_tokens": 30, "temperature": 0, "trace": False}
     plain = hsd.run(pair, "abc", system="plain", **options)
-    assert hsd.run(pair, "abc", rule=rule, drafts=3, tree=tree, gamma=4, **options).tokens == plain.tokens
+    assert (
+        hsd.run(pair, "abc", rule=rule, drafts=3, tree=tree, gamma=4, **options).tokens
+        == plain.tokens
+    )
 
 
 @pytest.mark.parametrize(("rule", "tree"), UNFIT)
 def test_a_rule_that_does_not_fit_the_tree_is_refused(rule: str, tree: str):
     name = rule.removeprefix("recursive-")  # which nobody has to know
     words = (
-        f"^drafts 3, tree '{tree}': rule {name} does not fit .*: choose rule .*one-hot.*, or another tree, .* paths$"
+        f"^drafts 3, tree '{tree}': rule {name} does not fit .*: choose rule .*one-hot.*, "
+        "or another tree, .* paths$"
     )
     with pytest.raises(HsdError, match=words):
         hsd.decode(PAIR, "ab", rule=rule, tree=tree, drafts=3)
@@ -69,11 +80,20 @@ def test_a_rule_that_does_not_fit_the_tree_is_refused(rule: str, tree: str):
     [
         ({"drafts": 0}, "drafts 0: choose a whole number from 1 to 64"),
         ({"drafts": 100}, "drafts 100: choose a whole number from 1 to 64"),
-        ({"drafts": 2, "tree": "bush"}, "unknown tree 'bush': choose one of paths, comb, distinct, distinct-comb, top"),
+        (
+            {"drafts": 2, "tree": "bush"},
+            "unknown tree 'bush': choose one of paths, comb, distinct, distinct-comb, top",
+        ),
         ({"drafts": 2, "rule": "naive-hsd"}, "rule naive-hsd does not fit several drafts"),
-        ({"drafts": 1, "rule": "traversal"}, "rule traversal is for several drafts: choose drafts of 2 or more"),
+        (
+            {"drafts": 1, "rule": "traversal"},
+            "rule traversal is for several drafts: choose drafts of 2 or more",
+        ),
         ({"drafts": 1, "shadow": "top-down"}, "rule top-down is for several drafts"),
-        ({"drafts": 64, "gamma": 32}, "a tree of 2,048 nodes is over the limit of 512: reduce drafts or gamma"),
+        (
+            {"drafts": 64, "gamma": 32},
+            "a tree of 2,048 nodes is over the limit of 512: reduce drafts or gamma",
+        ),
         ({"shadow": "x"}, "unknown rule 'x'"),
     ],
 )
@@ -84,14 +104,21 @@ def test_what_cannot_be_drafted_is_refused_at_once(options: dict[str, Any], word
 
 def test_a_distinct_tree_has_different_first_tokens_and_a_top_tree_the_likeliest():
     for seed in range(2):
-        distinct = hsd.run(PAIR, "ab", drafts=3, tree="distinct", rule="traversal", seed=seed, max_new_tokens=20)
-        chosen = hsd.run(PAIR, "ab", drafts=3, tree="top", rule="one-hot", seed=seed, max_new_tokens=20)
+        distinct = hsd.run(
+            PAIR, "ab", drafts=3, tree="distinct", rule="traversal", seed=seed, max_new_tokens=20
+        )
+        chosen = hsd.run(
+            PAIR, "ab", drafts=3, tree="top", rule="one-hot", seed=seed, max_new_tokens=20
+        )
         for step in [s for s in (*distinct.steps, *chosen.steps) if s.drafted]:
             firsts = [node.token for node in step.nodes if node.parent == 0]
             assert len(firsts) == len(set(firsts)) == 3
         for step in [s for s in chosen.steps if s.drafted]:
             firsts = [node.q for node in step.nodes if node.parent == 0]
-            assert firsts == sorted((candidate.q for candidate in step.branches[0].top), reverse=True)[:3]
+            assert (
+                firsts
+                == sorted((candidate.q for candidate in step.branches[0].top), reverse=True)[:3]
+            )
 
 
 @pytest.mark.long
@@ -109,8 +136,12 @@ def test_every_draft_length_decodes_and_fills_its_budget(gamma: int):
 @pytest.mark.long
 @pytest.mark.parametrize("seed", range(4))
 def test_rules_see_the_same_drafts_and_coins_as_long_as_their_texts_agree(seed: int):
-    names = [name for name, rule in RULES.items() if not rule.recipe.coupled]  # a coupled rule has numbers of its own
-    traces = {name: hsd.run(PAIR, "ab", rule=name, gamma=4, max_new_tokens=60, seed=seed) for name in names}
+    # a coupled rule has numbers of its own
+    names = [name for name, rule in RULES.items() if not rule.recipe.coupled]
+    traces = {
+        name: hsd.run(PAIR, "ab", rule=name, gamma=4, max_new_tokens=60, seed=seed)
+        for name in names
+    }
     shared = 0
     for first, second in itertools.combinations(traces.values(), 2):
         texts: tuple[list[int], list[int]] = ([], [])
@@ -127,12 +158,16 @@ def test_rules_see_the_same_drafts_and_coins_as_long_as_their_texts_agree(seed: 
 
 
 def test_equal_rules_write_equal_texts():
-    one, other = (hsd.run(PAIR, "ab", rule=r, max_new_tokens=80, seed=2) for r in ("hsd", "blockwise"))
+    one, other = (
+        hsd.run(PAIR, "ab", rule=r, max_new_tokens=80, seed=2) for r in ("hsd", "blockwise")
+    )
     assert one.tokens == other.tokens
 
 
 def test_equal_seeds_repeat_a_run_and_other_seeds_do_not():
-    runs = [hsd.run(PAIR, "ab", seed=seed, max_new_tokens=40, trace=False).tokens for seed in (3, 3, 4)]
+    runs = [
+        hsd.run(PAIR, "ab", seed=seed, max_new_tokens=40, trace=False).tokens for seed in (3, 3, 4)
+    ]
     assert runs[0] == runs[1] != runs[2]
 
 
@@ -159,9 +194,13 @@ def test_cached_logits_equal_a_fresh_forward_pass_at_every_call(rule: str):
 @pytest.mark.long
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd", "naive-hsd"])
 @pytest.mark.parametrize("temperature", [0.0, 1.0])
-def test_cached_logits_of_a_transformer_equal_a_fresh_forward_pass(byte_pair: Pair, rule: str, temperature: float):
+def test_cached_logits_of_a_transformer_equal_a_fresh_forward_pass(
+    byte_pair: Pair, rule: str, temperature: float
+):
     pair, target, draft = spied(byte_pair, tolerance=1e-4)
-    trace = hsd.run(pair, "Ab c", rule=rule, gamma=4, max_new_tokens=24, temperature=temperature, seed=3)
+    trace = hsd.run(
+        pair, "Ab c", rule=rule, gamma=4, max_new_tokens=24, temperature=temperature, seed=3
+    )
     assert len(trace.tokens) == 24 or trace.result.finish == "end"
     assert min(target.checked, draft.checked) >= len(trace.steps)
 
@@ -210,16 +249,26 @@ def test_the_target_calls_of_naive_hsd_are_counted(seed: int):
 
 
 def test_open_positions_of_naive_hsd_follow_the_residuals_of_what_precedes_them():
-    """After a rejection each further token is what its number picks from max(r p - q, 0), r the ratio before it."""
-    p, q, checked = (0.4, 0.05, 0.35, 0.2), (0.6, 0.2, 0.15, 0.05), 0
+    """After a rejection each further token is what its number picks from max(r p - q, 0), r the
+    ratio before it.
+    """
+    p = (0.4, 0.05, 0.35, 0.2)
+    q = (0.6, 0.2, 0.15, 0.05)
+    checked = 0
     for seed in range(6):
-        for step in hsd.run(toy_pair(p, q), "a", rule="naive-hsd", gamma=5, max_new_tokens=50, seed=seed).steps:
+        for step in hsd.run(
+            toy_pair(p, q), "a", rule="naive-hsd", gamma=5, max_new_tokens=50, seed=seed
+        ).steps:
             drawn = step.verdict.extra_draws if step.verdict else []
             before = step.tokens[: len(step.tokens) - len(drawn)]
             ratio = math.prod(p[x] / q[x] for x in before)
             for token, number in zip(step.tokens[len(before) :], drawn, strict=True):
-                residual = [max(ratio * target - draft, 0.0) for target, draft in zip(p, q, strict=True)]
-                assert token == int(draw(torch.tensor(residual), torch.tensor([number], dtype=torch.float64)))
+                residual = [
+                    max(ratio * target - draft, 0.0) for target, draft in zip(p, q, strict=True)
+                ]
+                assert token == int(
+                    draw(torch.tensor(residual), torch.tensor([number], dtype=torch.float64))
+                )
                 ratio *= p[token] / q[token]
                 checked += 1
     assert checked > 50
@@ -350,9 +399,12 @@ def test_a_prompt_of_one_token_and_one_that_just_fits():
 
 
 def test_a_prompt_need_only_fit_the_models_that_read_it():
-    long, short = table_pair(vocab=4, order=2, context=30), table_pair(vocab=4, order=2, context=8)
+    long = table_pair(vocab=4, order=2, context=30)
+    short = table_pair(vocab=4, order=2, context=8)
     pair = replace(long, draft=short.draft)
-    with pytest.raises(HsdError, match="the prompt has 12 tokens, the context 8: shorten the prompt"):
+    with pytest.raises(
+        HsdError, match="the prompt has 12 tokens, the context 8: shorten the prompt"
+    ):
         hsd.run(pair, "a" * 12)
     for how in ({"system": "plain"}, {"proposer": "ngram"}):
         assert len(hsd.run(pair, "a" * 12, max_new_tokens=3, **how).tokens) == 3
@@ -360,7 +412,7 @@ def test_a_prompt_need_only_fit_the_models_that_read_it():
 
 @pytest.mark.long
 def test_a_run_of_many_steps_can_still_be_traced():
-    """Every budget that is accepted must end in a trace: nothing is lost at the end of a long run."""
+    """Every accepted budget must end in a trace: nothing is lost at the end of a long run."""
     pair = table_pair(vocab=3, order=1, context=20_000)
     trace = hsd.run(pair, "a", system="plain", max_new_tokens=5_000, trace=False)
     assert len(trace.tokens) == 5_000
@@ -385,11 +437,14 @@ def test_a_vocabulary_of_one_token(rule: str):
     assert trace.stats()["acceptance_rate"] == 1
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name not in ("agreement", "typical")])  # these ask p alone
+# these ask p alone
+@pytest.mark.parametrize("rule", [name for name in RULES if name not in ("agreement", "typical")])
 def test_equal_models_keep_every_drafted_token(rule: str):
     pair = Pair("twins", PAIR.target, PAIR.target, PAIR.codec)
     for temperature in (0.0, 0.7, 1.0):
-        stats = hsd.run(pair, "ab", rule=rule, gamma=4, max_new_tokens=40, temperature=temperature).stats()
+        stats = hsd.run(
+            pair, "ab", rule=rule, gamma=4, max_new_tokens=40, temperature=temperature
+        ).stats()
         assert stats["acceptance_rate"] == 1
         assert stats["block_efficiency"] == 5
 
@@ -433,7 +488,9 @@ def test_equal_models_keep_every_drafted_token(rule: str):
     ],
     ids=str,
 )
-def test_a_bad_option_is_one_clear_line_before_anything_is_computed(options: dict[str, Any], word: str):
+def test_a_bad_option_is_one_clear_line_before_anything_is_computed(
+    options: dict[str, Any], word: str
+):
     pair, target, draft = spied(PAIR)
     with pytest.raises(HsdError) as error:
         hsd.decode(pair, "ab", **options)
@@ -442,7 +499,13 @@ def test_a_bad_option_is_one_clear_line_before_anything_is_computed(options: dic
     assert target.calls == draft.calls == []
 
 
-UNUSABLE = {"empty": "", "blanks": "   ", "lines": "\n\t", "long": "a" * 513, "unknown letters only": "1234"}
+UNUSABLE = {
+    "empty": "",
+    "blanks": "   ",
+    "lines": "\n\t",
+    "long": "a" * 513,
+    "unknown letters only": "1234",
+}
 
 
 @pytest.mark.parametrize("prompt", UNUSABLE.values(), ids=UNUSABLE)
@@ -455,11 +518,15 @@ def test_a_prompt_that_cannot_be_continued_is_one_clear_line(prompt: str):
 # Forced tokens
 
 
-def test_forced_tokens_begin_the_text_and_it_follows_from_them_as_from_a_prompt_that_ends_with_them():
+def test_forced_tokens_begin_the_text_which_goes_on_as_from_a_prompt_that_ends_with_them():
     options: dict[str, Any] = {"gamma": 3, "max_new_tokens": 20, "seed": 3}
     forced = hsd.run(PAIR, "ab", forced=(2, 4, 1), **options)
     assert forced.tokens == hsd.run(PAIR, "abceb", **options).tokens
-    assert (forced.prompt.text, forced.prompt.ids[-3:], forced.prompt.forced) == ("ab", [2, 4, 1], 3)
+    assert (forced.prompt.text, forced.prompt.ids[-3:], forced.prompt.forced) == (
+        "ab",
+        [2, 4, 1],
+        3,
+    )
     assert any("Forced tokens at the start of the text: 3." in note for note in forced.setup.notes)
     assert rerun(PAIR, Trace.from_json(forced.to_json())).prompt == forced.prompt
     assert '"forced"' not in hsd.run(PAIR, "ab", **options).to_json(), "other traces are as before"

@@ -1,4 +1,6 @@
-"""What decoding writes follows the target's own law: table models, many seeds, chi-square with fixed seeds."""
+"""What decoding writes follows the target's own law: table models, many seeds, chi-square with
+fixed seeds.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,7 @@ def test_plain_decoding_follows_the_target():
     ids=str,
 )
 def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, float]):
-    """With top-k and top-p the draft may propose what the target excludes, and the other way round."""
+    """With top-k and top-p the draft may propose what the target excludes, and conversely."""
     pair = table_pair(vocab=4, order=1, seed=3)
     counts = first_tokens(pair, 2, range(300), rule=rule, gamma=4, max_new_tokens=20, **warping)
     assert chi_square_p(counts, exact_law(pair, 2, **warping)) > 1e-4
@@ -63,7 +65,7 @@ def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, fl
 
 @pytest.mark.parametrize("rule", FEW)
 def test_two_new_tokens_of_run_follow_the_target(rule: str):
-    """Through the front door, with a budget that cuts the block: `hsd.run`, two tokens, 400 seeds."""
+    """By the public `hsd.run`, with a budget that cuts the block: two tokens, 400 seeds."""
     pair = table_pair(vocab=4, order=2, seed=5)
     options = {"rule": rule, "max_new_tokens": 2, "trace": False}
     counts = Counter(tuple(hsd.run(pair, "ab", seed=seed, **options).tokens) for seed in range(400))
@@ -73,7 +75,7 @@ def test_two_new_tokens_of_run_follow_the_target(rule: str):
 @pytest.mark.parametrize("rule", FEW)
 @pytest.mark.parametrize("gamma", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_texts_that_end_inside_a_block_follow_the_target(rule: str, gamma: int):
-    """The draft ends most texts too early, so a drafted end is often rejected and the text goes on."""
+    """The draft ends most texts too early: a drafted end is often rejected and the text goes on."""
     counts = first_tokens(ENDING, 4, range(600), rule=rule, gamma=gamma, max_new_tokens=40)
     assert chi_square_p(counts, exact_law(ENDING, 4)) > 1e-4
 
@@ -95,7 +97,12 @@ def test_several_drafts_follow_the_target(rule: str, tree: str):
 def test_trees_that_run_out_of_tokens_follow_the_target():
     """Four drafts with different first tokens, of a vocabulary of three."""
     pair = toy_pair((0.2, 0.5, 0.3), (0.6, 0.1, 0.3))
-    for rule, tree in (("traversal", "distinct"), ("top-down", "distinct"), ("one-hot", "top"), ("one-hot", "grown")):
+    for rule, tree in (
+        ("traversal", "distinct"),
+        ("top-down", "distinct"),
+        ("one-hot", "top"),
+        ("one-hot", "grown"),
+    ):
         options = {"rule": rule, "tree": tree, "drafts": 4, "gamma": 2, "max_new_tokens": 20}
         assert chi_square_p(first_tokens(pair, 3, range(500), **options), exact_law(pair, 3)) > 1e-4
 
@@ -105,21 +112,33 @@ def test_the_released_code_fails_this_kind_of_test(gamma: int):
     pair = toy_pair((1 / 3, 2 / 3), (2 / 3, 1 / 3))
     options = {"gamma": gamma, "max_new_tokens": gamma + 1}
     law = exact_law(pair, gamma + 1)
-    assert chi_square_p(first_tokens(pair, gamma + 1, range(400), rule="hsd-released", **options), law) < 1e-6
-    assert chi_square_p(first_tokens(pair, gamma + 1, range(400), rule="hsd", **options), law) > 1e-4
+    assert (
+        chi_square_p(first_tokens(pair, gamma + 1, range(400), rule="hsd-released", **options), law)
+        < 1e-6
+    )
+    assert (
+        chi_square_p(first_tokens(pair, gamma + 1, range(400), rule="hsd", **options), law) > 1e-4
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_kept_tokens_agree_with_the_enumeration(rule: str):
-    """Mean kept tokens of the first step, decoded, against the same mean from the laws: within 4 standard errors."""
-    pair, gamma, count = toy_pair((0.2, 0.5, 0.3), (0.4, 0.2, 0.4)), 3, 1_000
+    """Mean kept tokens of the first step, decoded, against the same mean from the laws: within 4
+    standard errors.
+    """
+    pair = toy_pair((0.2, 0.5, 0.3), (0.4, 0.2, 0.4))
+    gamma = 3
+    count = 1_000
     models = context_free_models([0.2, 0.5, 0.3], [0.4, 0.2, 0.4], gamma)
     expected = audit_rules(models)[rule]["expected_accepted"]
     kept = []
     for seed in range(count):
-        step = next(hsd.decode(pair, "a", rule=rule, gamma=gamma, max_new_tokens=20, seed=seed, trace=False))
+        step = next(
+            hsd.decode(pair, "a", rule=rule, gamma=gamma, max_new_tokens=20, seed=seed, trace=False)
+        )
         kept.append(step.kept)
     mean = sum(kept) / count
     deviation = (sum((k - mean) ** 2 for k in kept) / count) ** 0.5
-    assert abs(mean - expected) < 4 * deviation / count**0.5 + 1e-9  # some rules keep everything here
+    # some rules keep everything here
+    assert abs(mean - expected) < 4 * deviation / count**0.5 + 1e-9

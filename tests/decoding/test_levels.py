@@ -53,14 +53,20 @@ def test_a_greedy_stack_writes_what_the_target_writes(rule: str, thresholds: tup
     for seed in range(3):
         pair = small_stack(seed)
         plain = greedy(pair, "ab", system="plain", max_new_tokens=40)
-        assert greedy(pair, "ab", system="stack", rule=rule, thresholds=thresholds, max_new_tokens=40) == plain
+        assert (
+            greedy(pair, "ab", system="stack", rule=rule, thresholds=thresholds, max_new_tokens=40)
+            == plain
+        )
 
 
 @pytest.mark.parametrize("count", [3, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("system", ["hispec", "stack"])
 def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str, count: int):
     prompts = prompt_set("shipped").prompts
-    starts = [*prompts, *(" ".join(prompt.split()[: len(prompt.split()) // 2]) for prompt in prompts)][:50]
+    starts = [
+        *prompts,
+        *(" ".join(prompt.split()[: len(prompt.split()) // 2]) for prompt in prompts),
+    ][:50]
     assert len(set(starts)) == 50
     for prompt in starts[:: 50 // count]:
         assert greedy(tiny, prompt, system=system, max_new_tokens=20) == greedy(
@@ -68,7 +74,9 @@ def test_greedy_text_is_the_targets_on_fifty_prompts(tiny: Pair, system: str, co
         )
 
 
-@pytest.mark.parametrize("rules", [("tokenwise", "tokenwise"), ("hsd", "tokenwise"), ("blockwise", "hsd")])
+@pytest.mark.parametrize(
+    "rules", [("tokenwise", "tokenwise"), ("hsd", "tokenwise"), ("blockwise", "hsd")]
+)
 def test_sampled_texts_that_may_end_follow_the_targets_law(rules: tuple[str, str]):
     pair = small_stack(2, end_ids=frozenset({1}))
     options = {"system": "stack", "level_rules": rules[:1], "rule": rules[1], "thresholds": (2, 2)}
@@ -100,7 +108,9 @@ def test_the_context_of_the_smallest_model_is_the_limit():
 
 def test_a_prompt_that_fills_the_smallest_models_context_is_refused():
     pair = replace(STACK, smaller=small_stack(context=4).smaller)
-    with pytest.raises(HsdError, match="the prompt has 5 tokens, the context 4: shorten the prompt"):
+    with pytest.raises(
+        HsdError, match="the prompt has 5 tokens, the context 4: shorten the prompt"
+    ):
         hsd.run(pair, "abcab", system="stack")
     assert len(hsd.run(pair, "abcab", system="stack", stack=(1, 2), max_new_tokens=3).tokens) == 3
 
@@ -121,29 +131,53 @@ def test_nothing_is_settled_after_the_end_of_a_text():
     assert ended > 30
 
 
-TREES = [("paths", ()), ("paths", ("traversal",)), ("comb", ("hsd",)), ("distinct", ("top-down",)), ("top", ())]
+TREES = [
+    ("paths", ()),
+    ("paths", ("traversal",)),
+    ("comb", ("hsd",)),
+    ("distinct", ("top-down",)),
+    ("top", ()),
+]
 
 
 @pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
 def test_a_tree_under_a_stack_follows_the_targets_law(tree: str, rules: tuple[str, ...]):
     """The smallest model drafts a tree, the next one verifies it and hands up a chain."""
     pair = small_stack(2, end_ids=frozenset({1}))
-    options = {"system": "stack", "level_rules": rules, "thresholds": (2, 2), "drafts": 2, "tree": tree}
+    options = {
+        "system": "stack",
+        "level_rules": rules,
+        "thresholds": (2, 2),
+        "drafts": 2,
+        "tree": tree,
+    }
     counts = first_tokens(pair, 2, range(200), max_new_tokens=8, **options)
     assert chi_square_p(counts, exact_law(pair, 2)) > 1e-4
 
 
 @pytest.mark.parametrize(("tree", "rules"), TREES, ids=str)
 def test_a_tree_under_a_stack_is_recorded_and_decodes_again(tree: str, rules: tuple[str, ...]):
-    options = {"level_rules": rules, "drafts": 3, "tree": tree, "thresholds": (3, 4), "max_new_tokens": 20}
+    options = {
+        "level_rules": rules,
+        "drafts": 3,
+        "tree": tree,
+        "thresholds": (3, 4),
+        "max_new_tokens": 20,
+    }
     trace = hsd.run(STACK, "abc", system="stack", **options)
     assert Trace.from_json(trace.to_json()) == trace
     assert trace.replay() == trace.tokens == hsd.rerun(STACK, trace).tokens
-    assert greedy(STACK, "abc", system="stack", **options) == greedy(STACK, "abc", system="plain", max_new_tokens=20)
-    checks = [event for step in trace.steps for event in step.events if event.level == 1 and event.tested]
+    assert greedy(STACK, "abc", system="stack", **options) == greedy(
+        STACK, "abc", system="plain", max_new_tokens=20
+    )
+    checks = [
+        event for step in trace.steps for event in step.events if event.level == 1 and event.tested
+    ]
     assert max(len(event.tested) for event in checks) > 3
     for event in checks:
-        assert [t.token for t in event.tested[: event.kept]] == [c.token for c in event.committed[: event.kept]]
+        assert [t.token for t in event.tested[: event.kept]] == [
+            c.token for c in event.committed[: event.kept]
+        ]
 
 
 # What is kept in between
@@ -177,7 +211,9 @@ def test_levels_count_their_calls():
 def runs_with_levels(tiny: Pair) -> list[Trace]:
     return [
         hsd.run(STACK, "abc", system="stack", thresholds=(2, 3), seed=1),
-        hsd.run(STACK, "abc", system="stack", thresholds=(3, 5), level_rules=("tokenwise",), seed=2),
+        hsd.run(
+            STACK, "abc", system="stack", thresholds=(3, 5), level_rules=("tokenwise",), seed=2
+        ),
         hsd.run(tiny, PROMPT, system="hispec", max_new_tokens=40),
         hsd.run(tiny, PROMPT, system="stack", max_new_tokens=40, rule="tokenwise"),
     ]
@@ -222,7 +258,9 @@ def judged(event: Event, rule: str) -> None:
 def test_no_random_number_is_used_at_two_levels(tiny: Pair):
     for trace in runs_with_levels(tiny):
         coins = [node.coin for step in trace.steps for node in step.nodes]
-        coins += [tested.coin for step in trace.steps for event in step.events for tested in event.tested]
+        coins += [
+            tested.coin for step in trace.steps for event in step.events for tested in event.tested
+        ]
         assert len(set(coins)) == len(coins)
 
 
@@ -233,7 +271,9 @@ def test_a_block_is_as_long_as_its_threshold_unless_something_ends_it(tiny: Pair
 
 
 def test_five_levels_are_recorded_and_too_many_rounds_are_refused():
-    pair = replace(STACK, smaller=(*STACK.smaller, *small_stack(5).smaller, *small_stack(6).smaller))
+    pair = replace(
+        STACK, smaller=(*STACK.smaller, *small_stack(5).smaller, *small_stack(6).smaller)
+    )
     trace = hsd.run(pair, "abc", system="stack", thresholds=(1, 3, 3, 3), max_new_tokens=20)
     assert {event.level for step in trace.steps for event in step.events} == {0, 1, 2, 3}
     assert Trace.from_json(trace.to_json()) == trace
@@ -249,7 +289,13 @@ def test_a_run_in_which_everything_passes_decodes_again():
 
 
 def test_the_divergences_in_a_stack_are_those_of_the_two_highest_levels_raw_rows():
-    options = {"rule": "fuzzy", "divergence_on": "raw", "divergence": "tv", "tolerance": 0.2, "top_k": 2}
+    options = {
+        "rule": "fuzzy",
+        "divergence_on": "raw",
+        "divergence": "tv",
+        "tolerance": 0.2,
+        "top_k": 2,
+    }
     trace = hsd.run(STACK, "abc", system="stack", thresholds=(2, 3), **options)
     text = list(trace.prompt.ids)
     for step in trace.steps:
@@ -273,7 +319,10 @@ def test_two_runs_on_the_exits_of_one_model_do_not_disturb_each_other(tiny: Pair
 
 def test_one_exit_alone_drafts_for_the_whole_model(tiny: Pair):
     plain = greedy(tiny, PROMPT, system="plain", max_new_tokens=30)
-    assert greedy(tiny, PROMPT, system="hispec", exits=(2,), thresholds=(5,), max_new_tokens=30) == plain
+    assert (
+        greedy(tiny, PROMPT, system="hispec", exits=(2,), thresholds=(5,), max_new_tokens=30)
+        == plain
+    )
     trace = hsd.run(tiny, PROMPT, system="hispec", exits=(2,), thresholds=(3,), max_new_tokens=12)
     assert [len(step.below) for step in trace.steps] == [1] * len(trace.steps)
     assert trace.steps[0].drafted == 3
@@ -366,7 +415,10 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
             "drafts 2, tree 'top': rule traversal does not fit",
         ),
         ({"drafts": 20, "thresholds": (30, 2)}, "a tree of 600 nodes is over the limit"),
-        ({"system": "hispec", "drafts": 2}, "reads one text at a time and no tree: choose drafts 1"),
+        (
+            {"system": "hispec", "drafts": 2},
+            "reads one text at a time and no tree: choose drafts 1",
+        ),
         ({"system": "hispec"}, "has no layers to leave early"),
         ({"system": "hispec", "exits": (1, 2, 3)}, "give two, where to draft"),
         ({"system": "hispec", "exits": ("1", "2")}, "exit '1': choose a whole number"),
@@ -375,7 +427,10 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
         ({"system": "hispec", "rule": "naive-hsd"}, "needs drafts of a fixed length"),
         ({"rule": "naive-hsd"}, "needs drafts of a fixed length"),
         ({"level_rules": ([],)}, "give names"),
-        ({"rule": "fuzzy", "tolerance": float("nan"), "system": "speculative"}, "tolerance nan: choose a number"),
+        (
+            {"rule": "fuzzy", "tolerance": float("nan"), "system": "speculative"},
+            "tolerance nan: choose a number",
+        ),
     ],
 )
 def test_what_makes_no_system_is_refused_in_one_line(options: dict[str, Any], words: str):
@@ -386,7 +441,8 @@ def test_what_makes_no_system_is_refused_in_one_line(options: dict[str, Any], wo
 
 
 @pytest.mark.parametrize(
-    ("exits", "words"), [((4, 2), "from shallow to deep"), ((2, 9), "1 to 8"), ((0, 2), "from 1 to 1,000")]
+    ("exits", "words"),
+    [((4, 2), "from shallow to deep"), ((2, 9), "1 to 8"), ((0, 2), "from 1 to 1,000")],
 )
 def test_exits_that_are_not_there_are_refused(tiny: Pair, exits: tuple[int, int], words: str):
     with pytest.raises(HsdError, match=words):
@@ -399,7 +455,9 @@ def test_the_same_folder_twice_is_no_stack(byte_folders: tuple[str, str]):
         hsd.load_pair(target=target, draft=draft, smaller=[draft], device="cpu")
 
 
-def test_a_stack_is_loaded_from_folders(byte_folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory):
+def test_a_stack_is_loaded_from_folders(
+    byte_folders: tuple[str, str], tmp_path_factory: pytest.TempPathFactory
+):
     from small_models import bytes_tokenizer, save_pair
 
     target, draft = byte_folders
@@ -412,12 +470,16 @@ def test_a_stack_is_loaded_from_folders(byte_folders: tuple[str, str], tmp_path_
     )
 
 
-def test_a_model_that_is_its_own_draft_is_loaded_once_and_leaves_early(byte_folders: tuple[str, str]):
+def test_a_model_that_is_its_own_draft_is_loaded_once_and_leaves_early(
+    byte_folders: tuple[str, str],
+):
     target, _ = byte_folders
     pair = hsd.load_pair(target=target, draft=target, device="cpu", dtype="float32")
     assert pair.draft is pair.target
     layers = EarlyExits(pair.target, ()).depths[-1]
     options = {"system": "hispec", "exits": (1, layers), "max_new_tokens": 12}
-    assert greedy(pair, "hello", **options) == greedy(pair, "hello", system="plain", max_new_tokens=12)
+    assert greedy(pair, "hello", **options) == greedy(
+        pair, "hello", system="plain", max_new_tokens=12
+    )
     (note,) = hsd.run(pair, "hello", **options).setup.notes
     assert "does not say that it was trained to predict after layer 1" in note

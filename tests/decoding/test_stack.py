@@ -1,7 +1,9 @@
-"""Stacks of models are lossless, by enumeration: every number that a step could draw is followed to its end.
+"""Stacks of models are lossless, by enumeration: every number that a step could draw is followed to
+its end.
 
-The system that decodes is the one that is enumerated. In place of random numbers it gets a source that decides what
-each draw comes to, and is run again and again until every outcome has been followed, each with its probability.
+The system that decodes is the one that is enumerated. In place of random numbers it gets a source
+that decides what each draw comes to, and is run again and again until every outcome has been
+followed, each with its probability.
 """
 
 from __future__ import annotations
@@ -32,7 +34,9 @@ CONTEXT = [0]
 
 @dataclass
 class Fork:
-    """A point at which several things may happen: their probabilities, and the one that is followed now."""
+    """A point at which several things may happen: their probabilities, and the one that is followed
+    now.
+    """
 
     weights: list[float]
     chosen: int = 0
@@ -40,14 +44,16 @@ class Fork:
 
 @dataclass
 class Forks:
-    """All outcomes of a program, one run at a time: `choose` answers as the current run wants it."""
+    """All outcomes of a program, one run at a time: `choose` answers as the current run wants."""
 
     taken: list[Fork] = field(default_factory=list)
     depth: int = 0
 
     def choose(self, weights: list[float]) -> int:
         if self.depth == len(self.taken):
-            self.taken.append(Fork(weights, next(i for i, weight in enumerate(weights) if weight > 0)))
+            self.taken.append(
+                Fork(weights, next(i for i, weight in enumerate(weights) if weight > 0))
+            )
         fork = self.taken[self.depth]
         self.depth += 1
         return fork.chosen
@@ -92,7 +98,9 @@ def forks(monkeypatch: pytest.MonkeyPatch) -> Forks:
 
     monkeypatch.setattr("hsd.draft.model.draw", draw)
     monkeypatch.setattr("hsd.decoding.rounds.draw", draw)
-    monkeypatch.setattr(Law, "kept", lambda law, coins: torch.tensor(made.choose(law.stop.tolist())))
+    monkeypatch.setattr(
+        Law, "kept", lambda law, coins: torch.tensor(made.choose(law.stop.tolist()))
+    )
     return made
 
 
@@ -102,7 +110,9 @@ def models(seed: int, count: int = 3) -> list[TableModel]:
     logits = 1.2 * torch.randn(VOCABULARY**2, VOCABULARY, generator=generator, dtype=torch.float64)
     tables = [logits]
     for _ in range(count - 1):
-        tables.append(tables[-1] + 1.5 * torch.randn(logits.shape, generator=generator, dtype=torch.float64))
+        tables.append(
+            tables[-1] + 1.5 * torch.randn(logits.shape, generator=generator, dtype=torch.float64)
+        )
     return [TableModel(table.softmax(-1), f"table {i}") for i, table in enumerate(reversed(tables))]
 
 
@@ -117,9 +127,14 @@ def reader(model: TableModel) -> Reader:
     return Reader(model.start(), model.device, Exactly(), VOCABULARY)
 
 
-def one_step(stack: list[TableModel], rules: list[Rule], thresholds: list[int], room: int) -> tuple[Path, int]:
-    """Play one step of the target; its committed tokens, and how many of the block it was handed it kept."""
-    proposer, longest = ModelProposer(reader(stack[0]), frozenset()), thresholds[0]
+def one_step(
+    stack: list[TableModel], rules: list[Rule], thresholds: list[int], room: int
+) -> tuple[Path, int]:
+    """Play one step of the target; its committed tokens, and how many of the block it was handed it
+    kept.
+    """
+    proposer = ModelProposer(reader(stack[0]), frozenset())
+    longest = thresholds[0]
     for level in range(1, len(stack) - 1):
         rounds = Rounds(reader(stack[level]), frozenset(), rules[level - 1], proposer)
         proposer = StackLevel(level, rounds, thresholds[level], longest, Unused())  # type: ignore[assignment]
@@ -130,16 +145,25 @@ def one_step(stack: list[TableModel], rules: list[Rule], thresholds: list[int], 
 
 
 def enumerate_step(
-    forks: Forks, stack: list[TableModel], rules: list[Rule], thresholds: list[int], room: int, length: int
+    forks: Forks,
+    stack: list[TableModel],
+    rules: list[Rule],
+    thresholds: list[int],
+    room: int,
+    length: int,
 ) -> tuple[dict[Path, float], float]:
-    """The law of the first `length` tokens when the target goes on by itself after the step, and E[kept]."""
+    """The law of the first `length` tokens when the target goes on by itself after the step, and
+    E[kept].
+    """
     law: dict[Path, float] = defaultdict(float)
-    kept_in_all, total = 0.0, 0.0
+    kept_in_all = 0.0
+    total = 0.0
     more = True
     while more:
         committed, kept = one_step(stack, rules, thresholds, room)
         weight = forks.weight
-        kept_in_all, total = kept_in_all + weight * kept, total + weight
+        kept_in_all = kept_in_all + weight * kept
+        total = total + weight
         for path, share in continued(stack[-1], committed, length):
             law[path] += weight * share
         more = forks.advance()
@@ -162,34 +186,46 @@ def continued(model: TableModel, path: Path, length: int) -> list[tuple[Path, fl
 def distance(law: dict[Path, float], model: TableModel, length: int) -> float:
     """Total variation from the model's own law."""
     truth = dict(continued(model, (), length))
-    return sum(abs(law.get(path, 0.0) - truth[path]) for path in product(range(VOCABULARY), repeat=length)) / 2
+    return (
+        sum(
+            abs(law.get(path, 0.0) - truth[path])
+            for path in product(range(VOCABULARY), repeat=length)
+        )
+        / 2
+    )
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("names", list(product(("tokenwise", "blockwise", "hsd"), repeat=2)), ids="/".join)
+@pytest.mark.parametrize(
+    "names", list(product(("tokenwise", "blockwise", "hsd"), repeat=2)), ids="/".join
+)
 def test_three_models_with_one_of_three_rules_at_either_level_are_lossless(
     forks: Forks, names: tuple[str, str], seed: int
 ):
-    stack, rules = models(seed), [RULES[name] for name in names]
+    stack = models(seed)
+    rules = [RULES[name] for name in names]
     law, kept = enumerate_step(forks, stack, rules, [1, 2], room=3, length=4)
     assert distance(law, stack[-1], 4) < 1e-12
     assert kept > 0.3
 
 
 def test_with_two_drafted_tokens_at_each_level_the_stack_is_lossless(forks: Forks):
-    stack, rules = models(3), [RULES["hsd"], RULES["hsd"]]
+    stack = models(3)
+    rules = [RULES["hsd"], RULES["hsd"]]
     law, _ = enumerate_step(forks, stack, rules, [2, 2], room=3, length=4)
     assert distance(law, stack[-1], 4) < 1e-12
 
 
 def test_four_models_are_lossless(forks: Forks):
-    stack, rules = models(4, count=4), [RULES["tokenwise"], RULES["hsd"], RULES["blockwise"]]
+    stack = models(4, count=4)
+    rules = [RULES["tokenwise"], RULES["hsd"], RULES["blockwise"]]
     law, _ = enumerate_step(forks, stack, rules, [1, 1, 1], room=2, length=3)
     assert distance(law, stack[-1], 3) < 1e-12
 
 
 def test_a_level_that_stops_early_for_want_of_room_is_lossless(forks: Forks):
-    stack, rules = models(5), [RULES["hsd"], RULES["hsd"]]
+    stack = models(5)
+    rules = [RULES["hsd"], RULES["hsd"]]
     for room in (1, 2):
         law, _ = enumerate_step(forks, stack, rules, [2, 4], room=room, length=room + 1)
         assert distance(law, stack[-1], room + 1) < 1e-12
@@ -205,7 +241,8 @@ def test_hsd_at_both_levels_keeps_more_than_token_wise(forks: Forks, seed: int):
 
 
 def test_a_lossy_rule_below_the_target_is_seen(forks: Forks):
-    stack, rules = models(0), [RULES["hsd-released"], RULES["hsd"]]
+    stack = models(0)
+    rules = [RULES["hsd-released"], RULES["hsd"]]
     law, _ = enumerate_step(forks, stack, rules, [2, 2], room=4, length=4)
     assert distance(law, stack[-1], 4) > 1e-3
 

@@ -1,4 +1,6 @@
-"""Rounds with trees: one cache for all branches gives what fresh passes give, and texts end where they end."""
+"""Rounds with trees: one cache for all branches gives what fresh passes give, and texts end where
+they end.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
     text = [2, 0, 3, 1]
     target = reader_of(model)
     target.read(torch.tensor(text[:-1]), keep=1)
-    assert_as_fresh(model, target.grow(text, NODES, keep=len(NODES) + 1), [text, *texts(text, NODES)])
+    assert_as_fresh(
+        model, target.grow(text, NODES, keep=len(NODES) + 1), [text, *texts(text, NODES)]
+    )
     draft = reader_of(model)
     assert_as_fresh(model, draft.grow(text, [], keep=1), [text])
     for level in LEVELS:
@@ -63,18 +67,24 @@ def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
 
 @pytest.mark.parametrize("kept", [[], [2], [1, 4], [1, 4, 6], [2, 5, 7]], ids=str)
 @pytest.mark.parametrize("read_levels", [2, 3])
-def test_after_a_commit_only_the_kept_path_is_part_of_the_text(model: LanguageModel, kept: list[int], read_levels: int):
-    """The draft model may not have read the last level; what is missing is read with the next tree."""
+def test_after_a_commit_only_the_kept_path_is_part_of_the_text(
+    model: LanguageModel, kept: list[int], read_levels: int
+):
+    """The draft model may not have read the last level, which is then read with the next tree."""
     text = [2, 0, 3, 1]
     reader = reader_of(model)
     reader.grow(text, [], keep=1)
     for level in LEVELS[:read_levels]:
         reader.grow(text, level, keep=len(level))
     reader.settle(len(text) + len(kept), kept)
-    read = [node for node in kept if node in {n for level in LEVELS[:read_levels] for n, _, _ in level}]
+    read = [
+        node for node in kept if node in {n for level in LEVELS[:read_levels] for n, _, _ in level}
+    ]
     assert reader.length == len(text) + len(read)
     longer = [*text, *(NODES[node - 1][2] for node in kept), 0]
-    assert_as_fresh(model, reader.grow(longer, NODES, keep=len(NODES) + 1), [longer, *texts(longer, NODES)])
+    assert_as_fresh(
+        model, reader.grow(longer, NODES, keep=len(NODES) + 1), [longer, *texts(longer, NODES)]
+    )
 
 
 @pytest.mark.long

@@ -39,7 +39,9 @@ def draft_rows(path: tuple[int, ...]) -> torch.Tensor:
 
 @pytest.mark.parametrize(("breadth", "gamma"), [(5, 2), (5, 3), (4, 1)])
 def test_the_surest_tokens_of_all_are_kept(breadth: int, gamma: int):
-    """As broad as the vocabulary it misses nothing on two levels; on the third it may follow the five surest only."""
+    """As broad as the vocabulary it misses nothing on two levels; on the third it may follow the
+    five surest only.
+    """
     reader = Reader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
     grown = GrownProposer(reader, frozenset(), breadth)
     many = grown.needed(gamma)
@@ -53,7 +55,9 @@ def test_the_surest_tokens_of_all_are_kept(breadth: int, gamma: int):
     best = sorted(chances, key=chances.get, reverse=True)
     assert len(draft.ids) == min(breadth * gamma, sum(5**level for level in range(1, gamma + 1)))
     assert known == set(best[: len(known)])
-    assert {node for path in draft.paths for node in path.nodes} == set(range(1, len(draft.ids) + 1))
+    assert {node for path in draft.paths for node in path.nodes} == set(
+        range(1, len(draft.ids) + 1)
+    )
     for path, node in paths_of(draft).items():
         if node in draft.inner:
             row = draft.q[list(draft.inner).index(node)]
@@ -62,10 +66,18 @@ def test_the_surest_tokens_of_all_are_kept(breadth: int, gamma: int):
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
 def test_what_is_kept_on_average_is_the_target_s_probability_of_all_paths(temperature: float):
-    """One token per node can be followed, so E[kept] is the sum of p over the paths, whatever the rule's order."""
+    """One token per node can be followed, so E[kept] is the sum of p over the paths, whatever the
+    rule's order.
+    """
     checked = 0
     for seed in range(4):
-        options = {"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, "temperature": temperature}
+        options = {
+            "rule": "one-hot",
+            "tree": "grown",
+            "drafts": 3,
+            "gamma": 3,
+            "temperature": temperature,
+        }
         for step in hsd.run(PAIR, "abc", seed=seed, max_new_tokens=20, **options).steps:
             joint = {0: 1.0}
             for node in step.nodes:
@@ -86,7 +98,9 @@ def test_a_token_that_the_draft_cannot_write_is_never_chosen():
 
 
 def grown_run(**options):
-    return hsd.run(PAIR, "abc", **{"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, **options})
+    return hsd.run(
+        PAIR, "abc", **{"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, **options}
+    )
 
 
 def test_the_size_is_that_of_the_tree_and_the_surest_stay():
@@ -97,7 +111,9 @@ def test_the_size_is_that_of_the_tree_and_the_surest_stay():
         assert len(step.nodes) == (nodes or 3 * 3 + 1) - 1
         joint = {one.node: one.joint for one in step.growth if one.node}
         assert sorted(joint) == list(range(1, len(step.nodes) + 1))
-        assert min(joint.values()) >= max((one.joint for one in step.growth if not one.node), default=0.0)
+        assert min(joint.values()) >= max(
+            (one.joint for one in step.growth if not one.node), default=0.0
+        )
         found.append(set(joint.values()))
     assert found[0] < found[1] < found[2]
 
@@ -120,7 +136,9 @@ def test_what_the_tree_was_cut_from_is_told():
         read = [one for one in step.growth if one.read]
         assert len(read) == 2 * 3  # of the last level none
         for level in (1, 2):
-            here = sorted((one for one in step.growth if one.level == level), key=lambda one: -one.joint)
+            here = sorted(
+                (one for one in step.growth if one.level == level), key=lambda one: -one.joint
+            )
             assert [one.read for one in here[:3]] == [True] * 3
 
 
@@ -144,7 +162,10 @@ def test_a_tree_of_one_node_is_plain_decoding(temperature: float):
 
 def test_a_tree_larger_than_what_the_context_has_left_is_refused(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(PAIR.target, "context", 200)
-    with pytest.raises(hsd.HsdError, match="a tree of 400 nodes does not fit into the 197 tokens that the context has"):
+    with pytest.raises(
+        hsd.HsdError,
+        match="a tree of 400 nodes does not fit into the 197 tokens that the context has",
+    ):
         grown_run(nodes=400)
 
 
@@ -152,7 +173,10 @@ def test_a_tree_larger_than_what_the_context_has_left_is_refused(monkeypatch: py
     ("options", "message"),
     [
         ({"nodes": 3}, "a tree of 3 nodes has no room for the 3 drafted tokens of its first level"),
-        ({"nodes": 9, "tree": "comb", "rule": "hsd"}, "nodes 9 is the size of a grown tree: choose tree grown"),
+        (
+            {"nodes": 9, "tree": "comb", "rule": "hsd"},
+            "nodes 9 is the size of a grown tree: choose tree grown",
+        ),
         ({"nodes": 600}, "nodes 600: choose a whole number from 0 to 512"),
         ({"drafts": 0}, "drafts 0: choose a whole number from 1 to 64"),
         ({"gamma": 0}, "gamma 0: choose a whole number from 1 to 32"),
@@ -169,8 +193,12 @@ def test_a_tree_that_cannot_be_is_refused_in_one_line(options: dict[str, object]
 # Mixed siblings: one drawn, the others chosen
 
 
-def drawn_trees(pair: hsd.Pair, grow: type[GrownProposer], size: int, gamma: int) -> Iterator[tuple[float, Draft]]:
-    """Every tree that a breadth of 2 can grow after TEXT, and how likely it is: each draw takes every token in turn."""
+def drawn_trees(
+    pair: hsd.Pair, grow: type[GrownProposer], size: int, gamma: int
+) -> Iterator[tuple[float, Draft]]:
+    """Every tree that a breadth of 2 can grow after TEXT, and how likely it is: each draw takes
+    every token in turn.
+    """
     waiting: list[tuple[float, list[float]]] = [(1.0, [])]
     while waiting:
         weight, numbers = waiting.pop()
@@ -191,8 +219,12 @@ def drawn_trees(pair: hsd.Pair, grow: type[GrownProposer], size: int, gamma: int
                 waiting.append((weight * share, [*numbers, (end - share / 2) / ends[-1]]))
 
 
-def output_of(pair: hsd.Pair, rule: str, trees: Iterable[tuple[float, Draft]], count: int) -> dict[tuple, float]:
-    """The exact law of the next `count` tokens, after each of these trees and every outcome of a rule."""
+def output_of(
+    pair: hsd.Pair, rule: str, trees: Iterable[tuple[float, Draft]], count: int
+) -> dict[tuple, float]:
+    """The exact law of the next `count` tokens, after each of these trees and every outcome of a
+    rule.
+    """
     law: dict[tuple[int, ...], float] = defaultdict(float)
 
     def row_after(path: tuple[int, ...]) -> torch.Tensor:
@@ -209,14 +241,18 @@ def output_of(pair: hsd.Pair, rule: str, trees: Iterable[tuple[float, Draft]], c
 
     for weight, draft in trees:
         paths = {node: path for path, node in paths_of(draft).items()}
-        view = separate(draft, torch.stack([row_after(paths[node]) for node in range(len(draft.ids) + 1)]))
+        view = separate(
+            draft, torch.stack([row_after(paths[node]) for node in range(len(draft.ids) + 1)])
+        )
         for chance, ending in endings(lambda tree=view.tree: TREE_RULES[rule].process(tree)):
             spread(paths[ending.node], ending.next, weight * chance)
     return law
 
 
 class Dropping(GrownProposer):
-    """Wrong: a drawn token counts as sure as the draft finds it, so what was drawn decides whether it is kept."""
+    """Wrong: a drawn token counts as sure as the draft finds it, so what was drawn decides whether
+    it is kept.
+    """
 
     def _extend(self, text, tree, front, draws):
         first = len(tree.tokens)
@@ -228,8 +264,12 @@ class Dropping(GrownProposer):
 
 @pytest.mark.parametrize("rule", ["top-down", "recursive-hsd", "traversal", "one-hot"])
 @pytest.mark.parametrize(("vocab", "size", "gamma"), [(3, 4, 2), (3, 5, 3), (2, 3, 3)])
-def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(rule: str, vocab: int, size: int, gamma: int):
-    """Over all draws, all coins and all ways to go on, the text follows the target, whatever the re-ranking dropped."""
+def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(
+    rule: str, vocab: int, size: int, gamma: int
+):
+    """Over all draws, all coins and all ways to go on, the text follows the target, whatever the
+    re-ranking dropped.
+    """
     pair = table_pair(vocab=vocab, order=2, seed=4)
     trees = list(drawn_trees(pair, GrownProposer, size, gamma))
     assert sum(weight for weight, _ in trees) == pytest.approx(1, abs=1e-6)
@@ -254,10 +294,13 @@ def test_a_draw_that_is_ranked_by_its_own_chance_is_caught():
 
 @pytest.mark.parametrize("engine_rows", ["warped", "greedy"])
 def test_mixed_siblings_are_one_draw_without_the_chosen_ones_and_the_likeliest(engine_rows: str):
-    """Greedy, nothing is left to draw: the tree is the grown one. Else the first child is the draw, and q is without
-    its siblings."""
+    """Greedy, nothing is left to draw: the tree is the grown one. Else the first child is the draw,
+    and q is without its siblings.
+    """
     heat = 0.8 if engine_rows == "warped" else 0.0
-    for mixed, grown in zip(*(mixed_run(heat, tree).steps for tree in ("mixed", "grown")), strict=False):
+    for mixed, grown in zip(
+        *(mixed_run(heat, tree).steps for tree in ("mixed", "grown")), strict=False
+    ):
         if heat == 0:
             assert [node.token for node in mixed.nodes] == [node.token for node in grown.nodes]
             continue
@@ -272,7 +315,14 @@ def test_mixed_siblings_are_one_draw_without_the_chosen_ones_and_the_likeliest(e
 
 
 def mixed_run(temperature: float, tree: str) -> hsd.Trace:
-    options = {"rule": "one-hot", "tree": tree, "drafts": 3, "gamma": 2, "nodes": 6, "temperature": temperature}
+    options = {
+        "rule": "one-hot",
+        "tree": tree,
+        "drafts": 3,
+        "gamma": 2,
+        "nodes": 6,
+        "temperature": temperature,
+    }
     return hsd.run(PAIR, "abc", max_new_tokens=16, **options)
 
 
@@ -295,8 +345,11 @@ RUNS = {
 def test_the_embedded_pair_s_rows_are_made_in_double_precision_alone(
     name: str, trace: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    """A softmax in single precision is another one on another processor, and so would drafts and texts be."""
-    used, softmax = [], torch.Tensor.softmax
+    """A softmax in single precision is another one on another processor, and so would drafts and
+    texts be.
+    """
+    used = []
+    softmax = torch.Tensor.softmax
 
     def recorded(rows: torch.Tensor, dim: int, dtype: torch.dtype | None = None) -> torch.Tensor:
         used.append(dtype or rows.dtype)

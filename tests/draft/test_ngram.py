@@ -1,4 +1,6 @@
-"""Drafts that are copied from the text: exact with every lossless rule, recorded, and drafted without a model."""
+"""Drafts that are copied from the text: exact with every lossless rule, recorded, and drafted
+without a model.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,18 @@ def test_what_followed_the_last_tokens_is_copied(text: list[int], copied: list[i
 
 @pytest.mark.parametrize("rule", [name for name, rule in RULES.items() if rule.lossless])
 def test_copies_follow_the_target(rule: str):
-    counts = first_tokens(PAIR, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
+    counts = first_tokens(
+        PAIR, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS
+    )
     assert chi_square_p(counts, exact_law(PAIR, 3, prompt=PROMPT)) > 1e-4
 
 
 def test_texts_that_end_inside_a_copy_follow_the_target():
     pair = hsd.Pair("ends", PAIR.target, PAIR.draft, LetterCodec(3, frozenset({2})))
     for rule in ("hsd", "naive-hsd"):
-        counts = first_tokens(pair, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS)
+        counts = first_tokens(
+            pair, 3, range(250), prompt=PROMPT, rule=rule, max_new_tokens=12, **OPTIONS
+        )
         assert chi_square_p(counts, exact_law(pair, 3, prompt=PROMPT)) > 1e-4
 
 
@@ -55,7 +61,10 @@ def test_a_run_with_copies_is_recorded_and_can_be_run_again(rule: str):
     trace = hsd.run(PAIR, PROMPT, rule=rule, max_new_tokens=30, **OPTIONS)
     assert hsd.Trace.from_json(trace.to_json()) == trace
     assert trace.replay() == trace.tokens == hsd.rerun(PAIR, trace).tokens
-    assert trace.tokens == hsd.run(PAIR, PROMPT, rule=rule, max_new_tokens=30, trace=False, **OPTIONS).tokens
+    assert (
+        trace.tokens
+        == hsd.run(PAIR, PROMPT, rule=rule, max_new_tokens=30, trace=False, **OPTIONS).tokens
+    )
     assert trace.setup.options.draft.proposer == "ngram"
     assert [model.name for model in trace.setup.models] == ["table target"]
     assert {node.q for step in trace.steps for node in step.nodes} == {1.0}

@@ -1,4 +1,6 @@
-"""The calibration of γ "auto": it finds the function that kept tokens follow, and stops sooner where they cost more."""
+"""The calibration of γ "auto": it finds the function that kept tokens follow, and stops sooner
+where they cost more.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_the_fit_finds_the_function_that_kept_tokens_follow(chains: list[Drawn])
 
 def features_agree(share: float, depth: int, heat: float) -> bool:
     logit = float(np.dot(TRUE.weights, script.features(share, depth, heat)))
-    return math.isclose(1 / (1 + math.exp(-logit)), Stopping(0.0, heat, TRUE.weights).chance(share, depth))
+    return math.isclose(
+        1 / (1 + math.exp(-logit)), Stopping(0.0, heat, TRUE.weights).chance(share, depth)
+    )
 
 
 def test_dear_tokens_are_drafted_only_where_they_are_nearly_certain(chains: list[Drawn]):
@@ -48,10 +52,14 @@ def test_dear_tokens_are_drafted_only_where_they_are_nearly_certain(chains: list
     assert cheap < dear
     for cost, least in ((Cost(0.05, 0.05), cheap), (Cost(0.5, 0.05), dear)):
         own = script.rate(chains, cost, script.auto(TRUE, least))
-        assert own > max(script.rate(chains, cost, script.fixed(gamma)) for gamma in range(script.SIX))
+        assert own > max(
+            script.rate(chains, cost, script.fixed(gamma)) for gamma in range(script.SIX)
+        )
 
 
 def test_the_shipped_head_was_calibrated_for_every_engine():
-    told = json.loads((script.ASSETS / "smollm2" / "draft" / "config.json").read_text(encoding="utf-8"))["stopping"]
+    told = json.loads(
+        (script.ASSETS / "smollm2" / "draft" / "config.json").read_text(encoding="utf-8")
+    )["stopping"]
     assert {*told["least"]} == {"eager", "portable", "browser"} == {*script.measured_rows()}
     assert Stopping.of(told, "eager", 0.0, Sampling(0.7)).least == told["least"]["eager"]

@@ -1,4 +1,6 @@
-"""Lessons are short, their signs explained, their numbers the step's own, their sentences true, their links good."""
+"""Lessons are short, their signs explained, their numbers the step's own, their sentences true,
+their links good.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ def words(parts: list) -> str:
 
 def bare(parts: list) -> str:
     """Without tokens, which may be anything."""
-    return " ".join(learn._plain(part) for part in parts if not (isinstance(part, dict) and "piece" in part))
+    return " ".join(
+        learn._plain(part) for part in parts if not (isinstance(part, dict) and "piece" in part)
+    )
 
 
 def everything() -> list[list]:
@@ -94,12 +98,14 @@ def raw() -> dict:
 @pytest.fixture(scope="module")
 def known(raw: dict) -> set[float]:
     """Every number that a lesson may name, from the files."""
-    step, found = raw["step"], []
+    step = raw["step"]
+    found = []
     r = c = 1.0
     for node, branch in zip(step["nodes"], step["branches"], strict=True):
         S = branch["deficient"]
         found += [S, S + 1 - c, 1 - c, S / (S + 1 - c)]
-        r, c = r * node["p"] / node["q"], min(1, c * node["p"] / node["q"])
+        r = r * node["p"] / node["q"]
+        c = min(1, c * node["p"] / node["q"])
         found += [node["p"], node["q"], node["p"] / node["q"], node["coin"], r, c]
     root = step["branches"][0]
     best = max(root["top"], key=lambda one: one["p"] - one["q"])
@@ -110,14 +116,22 @@ def known(raw: dict) -> set[float]:
     found += [best["p"], best["q"], share, step["nodes"][0]["p"] * (1 + root["deficient"])]
     assert share == pytest.approx((best["p"] - best["q"]) / root["deficient"], rel=1e-3)
     failing = sum(one["q"] for one in root["top"] if one["p"] < one["q"])
-    often = [(one["q"] + failing * one["p"] - one["p"], one) for one in root["top"] if one["p"] >= one["q"]]
+    often = [
+        (one["q"] + failing * one["p"] - one["p"], one)
+        for one in root["top"]
+        if one["p"] >= one["q"]
+    ]
     most = max(often, key=lambda pair: pair[0])[1]
     found += [failing, most["p"], most["q"] + failing * most["p"]]
     assert found[-1] > most["p"]
-    behind = min(raw["steps"], key=lambda s: s["expected_kept"]["hsd"] - s["expected_kept"]["tokenwise"])
+    behind = min(
+        raw["steps"], key=lambda s: s["expected_kept"]["hsd"] - s["expected_kept"]["tokenwise"]
+    )
     found += [one["expected_kept"][rule] for one in (step, behind) for rule in ("hsd", "tokenwise")]
     found.append(step["kept_law"]["tokenwise"][0])
-    whole = [one["expected_kept"] for one in raw["steps"] if len(one["nodes"]) == len(step["nodes"])]
+    whole = [
+        one["expected_kept"] for one in raw["steps"] if len(one["nodes"]) == len(step["nodes"])
+    ]
     found += [sum(kept[rule] for kept in whole) / len(whole) for rule in ("hsd", "tokenwise")]
     result = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))
     passes = json.loads((RESULTS / "lengths.json").read_text(encoding="utf-8"))["passes"]["here"]
@@ -125,7 +139,11 @@ def known(raw: dict) -> set[float]:
     for row in result["law"]:
         if row["domain"] == "questions":
             wide = passes[str(row["gamma"] + 1)]
-            found += [(row["gamma"] * passes["draft"] + wide) / passes["1"], row["hsd"], 1 + row["hsd"]]
+            found += [
+                (row["gamma"] * passes["draft"] + wide) / passes["1"],
+                row["hsd"],
+                1 + row["hsd"],
+            ]
     return {float(f"{x:.3g}") for x in found}
 
 
@@ -142,7 +160,10 @@ def test_every_sum_that_is_printed_comes_out() -> None:
         rf"{number} / {number} = {number}": lambda a, b, c: (a / b, c),
         rf"{number} × {number} = {number}": lambda a, b, c: (a * b, c),
         rf"{number} − {number} = {number}": lambda a, b, c: (a - b, c),
-        rf"{number} kept \+ {number} × {number} corrected = {number}": lambda a, b, c, d: (a + b * c, d),
+        rf"{number} kept \+ {number} × {number} corrected = {number}": lambda a, b, c, d: (
+            a + b * c,
+            d,
+        ),
     }
     found = 0
     for text in (bare(one).replace("<.001", "0.0005") for one in everything()):
@@ -155,7 +176,8 @@ def test_every_sum_that_is_printed_comes_out() -> None:
 
 
 def test_what_the_lessons_say_in_words_is_true_of_the_step(raw: dict) -> None:
-    it, step = learn.numbers(), raw["step"]
+    it = learn.numbers()
+    step = raw["step"]
     assert it["rho1"] < 1 < it["rho2"]
     assert it["r2"] > 1
     assert it["c2"] == it["end2"] == 1
@@ -192,7 +214,9 @@ def test_guesses_have_one_right_answer_within_reach() -> None:
         else:
             middle = (guess["low"] + guess["high"]) / 2
             assert guess["low"] < guess["right"] < guess["high"]
-            assert abs(middle - guess["right"]) > guess["close"] or guess["unit"] == "tokens", lesson["key"]
+            assert abs(middle - guess["right"]) > guess["close"] or guess["unit"] == "tokens", (
+                lesson["key"]
+            )
 
 
 def test_what_is_easily_believed_is_false_as_the_lab_shows() -> None:
@@ -227,12 +251,15 @@ def test_every_link_leads_somewhere() -> None:
         assert "preset" not in asked or asked["preset"] in presets
         assert "panel" not in asked or asked["panel"] in SYSTEM_WORDS
         if "step" in asked:
-            assert int(asked["step"]) < len(Trace.from_file(TRACES / f"{asked['preset']}.json").steps)
+            trace = Trace.from_file(TRACES / f"{asked['preset']}.json")
+            assert int(asked["step"]) < len(trace.steps)
 
 
 def test_the_page_and_the_data_of_the_tab_are_what_the_script_writes() -> None:
     for made, file in ((learn_page.page(), learn_page.PAGE), (learn_page.data(), learn_page.DATA)):
-        assert differing(made, file.read_text(encoding="utf-8")) == [], "run: python examples/reproduce/learn_page.py"
+        assert differing(made, file.read_text(encoding="utf-8")) == [], (
+            "run: python examples/reproduce/learn_page.py"
+        )
 
 
 def test_the_page_has_every_lesson_and_mistake_and_explains_its_words() -> None:

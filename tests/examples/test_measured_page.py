@@ -7,5 +7,9 @@ from pages import blocks
 
 
 def test_the_pages_have_what_the_script_writes():
-    assert blocks(measured_page.PAGE) == measured_page.made(), "run: python examples/reproduce/measured_page.py"
-    assert blocks(measured_page.README) == measured_page.readme(), "run: python examples/reproduce/measured_page.py"
+    assert blocks(measured_page.PAGE) == measured_page.made(), (
+        "run: python examples/reproduce/measured_page.py"
+    )
+    assert blocks(measured_page.README) == measured_page.readme(), (
+        "run: python examples/reproduce/measured_page.py"
+    )

@@ -35,4 +35,7 @@ def test_what_the_planner_expects_is_compared_for_stacks_of_every_size():
     given = Namespace(new_tokens=40, repetitions=1)
     found = measure_systems.planned(hsd.load_pair("tiny"), ["Once upon a time"], given)
     assert {len(one["stack"]) for one in found["stacks"]} >= {2, 3}
-    assert all(len(one["calls_made"]) == len(one["stack"]) and min(one["calls_made"]) > 0 for one in found["stacks"])
+    assert all(
+        len(one["calls_made"]) == len(one["stack"]) and min(one["calls_made"]) > 0
+        for one in found["stacks"]
+    )

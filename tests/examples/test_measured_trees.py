@@ -26,16 +26,21 @@ def test_every_way_was_measured_on_four_kinds_of_text(results: dict):
 
 def test_no_rule_was_left_out_on_sampled_trees(results: dict):
     assert {(row["domain"], row["gamma"]) for row in results["kept"]} == {
-        (domain, gamma) for domain in measure_smollm2.DOMAINS for _, gamma in measure_smollm2.SAMPLED
+        (domain, gamma)
+        for domain in measure_smollm2.DOMAINS
+        for _, gamma in measure_smollm2.SAMPLED
     }
     for row in results["kept"]:
         assert {"top-down", "recursive-hsd", "traversal"} <= set(row)
-        assert row["recursive-tokenwise"] == pytest.approx(row["top-down"], abs=2e-3)  # the same tests on these combs
+        # the same tests on these combs
+        assert row["recursive-tokenwise"] == pytest.approx(row["top-down"], abs=2e-3)
 
 
 def test_what_is_said_of_the_grown_tree_is_of_the_one_in_the_table(results: dict):
     others = [
-        row for row in results["trees"] if row["case"].startswith("grown") and row["case"] != measured_trees.GROWN
+        row
+        for row in results["trees"]
+        if row["case"].startswith("grown") and row["case"] != measured_trees.GROWN
     ]
     assert others
     shown = [row for row in results["trees"] if row not in others]

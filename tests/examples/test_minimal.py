@@ -29,13 +29,18 @@ def models(minimal: ModuleType) -> list[object]:
 def test_it_is_read_in_one_go(minimal: ModuleType):
     lines = (ROOT / "examples" / "minimal.py").read_text(encoding="utf-8").splitlines()
     assert len(lines) <= 120
-    assert not [line for line in lines if "hsd import" in line or "import hsd" in line], "torch and transformers alone"
+    assert not [line for line in lines if "hsd import" in line or "import hsd" in line], (
+        "torch and transformers alone"
+    )
 
 
 @pytest.mark.parametrize(("name", "rule"), [("vanilla", "tokenwise"), ("hsd", "hsd")])
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_with_the_same_numbers_it_writes_the_tokens_of_the_package(minimal, models, name, rule, seed):
-    prompt, options = "Once upon a time", {"gamma": 4, "temperature": 0.7}
+def test_with_the_same_numbers_it_writes_the_tokens_of_the_package(
+    minimal, models, name, rule, seed
+):
+    prompt = "Once upon a time"
+    options = {"gamma": 4, "temperature": 0.7}
     run = hsd.run(hsd.load_pair("tiny"), prompt, rule=rule, seed=seed, max_new_tokens=40, **options)
     steps: list[tuple[list[int], int]] = []
     written = minimal.decode(

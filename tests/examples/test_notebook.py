@@ -1,4 +1,4 @@
-"""The notebook in examples runs from its first cell to its last, in order, and shows what it says."""
+"""The notebook in examples runs from its first cell to its last, and shows what it says."""
 
 from __future__ import annotations
 
@@ -19,9 +19,12 @@ CODE = [cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
 
 
 def executed() -> tuple[dict[str, Any], list[str], list[Any]]:
-    """The names that are there at the end; what each cell printed; the value of its last line, if it is one."""
+    """The names that are there at the end; what each cell printed; the value of its last line, if
+    it is one.
+    """
     names: dict[str, Any] = {"__name__": "__main__"}
-    printed, values = [], []
+    printed = []
+    values = []
     for cell in CODE:
         body = ast.parse("".join(cell["source"])).body
         last = ast.Expression(body.pop().value) if isinstance(body[-1], ast.Expr) else None  # type: ignore[attr-defined]
@@ -37,9 +40,14 @@ def test_the_notebook_runs_and_its_figures_have_what_the_trace_has(monkeypatch: 
     monkeypatch.chdir(EXAMPLES)
     names, printed, values = executed()
     audit, kept, law = [value for value in values if isinstance(value, go.Figure)]
-    trace, step = names["trace"], names["step"]
+    trace = names["trace"]
+    step = names["step"]
     rules = {points.name: min(points.x) for points in audit.data}
-    assert max(rules[name] for name in ("tokenwise", "blockwise", "hsd")) < 1e-12 < rules["hsd-released"]
+    assert (
+        max(rules[name] for name in ("tokenwise", "blockwise", "hsd"))
+        < 1e-12
+        < rules["hsd-released"]
+    )
     assert list(kept.data[2].y) == [judged.kept for judged in trace.steps if judged.expected_kept]
     assert list(law.data[1].y) == step.kept_law["hsd"]
     assert "derived once more from drafts and coins alone: True" in "".join(printed)

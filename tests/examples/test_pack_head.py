@@ -1,4 +1,6 @@
-"""A head that is stored in 8 bits computes, by the portable engine, what it computed before, to the last bit."""
+"""A head that is stored in 8 bits computes, by the portable engine, what it computed before, to the
+last bit.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +25,13 @@ def test_blocks_hold_the_largest_weight_exactly_and_the_others_in_127ths_of_it(t
     held = torch.randn(32, 64).half()
     held[3] = 0
     back = in_full({"fc.weight": pack_head.in_blocks(held)})["fc.weight"]
-    parts, stored = held.float().unflatten(-1, (-1, 32)), back.unflatten(-1, (-1, 32))
+    parts = held.float().unflatten(-1, (-1, 32))
+    stored = back.unflatten(-1, (-1, 32))
     most = parts.abs().amax(-1)
     assert torch.equal(stored.abs().amax(-1), most)
     assert ((stored - parts).abs() <= most[..., None] / 254 * 1.001).all()
-    assert torch.equal(pack_head.in_blocks(back), pack_head.in_blocks(held))  # as an engine packs it again
+    # as an engine packs it again
+    assert torch.equal(pack_head.in_blocks(back), pack_head.in_blocks(held))
     save_file({"fc.weight": pack_head.in_blocks(held)}, tmp_path / "model.safetensors")
     assert torch.equal(_tensors(tmp_path / "model.safetensors")["fc.weight"], back)
 
@@ -36,7 +40,11 @@ def test_a_file_is_packed_once_and_stays_the_same(tmp_path: Path, monkeypatch: p
     torch.manual_seed(1)
     file = tmp_path / "model.safetensors"
     weights = {"fc.weight": torch.randn(32, 96).half(), "norm.weight": torch.ones(96).half()}
-    save_file(weights | {"d2t": torch.zeros(32, dtype=torch.int64), "t2d": torch.ones(32, dtype=torch.bool)}, file)
+    save_file(
+        weights
+        | {"d2t": torch.zeros(32, dtype=torch.int64), "t2d": torch.ones(32, dtype=torch.bool)},
+        file,
+    )
     monkeypatch.setattr(sys, "argv", ["pack_head.py", str(tmp_path)])
     pack_head.main()
     once = load_file(file)

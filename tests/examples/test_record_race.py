@@ -24,7 +24,9 @@ def test_a_pair_by_webassembly_is_another_one_than_the_library_s(monkeypatch: py
     for module in (machine, sums):
         monkeypatch.setattr(module, "usable", usable)  # given back after the test
     by_library = hsd.load_pair(NAME)
-    names = [pair.target.engine.machine.name for pair in (by_library, record_race.by_webassembly(NAME))]
+    names = [
+        pair.target.engine.machine.name for pair in (by_library, record_race.by_webassembly(NAME))
+    ]
     assert names[1] == Wasm.name
     assert names[0] != Wasm.name or not usable()
 

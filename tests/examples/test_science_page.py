@@ -19,7 +19,9 @@ def script() -> ModuleType:
 
 def differences(script: ModuleType, made: dict[str, str]) -> list[tuple[str, str]]:
     printed = blocks(script.PAGE)
-    return [pair for name, text in made.items() for pair in differing(script.prose(text), printed[name])]
+    return [
+        pair for name, text in made.items() for pair in differing(script.prose(text), printed[name])
+    ]
 
 
 def test_the_toy_and_what_trees_of_a_head_keep_are_those_of_today(script: ModuleType):

@@ -1,4 +1,4 @@
-"""The charts of the Systems page are what their script makes of the recorded measurements and runs."""
+"""The charts of the Systems page are what their script makes of the recorded runs."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ def test_a_point_of_the_trade_off_stands_where_it_was_measured():
     points = measured["curve"]["js"]["divergence-only"]
     assert line["x"] == [one["tokens_per_call"][0] for one in points]
     assert line["y"] == [one["right"][0] for one in points]
-    assert all(f"T = {one['tolerance']:.3g}" in said for one, said in zip(points, line["text"], strict=True))
+    assert all(
+        f"T = {one['tolerance']:.3g}" in said
+        for one, said in zip(points, line["text"], strict=True)
+    )
 
 
 def test_names_of_bars_fit_a_phone_and_are_those_of_the_page():

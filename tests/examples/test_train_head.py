@@ -1,4 +1,6 @@
-"""A head that begins with another one's numbers predicts the same tokens alike, and feeds back what is as long."""
+"""A head that begins with another one's numbers predicts the same tokens alike, and feeds back what
+is as long.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ sys.path.append(str(ROOT / "examples" / "reproduce" / "smollm2"))
 from train_head import SCALE, Head, load, save, start_from
 
 HIDDEN = 24
-OLD, NEW = torch.tensor([0, 2, 3, 5, 8, 9]), torch.tensor([0, 1, 3, 4, 8, 9, 11])
+OLD = torch.tensor([0, 2, 3, 5, 8, 9])
+NEW = torch.tensor([0, 1, 3, 4, 8, 9, 11])
 SHARED = torch.tensor([0, 3, 8, 9])
 CONFIG = SimpleNamespace(
     hidden_size=HIDDEN,
@@ -50,15 +53,19 @@ def before(tmp_path: Path) -> Head:
 
 @pytest.mark.parametrize("fed_normed", [False, True])
 @torch.no_grad()
-def test_shared_tokens_keep_their_logits_and_others_their_beginning(before: Head, tmp_path: Path, fed_normed: bool):
+def test_shared_tokens_keep_their_logits_and_others_their_beginning(
+    before: Head, tmp_path: Path, fed_normed: bool
+):
     after = head(len(NEW), fed_normed)
     own = after.lm_head.clone()
     start_from(after, NEW, tmp_path)
-    embedded, states = torch.randn(2, 5, HIDDEN), torch.randn(2, 5, 3, HIDDEN)
+    embedded = torch.randn(2, 5, HIDDEN)
+    states = torch.randn(2, 5, 3, HIDDEN)
     (known,), (found,) = (one.unroll(embedded, states, 1) for one in (before, after))
     places = [[vocab.tolist().index(token) for token in SHARED.tolist()] for vocab in (OLD, NEW)]
     wanted, got = (
-        one.logits(rows)[..., place] for one, rows, place in zip((before, after), (known, found), places, strict=True)
+        one.logits(rows)[..., place]
+        for one, rows, place in zip((before, after), (known, found), places, strict=True)
     )
     assert torch.allclose(got, wanted, atol=1e-4)
     added = [i for i, token in enumerate(NEW.tolist()) if token not in OLD.tolist()]
@@ -66,8 +73,11 @@ def test_shared_tokens_keep_their_logits_and_others_their_beginning(before: Head
     factor = SCALE / size if fed_normed else 1.0
     assert factor != pytest.approx(1.0, abs=0.1) or not fed_normed
     shared = [NEW.tolist().index(token) for token in SHARED.tolist()]
-    kept = after.lm_head[shared] * factor  # as they were; the rows of new tokens are as long on average
-    assert torch.allclose(after.lm_head[added] * factor, own[added] * kept.norm() / own[shared].norm(), atol=1e-5)
+    # as they were; the rows of new tokens are as long on average
+    kept = after.lm_head[shared] * factor
+    assert torch.allclose(
+        after.lm_head[added] * factor, own[added] * kept.norm() / own[shared].norm(), atol=1e-5
+    )
     assert torch.allclose(after.norm, before.norm * factor, atol=1e-5)
 
 

@@ -1,4 +1,6 @@
-"""The training example, examples/reproduce/tiny, on made-up text and models of a few thousand weights."""
+"""The training example, examples/reproduce/tiny, on made-up text and models of a few thousand
+weights.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,15 @@ from pathlib import Path
 
 import pytest
 import torch
-from tiny.corpus import Texts, format_problem, opening, read, repair_quotes, split_stories, without_doctests
+from tiny.corpus import (
+    Texts,
+    format_problem,
+    opening,
+    read,
+    repair_quotes,
+    split_stories,
+    without_doctests,
+)
 from tiny.distill import sample_rows
 from tiny.network import SHAPES, Shape, TargetLoss, build_model, hidden_states, logits_of
 from tiny.tokens import END, Corpus, common_names, load_tokenizer, prepare
@@ -22,9 +32,14 @@ from hsd.errors import HsdError
 TINY = Shape(layers=2, width=32, heads=2, inner=64, exits=(1,))
 SMALLER = Shape(layers=1, width=16, heads=2, inner=32)
 STORIES = [
-    f"Once upon a time, a little {animal} named {name} had {n} apples. One day, {name} lost them. {name} was sad."
+    f"Once upon a time, a little {animal} named {name} had {n} apples. One day, {name} lost them. "
+    f"{name} was sad."
     for n, (animal, name) in enumerate(
-        [(a, b) for a in ("dog", "cat", "frog", "bear") for b in ("Lily", "Tim", "Ben", "Mia", "Sam")]
+        [
+            (a, b)
+            for a in ("dog", "cat", "frog", "bear")
+            for b in ("Lily", "Tim", "Ben", "Mia", "Sam")
+        ]
     )
 ]
 
@@ -49,8 +64,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder of the layout that examples/reproduce/tiny/corpus.py describes."""
     folder = tmp_path_factory.mktemp("data")
-    problems = ({"question": f"{n} + 1?", "answer": f"<<{n}+1={n + 1}>>{n + 1}\n#### {n + 1}"} for n in range(60))
-    functions = ({"source": f'def f{n}(x):\n    """Add {n} to x."""\n    return x + {n}'} for n in range(60))
+    problems = (
+        {"question": f"{n} + 1?", "answer": f"<<{n}+1={n + 1}>>{n + 1}\n#### {n + 1}"}
+        for n in range(60)
+    )
+    functions = (
+        {"source": f'def f{n}(x):\n    """Add {n} to x."""\n    return x + {n}'} for n in range(60)
+    )
     files = {
         "tinystories_cased/tiny_stories.txt": END.join(
             f"{story} It was day {n}." for story in STORIES for n in range(4)
@@ -80,17 +100,27 @@ def test_quotes_that_were_encoded_twice_become_plain_ones() -> None:
 
 def test_truecasing_restores_sentence_starts_names_and_i() -> None:
     truecaser = Truecaser.learn(
-        ['A girl saw Lily. She ran to Lily and said, "Hello, Lily! It is nice here."', "The dog ran with Lily."]
+        [
+            'A girl saw Lily. She ran to Lily and said, "Hello, Lily! It is nice here."',
+            "The dog ran with Lily.",
+        ]
     )
-    lower = 'one day, i met lily. "hello," said lily\'s friend. a cat named zuzu came. she liked zuzu.'
-    wanted = 'One day, I met Lily. "Hello," said Lily\'s friend. A cat named Zuzu came. She liked Zuzu.'
+    lower = (
+        'one day, i met lily. "hello," said lily\'s friend. a cat named zuzu came. she liked zuzu.'
+    )
+    wanted = (
+        'One day, I met Lily. "Hello," said Lily\'s friend. A cat named Zuzu came. She liked Zuzu.'
+    )
     assert truecaser.apply(lower) == wanted
 
 
 def test_stories_split_where_a_new_one_begins_and_keep_their_paragraphs() -> None:
     long = "Tim had a dog. " * 40
     text = f"{long.strip()}\nOnce upon a time, a cat sat.\n\nIt slept.\nThen it woke."
-    assert split_stories(text) == [long.strip(), "Once upon a time, a cat sat.\n\nIt slept.\n\nThen it woke."]
+    assert split_stories(text) == [
+        long.strip(),
+        "Once upon a time, a cat sat.\n\nIt slept.\n\nThen it woke.",
+    ]
 
 
 def test_published_stories_are_split_at_their_marks() -> None:
@@ -107,12 +137,19 @@ def test_the_split_depends_on_the_document_alone_and_keeps_about_a_tenth() -> No
 
 def test_openings_end_where_a_model_can_go_on() -> None:
     assert opening("stories", "One. Two.\nThree. Four.") == "One. Two."
-    assert opening("sums", "Question: How many?\nAnswer: 2\n#### 2") == "Question: How many?\nAnswer:"
-    assert opening("functions", 'def f():\n    """Do."""\n    return 1') == 'def f():\n    """Do."""'
+    assert (
+        opening("sums", "Question: How many?\nAnswer: 2\n#### 2") == "Question: How many?\nAnswer:"
+    )
+    assert (
+        opening("functions", 'def f():\n    """Do."""\n    return 1') == 'def f():\n    """Do."""'
+    )
 
 
 def test_problems_lose_their_calculator_and_functions_their_doctests() -> None:
-    assert format_problem("How many? ", "2+3 = <<2+3=5>>5\n#### 5") == "Question: How many?\nAnswer: 2+3 = 5\n#### 5"
+    assert (
+        format_problem("How many? ", "2+3 = <<2+3=5>>5\n#### 5")
+        == "Question: How many?\nAnswer: 2+3 = 5\n#### 5"
+    )
     source = 'def f(x):\n    """Double x.\n\n    >>> f(2)\n    4\n    """\n    return 2 * x'
     assert without_doctests(source) == 'def f(x):\n    """Double x.\n    """\n    return 2 * x'
 
@@ -153,7 +190,8 @@ def test_batches_depend_on_seed_and_step_only(folder: Path) -> None:
 
 def test_a_step_lowers_the_loss() -> None:
     model = build_model(TINY, end_id=0, seed=0, vocabulary=300)
-    loss, optimiser = TargetLoss(model, TINY.exits), Optimiser(model)
+    loss = TargetLoss(model, TINY.exits)
+    optimiser = Optimiser(model)
     ids = torch.randint(0, 300, (4, 17), generator=torch.Generator().manual_seed(0))
     values = []
     for _ in range(6):
@@ -168,7 +206,9 @@ def test_a_step_lowers_the_loss() -> None:
 def test_the_layers_written_out_give_the_library_s_logits() -> None:
     model = build_model(TINY, end_id=0, seed=1, vocabulary=300).eval()
     ids = torch.arange(20)[None]
-    assert torch.allclose(logits_of(model, hidden_states(model, ids)[-1]), model(ids).logits, atol=1e-5)
+    assert torch.allclose(
+        logits_of(model, hidden_states(model, ids)[-1]), model(ids).logits, atol=1e-5
+    )
 
 
 def test_the_rate_rises_stays_and_falls() -> None:
@@ -211,11 +251,15 @@ def test_all_stages_make_models_that_load_and_decode_and_a_card(data: Path, tmp_
     assert Corpus.load(out / "distill.npz").shares["sampled"] == 0.5
 
     models = out / "models"
-    model, tokenizer = (kind.from_pretrained(models / "target") for kind in (AutoModelForCausalLM, AutoTokenizer))
+    model, tokenizer = (
+        kind.from_pretrained(models / "target") for kind in (AutoModelForCausalLM, AutoTokenizer)
+    )
     assert model.dtype == torch.bfloat16
     assert model.config.early_exits == [1]
     assert tokenizer("Hi")["input_ids"][0] == model.config.bos_token_id
-    pair = hsd.load_pair(target=str(models / "target"), draft=str(models / "middle"), device="cpu", dtype="float32")
+    pair = hsd.load_pair(
+        target=str(models / "target"), draft=str(models / "middle"), device="cpu", dtype="float32"
+    )
     assert hsd.run(pair, "Once", max_new_tokens=4).tokens
 
     card = (models / "README.md").read_text("utf-8")
@@ -233,7 +277,9 @@ def test_all_stages_make_models_that_load_and_decode_and_a_card(data: Path, tmp_
         (["export"], "run the stage `target` first"),
     ],
 )
-def test_what_is_missing_is_one_line(words: list[str], message: str, tmp_path: Path, capsys) -> None:
+def test_what_is_missing_is_one_line(
+    words: list[str], message: str, tmp_path: Path, capsys
+) -> None:
     assert main([*words, "--out", str(tmp_path)]) == 2
     last = capsys.readouterr().err.splitlines()[-1]
     assert last.startswith("train: ")

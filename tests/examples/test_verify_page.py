@@ -1,4 +1,4 @@
-"""The page "Verify" says what its script found, and the adapters in examples are what they claim."""
+"""The page "Verify" says what its script found, and the adapters are what they claim to be."""
 
 from __future__ import annotations
 
@@ -22,8 +22,12 @@ CALLS = r"[\d,]+ calls"  # a bisection ends where rounding says so
 
 def skip_without(*needed: str) -> None:
     found = {name: importlib.util.find_spec(name) for name in needed}
-    if missing := [name for name, spec in found.items() if spec is None or spec.origin is None]:  # a folder of tests
-        pytest.skip(f"{', '.join(missing)} not here: the command in examples/reproduce/verify_page.py installs it")
+    # a folder of tests
+    if missing := [name for name, spec in found.items() if spec is None or spec.origin is None]:
+        pytest.skip(
+            f"{', '.join(missing)} not here: the command in examples/reproduce/verify_page.py "
+            "installs it"
+        )
 
 
 @pytest.fixture(scope="module")
@@ -39,9 +43,12 @@ def test_every_adapter_is_short_and_has_its_row(script: ModuleType):
 
 
 def test_the_page_says_what_was_found_of_each_client(script: ModuleType):
-    found, printed = json.loads(script.FILE.read_text(encoding="utf-8")), blocks(script.PAGE)
+    found = json.loads(script.FILE.read_text(encoding="utf-8"))
+    printed = blocks(script.PAGE)
     for name, made in script.judged(found).items():
-        assert differing(made, printed[name], CALLS) == [], "run: python examples/reproduce/verify_page.py"
+        assert differing(made, printed[name], CALLS) == [], (
+            "run: python examples/reproduce/verify_page.py"
+        )
 
 
 @pytest.mark.slow
@@ -52,10 +59,16 @@ def test_verifiers_from_scratch_are_found_to_be_what_the_page_says(script: Modul
 
 
 @pytest.mark.long
-def test_sampling_of_transformers_is_token_wise_and_its_ensemble_is_not_lossless(script: ModuleType):
+def test_sampling_of_transformers_is_token_wise_and_its_ensemble_is_not_lossless(
+    script: ModuleType,
+):
     pytest.importorskip("transformers")
     plain, ensemble = (
-        conform(load_adapter(ROOT / "examples" / "conform" / f"transformers_{name}.py"), gamma=2, quick=True)
+        conform(
+            load_adapter(ROOT / "examples" / "conform" / f"transformers_{name}.py"),
+            gamma=2,
+            quick=True,
+        )
         for name in ("sampling", "ensemble_9")
     )
     assert (plain["lossless"], plain["rule"]) == (True, "tokenwise")
@@ -71,7 +84,9 @@ ENGINES = ["this_project", "this_project_captured", "this_project_generate"]
     [pytest.param(name, marks=[] if name == ENGINES[0] else pytest.mark.slow) for name in ENGINES],
 )
 def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
-    found = conform(load_adapter(ROOT / "examples" / "conform" / f"{engine}.py"), vocab=2, gamma=2, quick=True)
+    found = conform(
+        load_adapter(ROOT / "examples" / "conform" / f"{engine}.py"), vocab=2, gamma=2, quick=True
+    )
     assert (found["lossless"], found["rule"]) == (True, "blockwise")
 
 
@@ -79,7 +94,12 @@ def test_a_step_of_this_projects_own_loop_is_judged_from_outside(engine: str):
 @pytest.mark.parametrize(("kernels", "rule"), [("rejection", "tokenwise"), ("block", "blockwise")])
 def test_kernels_of_vllm_are_lossless(kernels: str, rule: str):
     skip_without(*{"rejection": ["vllm"], "block": ["vllm", "triton"]}[kernels])
-    found = conform(load_adapter(ROOT / "examples" / "conform" / f"vllm_{kernels}.py"), vocab=2, gamma=2, quick=True)
+    found = conform(
+        load_adapter(ROOT / "examples" / "conform" / f"vllm_{kernels}.py"),
+        vocab=2,
+        gamma=2,
+        quick=True,
+    )
     assert (found["lossless"], found["rule"]) == (True, rule)
 
 
@@ -87,7 +107,11 @@ def test_kernels_of_vllm_are_lossless(kernels: str, rule: str):
 def test_openvino_samples_the_target_alone_and_its_draft_model_changes_what_it_says():
     skip_without(*OPENVINO)
     alone, draft = (
-        conform(load_adapter(ROOT / "examples" / "conform" / f"openvino_{name}.py"), gamma=2, calls=3_000)
+        conform(
+            load_adapter(ROOT / "examples" / "conform" / f"openvino_{name}.py"),
+            gamma=2,
+            calls=3_000,
+        )
         for name in ("alone", "draft")
     )
     assert (alone["lossless"], draft["lossless"]) == (None, False)
@@ -97,7 +121,9 @@ def test_openvino_samples_the_target_alone_and_its_draft_model_changes_what_it_s
 @pytest.mark.parametrize("name", ["alone", "draft"])
 def test_onnxruntime_samples_the_target_with_a_draft_model_and_without(name: str):
     skip_without(*ONNXRUNTIME)
-    found = conform(load_adapter(ROOT / "examples" / "conform" / f"onnxruntime_{name}.py"), gamma=2, calls=3_000)
+    found = conform(
+        load_adapter(ROOT / "examples" / "conform" / f"onnxruntime_{name}.py"), gamma=2, calls=3_000
+    )
     assert found["lossless"] is None
 
 

@@ -1,4 +1,6 @@
-"""The text that drafts learn from: how its tokens are drawn, and that every request and subject makes a prompt."""
+"""The text that drafts learn from: how its tokens are drawn, and that every request and subject
+makes a prompt.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ DRAWS = 20_000
 
 @pytest.mark.parametrize("vocab", [PART - 3, 2 * PART, 5 * PART + 7])
 def test_tokens_follow_the_softmax_of_their_row(vocab: int):
-    """Parts of the vocabulary and the tokens in them are drawn one after the other: together it is the softmax."""
+    """Parts of the vocabulary and the tokens in them are drawn one after the other: together it is
+    the softmax.
+    """
     noise = torch.Generator().manual_seed(1)
     logits = torch.randn(vocab, generator=noise) * 3
     drawn = sample(logits.repeat(DRAWS, 1), torch.full((DRAWS,), 0.7), noise)

@@ -43,7 +43,11 @@ def row(rule: str, gamma: int = 5, temperature: float = 1.0, **more) -> dict:
     }
 
 
-PLAIN = {"case": "plain", "options": {"system": "plain", "temperature": 1.0}, "tokens_per_second": 90.0}
+PLAIN = {
+    "case": "plain",
+    "options": {"system": "plain", "temperature": 1.0},
+    "tokens_per_second": 90.0,
+}
 
 
 def drafting(rows: list[dict]) -> list[dict]:
@@ -58,7 +62,9 @@ def test_block_efficiency_shows_value_and_both_ends_of_the_interval(recorded):
     found = {}
     for trace in figures.block_efficiency(recorded)["data"]:
         error = trace["error_y"]
-        for x, y, up, down in zip(trace["x"], trace["y"], error["array"], error["arrayminus"], strict=True):
+        for x, y, up, down in zip(
+            trace["x"], trace["y"], error["array"], error["arrayminus"], strict=True
+        ):
             found[trace["marker"]["symbol"], x] = (y, y - down, y + up)
     assert len(found) == len(drafting(recorded)) > 3
     for r in drafting(recorded):
@@ -67,11 +73,18 @@ def test_block_efficiency_shows_value_and_both_ends_of_the_interval(recorded):
 
 
 def test_block_efficiency_by_temperature_has_a_line_per_rule_and_draft_length():
-    rows = [row(rule, gamma, t) for t in (1.0, 0.5) for gamma in (3, 5) for rule in ("tokenwise", "hsd")]
+    rows = [
+        row(rule, gamma, t) for t in (1.0, 0.5) for gamma in (3, 5) for rule in ("tokenwise", "hsd")
+    ]
     figure = figures.block_efficiency(rows, by="temperature")
     assert points(figure, "x") == [[0.5, 1.0]] * 4
     assert points(figure) == [[3.0, 3.5]] * 4
-    assert [trace["name"] for trace in figure["data"]] == ["tokenwise, γ=3", "hsd, γ=3", "tokenwise, γ=5", "hsd, γ=5"]
+    assert [trace["name"] for trace in figure["data"]] == [
+        "tokenwise, γ=3",
+        "hsd, γ=3",
+        "tokenwise, γ=5",
+        "hsd, γ=5",
+    ]
     assert len({(trace["line"]["color"], trace["line"]["dash"]) for trace in figure["data"]}) == 4
 
 
@@ -83,9 +96,13 @@ def test_acceptance_rate_per_position_is_that_of_the_rows_and_starts_at_position
 
 def test_time_shares_stack_to_one_per_case(recorded):
     figure = figures.time_shares(recorded)
-    assert [trace["name"] for trace in figure["data"]] == [style["title"] for style in PARTS.values()]
+    assert [trace["name"] for trace in figure["data"]] == [
+        style["title"] for style in PARTS.values()
+    ]
     for number, r in enumerate(recorded):
-        assert [trace["x"][number] for trace in figure["data"]] == [r["shares"][part] for part in PARTS]
+        assert [trace["x"][number] for trace in figure["data"]] == [
+            r["shares"][part] for part in PARTS
+        ]
         assert sum(trace["x"][number] for trace in figure["data"]) == pytest.approx(1)
 
 
@@ -97,10 +114,19 @@ def test_the_longest_drafts_are_seen_first_and_the_others_wait_in_the_legend():
 
 def test_rules_differ_in_colour_and_in_shape_and_look_the_same_in_every_figure():
     drawn = {rule.look for rule in (*RULES.values(), *TREE_RULES.values())} - {OTHER_LOOK}
-    assert len({s.colour for s in drawn}) == len({s.symbol for s in drawn}) == len({s.hatch for s in drawn}) == 9
+    assert (
+        len({s.colour for s in drawn})
+        == len({s.symbol for s in drawn})
+        == len({s.hatch for s in drawn})
+        == 9
+    )
     rows = [row("tokenwise"), row("hsd")]
     lines = [figures.block_efficiency(rows), figures.acceptance_rate_per_position(rows)]
-    colours = [[trace[part]["color"] for trace in figure["data"]] for figure in lines for part in ("line", "marker")]
+    colours = [
+        [trace[part]["color"] for trace in figure["data"]]
+        for figure in lines
+        for part in ("line", "marker")
+    ]
     assert colours == [[rule_look("tokenwise").colour, rule_look("hsd").colour]] * 4
 
 

@@ -1,4 +1,6 @@
-"""The architectures of real pairs, in miniature: every rule, every tree, padded vocabularies, moving windows."""
+"""The architectures of real pairs, in miniature: every rule, every tree, padded vocabularies,
+moving windows.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,14 @@ from pathlib import Path
 import pytest
 import torch
 from joint_law import two_token_p_value
-from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_architecture
+from small_models import (
+    ALL_ARCHITECTURES,
+    ARCHITECTURES,
+    LESS_COMMON,
+    WINDOW,
+    bytes_tokenizer,
+    save_architecture,
+)
 from spies import spied
 from tree_cases import TREE_CASES
 
@@ -31,7 +40,10 @@ GREEDY = [name for name in RULES if name != "ensemble"]  # of it the draft has a
 
 # Every architecture with one of each kind; one architecture with all: rules read rows and no model.
 WITH_RULE = [
-    (kind, rule) for kind in ARCHITECTURES for rule in GREEDY if kind == "llama" or rule in ("hsd", "naive-hsd")
+    (kind, rule)
+    for kind in ARCHITECTURES
+    for rule in GREEDY
+    if kind == "llama" or rule in ("hsd", "naive-hsd")
 ]
 WITH_TREE = [
     (kind, *case)
@@ -42,7 +54,10 @@ WITH_TREE = [
 
 
 def rest_is_slow(quick: list[tuple[str, ...]], everything: list[tuple[str, ...]]) -> list[object]:
-    return [*quick, *(pytest.param(*one, marks=pytest.mark.slow) for one in everything if one not in quick)]
+    return [
+        *quick,
+        *(pytest.param(*one, marks=pytest.mark.slow) for one in everything if one not in quick),
+    ]
 
 
 Folders = Callable[[str], tuple[str, str]]
@@ -55,7 +70,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
 
     def of(kind: str) -> tuple[str, str]:
         if kind not in made:
-            made[kind] = save_architecture(tmp_path_factory.mktemp(kind), kind, bytes_tokenizer(), ROWS)
+            made[kind] = save_architecture(
+                tmp_path_factory.mktemp(kind), kind, bytes_tokenizer(), ROWS
+            )
         return made[kind]
 
     return of
@@ -82,7 +99,10 @@ def test_greedy_text_equals_that_of_the_library(pair_of: PairOf, kind: str):
     pair = pair_of(kind)
     ids = pair.encode(PROMPT)
     wanted = pair.target.model.generate(
-        torch.tensor([ids]), max_new_tokens=LONG, do_sample=False, suppress_tokens=list(range(pair.vocab_size, ROWS[0]))
+        torch.tensor([ids]),
+        max_new_tokens=LONG,
+        do_sample=False,
+        suppress_tokens=list(range(pair.vocab_size, ROWS[0])),
     )
     trace = hsd.run(pair, PROMPT, system="plain", max_new_tokens=LONG, temperature=0.0)
     assert trace.tokens == wanted[0, len(ids) :].tolist()
@@ -90,14 +110,17 @@ def test_greedy_text_equals_that_of_the_library(pair_of: PairOf, kind: str):
 
 
 @pytest.mark.parametrize(
-    ("kind", "rule"), rest_is_slow(WITH_RULE, [(kind, rule) for kind in ALL_ARCHITECTURES for rule in GREEDY])
+    ("kind", "rule"),
+    rest_is_slow(WITH_RULE, [(kind, rule) for kind in ALL_ARCHITECTURES for rule in GREEDY]),
 )
 def test_greedy_text_equals_plain_greedy_text(pair_of: PairOf, kind: str, rule: str):
     options = {"max_new_tokens": LONG, "temperature": 0.0}
     plain = hsd.run(pair_of(kind), PROMPT, system="plain", **options)
     trace = hsd.run(pair_of(kind), PROMPT, rule=rule, gamma=4, **options)
     assert trace.tokens == plain.tokens
-    assert trace.stats()["acceptance_rate"] > 0 or rule == "naive-hsd", "resampling may leave no draft worth keeping"
+    assert trace.stats()["acceptance_rate"] > 0 or rule == "naive-hsd", (
+        "resampling may leave no draft worth keeping"
+    )
 
 
 @pytest.mark.parametrize(
@@ -107,7 +130,10 @@ def test_greedy_text_equals_plain_greedy_text(pair_of: PairOf, kind: str, rule: 
 def test_greedy_trees_equal_plain_greedy_text(pair_of: PairOf, kind: str, rule: str, tree: str):
     options = {"max_new_tokens": LONG, "temperature": 0.0, "trace": False}
     plain = hsd.run(pair_of(kind), PROMPT, system="plain", **options)
-    assert hsd.run(pair_of(kind), PROMPT, rule=rule, tree=tree, drafts=3, gamma=4, **options).tokens == plain.tokens
+    assert (
+        hsd.run(pair_of(kind), PROMPT, rule=rule, tree=tree, drafts=3, gamma=4, **options).tokens
+        == plain.tokens
+    )
 
 
 @pytest.mark.parametrize("kind", EACH)
@@ -135,7 +161,9 @@ def test_half_precision_decodes(folders: Folders, kind: str):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ALL_ARCHITECTURES)
 def test_two_tokens_follow_the_target(pair_of: PairOf, kind: str):
-    assert two_token_p_value(pair_of(kind), PROMPT, "hsd", seeds=500, temperature=0.8, top_k=3) > 1e-4
+    assert (
+        two_token_p_value(pair_of(kind), PROMPT, "hsd", seeds=500, temperature=0.8, top_k=3) > 1e-4
+    )
 
 
 # Caches
@@ -162,7 +190,10 @@ def test_logits_after_crop_and_select_equal_fresh_ones_past_the_window(pair_of: 
     torch.testing.assert_close(again, model.start().forward(read, keep=3), atol=TOLERANCE, rtol=0)
     session.crop(4 * WINDOW)
     n = 3
-    view = View(torch.ones(n, 4 * WINDOW + n, dtype=torch.bool).tril(4 * WINDOW), torch.arange(n) + 4 * WINDOW)
+    view = View(
+        torch.ones(n, 4 * WINDOW + n, dtype=torch.bool).tril(4 * WINDOW),
+        torch.arange(n) + 4 * WINDOW,
+    )
     masked = session.forward(text[:n], keep=n, view=view)
     fresh = model.start().forward(torch.cat([read[: 4 * WINDOW], text[:n]]), keep=n)
     torch.testing.assert_close(masked, fresh, atol=TOLERANCE, rtol=0)
@@ -179,7 +210,8 @@ def test_every_node_of_a_tree_reads_its_own_text(pair_of: PairOf, kind: str, at_
     reader = Reader(model.start(), model.device, Sampling(), model.vocab_size)
     text = [2 + i % 50 for i in range(2 * WINDOW)]
     for first in (3, 17, 30):
-        nodes = [(node, (node - 1) // 2, first + node) for node in range(1, 15)]  # a binary tree of depth 3
+        # a binary tree of depth 3
+        nodes = [(node, (node - 1) // 2, first + node) for node in range(1, 15)]
         levels = [nodes] if at_once else [nodes[:2], nodes[2:6], nodes[6:]]
         rows: list[torch.Tensor] = []
         for number, level in enumerate(levels):
@@ -203,7 +235,8 @@ def test_the_window_matters(pair_of: PairOf, kind: str):
     """Else the tests above would pass with any mask: without the window the logits are others."""
     model = pair_of(kind).target
     assert WINDOW in attention_windows(model.model).values()
-    session, text = model.start(), torch.arange(2, 2 + 3 * WINDOW)
+    session = model.start()
+    text = torch.arange(2, 2 + 3 * WINDOW)
     n = len(text)
     everything = View(torch.ones(n, n, dtype=torch.bool).tril(), torch.arange(n))
     windowed = session.forward(text, 1, everything)
@@ -218,7 +251,9 @@ def test_layers_that_cannot_be_rolled_back_are_refused(tmp_path: Path):
     from transformers import AutoModelForCausalLM, MambaConfig
 
     tokenizer = bytes_tokenizer()
-    config = MambaConfig(vocab_size=len(tokenizer), hidden_size=16, state_size=4, num_hidden_layers=1)
+    config = MambaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, state_size=4, num_hidden_layers=1
+    )
     for name in ("target", "draft"):
         AutoModelForCausalLM.from_config(config).save_pretrained(tmp_path / name)
         tokenizer.save_pretrained(tmp_path / name)

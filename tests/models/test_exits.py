@@ -1,4 +1,6 @@
-"""Early exits: the same numbers as the whole model gives, each layer run once for a token, all work counted."""
+"""Early exits: the same numbers as the whole model gives, each layer run once for a token, all work
+counted.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from typing import Any
 import pytest
 import torch
 from exit_programs import counts, reads
-from small_models import ALL_ARCHITECTURES, ARCHITECTURES, LESS_COMMON, WINDOW, bytes_tokenizer, save_deep
+from small_models import (
+    ALL_ARCHITECTURES,
+    ARCHITECTURES,
+    LESS_COMMON,
+    WINDOW,
+    bytes_tokenizer,
+    save_deep,
+)
 from table_models import table_pair
 from torch import Tensor, nn
 
@@ -29,9 +38,12 @@ from hsd.models.loading.hub import find
 from hsd.models.loading.model import load_model
 from hsd.paths import ASSETS
 
-EXACT, CLOSE = 1e-5, 2e-4  # for one text read in the same pieces, and in others; random logits are as large as 30
+# for one text read in the same pieces, and in others; random logits are as large as 30
+EXACT = 1e-5
+CLOSE = 2e-4
 TINY = pytest.param(
-    "tiny", marks=pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="not trained yet")
+    "tiny",
+    marks=pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="not trained yet"),
 )
 EACH = [TINY, *ARCHITECTURES, *(pytest.param(kind, marks=pytest.mark.slow) for kind in LESS_COMMON)]
 SPLITS = [(1, 3), (2, 4), (2, 2), (3, 6), (6, 6), (1,), ()]
@@ -41,7 +53,9 @@ ModelOf = Callable[[str], CausalModel]
 
 @pytest.fixture(scope="module")
 def model_of(tmp_path_factory: pytest.TempPathFactory) -> ModelOf:
-    """The tiny target, or a random model with six layers, loaded from its folder when first asked for."""
+    """The tiny target, or a random model with six layers, loaded from its folder when first asked
+    for.
+    """
     made: dict[str, CausalModel] = {}
 
     def of(kind: str) -> CausalModel:
@@ -66,11 +80,14 @@ def some_text(length: int, seed: int = 0) -> Tensor:
 
 @torch.inference_mode()
 def fresh(model: CausalModel, text: Tensor, depth: int) -> Tensor:
-    """Logits after every token at a depth, (n, vocab), from the library's own states of one ordinary pass."""
+    """Logits after every token at a depth, (n, vocab), from the library's own states of one
+    ordinary pass.
+    """
     output = model.model(input_ids=text[None], output_hidden_states=True)
     if depth == len(layers_of(model)):
         return output.logits[0]
-    return model.model.get_output_embeddings()(model.model.get_decoder().norm(output.hidden_states[depth]))[0]
+    state = model.model.get_decoder().norm(output.hidden_states[depth])
+    return model.model.get_output_embeddings()(state)[0]
 
 
 @contextmanager
@@ -81,11 +98,16 @@ def counted(model: CausalModel) -> Iterator[dict[str, Any]]:
     def hook(number: int) -> Callable[..., None]:
         def count(_: Any, positional: Any, named: dict[str, Any]) -> None:
             seen["calls"] += 1
-            seen["reads"].update((number, position) for position in named["position_ids"][0].tolist())
+            seen["reads"].update(
+                (number, position) for position in named["position_ids"][0].tolist()
+            )
 
         return count
 
-    hooks = [each.register_forward_pre_hook(hook(i), with_kwargs=True) for i, each in enumerate(layers_of(model))]
+    hooks = [
+        each.register_forward_pre_hook(hook(i), with_kwargs=True)
+        for i, each in enumerate(layers_of(model))
+    ]
     try:
         yield seen
     finally:
@@ -103,7 +125,8 @@ def total(sessions: list[ExitSession]) -> Counter[str]:
 @pytest.mark.parametrize("kind", EACH)
 def test_the_last_exit_is_the_model(model_of: ModelOf, kind: str):
     model = model_of(kind)
-    plain, text = model.start(), some_text(5 * WINDOW)
+    plain = model.start()
+    text = some_text(5 * WINDOW)
     for split in ((2, 4), (), (1, 1)):
         plain.crop(0)
         deepest = EarlyExits(model, split).open()[-1]
@@ -122,11 +145,15 @@ def test_the_last_exit_is_the_model(model_of: ModelOf, kind: str):
 
 @pytest.mark.parametrize("kind", EACH)
 def test_every_exit_gives_what_the_library_computes_at_its_depth(model_of: ModelOf, kind: str):
-    model, text = model_of(kind), some_text(4 * WINDOW)
+    model = model_of(kind)
+    text = some_text(4 * WINDOW)
     for depth in range(1, len(layers_of(model)) + 1):
         session = EarlyExits(model, (depth,)).models[0].start()
         logits = torch.cat(
-            [session.forward(text[: 2 * WINDOW], 2 * WINDOW), session.forward(text[2 * WINDOW :], 2 * WINDOW)]
+            [
+                session.forward(text[: 2 * WINDOW], 2 * WINDOW),
+                session.forward(text[2 * WINDOW :], 2 * WINDOW),
+            ]
         )
         torch.testing.assert_close(logits, fresh(model, text, depth), atol=CLOSE, rtol=0)
 
@@ -136,7 +163,8 @@ def test_a_text_that_exits_take_further_and_roll_back_stays_true(model_of: Model
     """Random programs: any level reads on or forgets. Every answer equals that of a fresh start."""
     model = model_of(kind)
     for seed, split in enumerate(SPLITS):
-        exits, answers = EarlyExits(model, split), []
+        exits = EarlyExits(model, split)
+        answers = []
         sessions = exits.open()
         with counted(model) as seen:
             for level, text, before, lengths in reads(sessions, random.Random(seed), 14, 7, 250):
@@ -157,9 +185,13 @@ def test_a_text_that_exits_take_further_and_roll_back_stays_true(model_of: Model
 
 @pytest.mark.parametrize("kind", EACH)
 def test_no_layer_reads_a_token_twice(model_of: ModelOf, kind: str):
-    """As HiSpec goes: drafts, checks of what was drafted, a target pass, with a token in front that nobody has read."""
-    model, text = model_of(kind), some_text(24)
-    layers, exits = len(layers_of(model)), EarlyExits(model_of(kind), (2, 4))
+    """As HiSpec goes: drafts, checks of what was drafted, a target pass, with a token in front that
+    nobody has read.
+    """
+    model = model_of(kind)
+    text = some_text(24)
+    layers = len(layers_of(model))
+    exits = EarlyExits(model_of(kind), (2, 4))
     low, middle, top = sessions = exits.open()
     with counted(model) as seen:
         top.forward(text[:9], 1)
@@ -176,12 +208,16 @@ def test_no_layer_reads_a_token_twice(model_of: ModelOf, kind: str):
         assert top.work - before == counts(2 + 2 + layers - 4, 2 * 1 + 2 * 2 + (layers - 4) * 6, 6)
         assert set(seen["reads"].values()) == {1}
         assert len(seen["reads"]) == 15 * layers
-        assert (total(sessions)["layers"], total(sessions)["computed"]) == (seen["calls"], seen["reads"].total())
+        assert (total(sessions)["layers"], total(sessions)["computed"]) == (
+            seen["calls"],
+            seen["reads"].total(),
+        )
     assert [session.length for session in sessions] == [15, 15, 15]
 
 
 def test_a_deeper_exit_can_forget_what_a_shallower_one_keeps(model_of: ModelOf):
-    model, text = model_of("llama"), some_text(12)
+    model = model_of("llama")
+    text = some_text(12)
     exits = EarlyExits(model, (2, 4))
     low, middle, top = sessions = exits.open()
     top.forward(text, 1)
@@ -196,7 +232,8 @@ def test_a_deeper_exit_can_forget_what_a_shallower_one_keeps(model_of: ModelOf):
 
 
 def test_states_are_kept_when_their_room_grows(model_of: ModelOf):
-    model, text = model_of("llama"), some_text(120)
+    model = model_of("llama")
+    text = some_text(120)
     low, top = EarlyExits(model, (2,)).open()
     for begin in range(0, 120, 20):
         low.forward(text[begin : begin + 20], 1)
@@ -207,16 +244,20 @@ def test_states_are_kept_when_their_room_grows(model_of: ModelOf):
 def test_an_exit_alone_forgets_in_all_its_layers(model_of: ModelOf):
     model = model_of("qwen2")
     alone = EarlyExits(model, (2, 4)).models[1].start()
-    text, other = some_text(12, 1), some_text(12, 2)
+    text = some_text(12, 1)
+    other = some_text(12, 2)
     alone.forward(text, 1)
     alone.crop(5)
     logits = alone.forward(other[5:], 7)
-    torch.testing.assert_close(logits, fresh(model, torch.cat([text[:5], other[5:]]), 4)[5:], atol=CLOSE, rtol=0)
+    torch.testing.assert_close(
+        logits, fresh(model, torch.cat([text[:5], other[5:]]), 4)[5:], atol=CLOSE, rtol=0
+    )
     assert alone.work == counts(8, 12 * 4 + 7 * 4, 8)
 
 
 def test_a_group_without_layers_costs_its_head_only(model_of: ModelOf):
-    model, text = model_of("qwen3"), some_text(8)
+    model = model_of("qwen3")
+    text = some_text(8)
     low, middle, top = EarlyExits(model, (3, 3)).open()
     first = low.forward(text, 8)
     assert torch.equal(middle.forward(text, 8), first)
@@ -229,11 +270,14 @@ def test_a_group_without_layers_costs_its_head_only(model_of: ModelOf):
 
 
 def test_without_logits_the_head_is_not_run(model_of: ModelOf):
-    model, text = model_of("llama"), some_text(8)
+    model = model_of("llama")
+    text = some_text(8)
     deepest = EarlyExits(model, (2,)).open()[-1]
     assert deepest.forward(text[:7], 0).shape == (0, model.vocab_size)
     assert deepest.work == counts(6, 42, 0)
-    torch.testing.assert_close(deepest.forward(text[7:], 1), fresh(model, text, 6)[-1:], atol=CLOSE, rtol=0)
+    torch.testing.assert_close(
+        deepest.forward(text[7:], 1), fresh(model, text, 6)[-1:], atol=CLOSE, rtol=0
+    )
 
 
 # One model, several users
@@ -241,8 +285,12 @@ def test_without_logits_the_head_is_not_run(model_of: ModelOf):
 
 def test_texts_and_ordinary_sessions_do_not_disturb_each_other(model_of: ModelOf):
     model = model_of("gemma3")
-    exits, ours, theirs = EarlyExits(model, (2, 4)), some_text(20, 1), some_text(20, 2)
-    one, two, plain = exits.open(), exits.open(), model.start()
+    exits = EarlyExits(model, (2, 4))
+    ours = some_text(20, 1)
+    theirs = some_text(20, 2)
+    one = exits.open()
+    two = exits.open()
+    plain = model.start()
     for begin in range(0, 20, 5):
         piece = slice(begin, begin + 5)
         for level in range(3):
@@ -255,7 +303,7 @@ def test_texts_and_ordinary_sessions_do_not_disturb_each_other(model_of: ModelOf
 
 
 def test_a_model_whose_inputs_are_moved_for_it_works_too(model_of: ModelOf):
-    """Spread over several devices, each module of a model gets a hook that moves what it is given."""
+    """On several devices, each module of a model gets a hook that moves its inputs."""
     from accelerate import dispatch_model
 
     model = copy.copy(model_of("llama"))
@@ -271,12 +319,16 @@ def test_a_model_whose_inputs_are_moved_for_it_works_too(model_of: ModelOf):
 def test_bfloat16(model_of: ModelOf, kind: str):
     ours = model_of(kind)
     model = CausalModel(copy.deepcopy(ours.model).to(torch.bfloat16), ours.name)
-    text, plain, (low, _, top) = some_text(20), model.start(), EarlyExits(model, (2, 4)).open()
+    text = some_text(20)
+    plain = model.start()
+    low, _, top = EarlyExits(model, (2, 4)).open()
     for begin, end in ((0, 12), (12, 13), (13, 20)):
         low.forward(text[begin:end], 1)
         logits = top.forward(text[begin:end], end - begin)
         assert logits.dtype == torch.bfloat16
-        torch.testing.assert_close(logits, plain.forward(text[begin:end], end - begin), atol=EXACT, rtol=0)
+        torch.testing.assert_close(
+            logits, plain.forward(text[begin:end], end - begin), atol=EXACT, rtol=0
+        )
 
 
 @pytest.mark.parametrize("split", [(2, 4), (1, 1)])
@@ -297,7 +349,9 @@ def test_an_exit_drafts_for_its_own_model(split: tuple[int, ...]):
 @pytest.mark.parametrize("exits", [(4, 2), (0, 2), (2, 7), (-1,)])
 def test_exits_that_are_not_there_are_refused(model_of: ModelOf, exits: tuple[int, ...]):
     asked = ", ".join(map(str, exits))
-    with pytest.raises(HsdError, match=f"^exits {asked}: choose them from shallow to deep, 1 to 6$"):
+    with pytest.raises(
+        HsdError, match=f"^exits {asked}: choose them from shallow to deep, 1 to 6$"
+    ):
         EarlyExits(model_of("llama"), exits)
 
 
@@ -305,12 +359,19 @@ def test_models_that_cannot_be_run_in_parts_are_refused():
     from transformers import AutoModelForCausalLM, GPT2Config, GraniteConfig
 
     small = {"vocab_size": 300, "hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
-    scaled = GraniteConfig(**small, num_key_value_heads=1, intermediate_size=16, embedding_multiplier=12.0)
+    scaled = GraniteConfig(
+        **small, num_key_value_heads=1, intermediate_size=16, embedding_multiplier=12.0
+    )
     for config in (scaled, GPT2Config(vocab_size=300, n_embd=16, n_layer=2, n_head=2)):
         model = CausalModel(AutoModelForCausalLM.from_config(config), "odd")
-        with pytest.raises(HsdError, match=r"^early exits cannot be taken from .*LM.*, wh(ose|ich) .*: choose a Llama"):
+        with pytest.raises(
+            HsdError,
+            match=r"^early exits cannot be taken from .*LM.*, wh(ose|ich) .*: choose a Llama",
+        ):
             EarlyExits(model, (1,))
-    with pytest.raises(HsdError, match="table target has no layers to leave early: choose a model of transformers"):
+    with pytest.raises(
+        HsdError, match="table target has no layers to leave early: choose a model of transformers"
+    ):
         EarlyExits(table_pair().target, (1,))
 
 
@@ -336,7 +397,10 @@ def test_closing_frees_what_all_of_them_hold(model_of: ModelOf):
     sessions = EarlyExits(model_of("llama"), (2, 4)).open()
     sessions[-1].forward(some_text(30), 1)
     text = sessions[0]._text
-    held = [weakref.ref(layer.keys) for layer in {layer for cache in text.caches for layer in cache.layers}]
+    held = [
+        weakref.ref(layer.keys)
+        for layer in {layer for cache in text.caches for layer in cache.layers}
+    ]
     held += [weakref.ref(rows) for rows in (text.tokens, *text.states)]
     assert len(held) == 6 + 4
     assert all(each() is not None for each in held)
@@ -362,7 +426,8 @@ def test_an_exit_describes_itself(model_of: ModelOf):
 
 
 def test_the_head_is_priced_in_layers(model_of: ModelOf):
-    attention, mlp = 32 * (32 + 16 + 16) + 32 * 32, 3 * 32 * 48
+    attention = 32 * (32 + 16 + 16) + 32 * 32
+    mlp = 3 * 32 * 48
     for kind in ("llama", "smollm2", "gemma3"):
         assert parts_of(model_of(kind)).head_cost == pytest.approx(257 * 32 / (attention + mlp))
 
@@ -370,10 +435,14 @@ def test_the_head_is_priced_in_layers(model_of: ModelOf):
 def _with(model: CausalModel, name: str = "some", layers: int = 6, **entries: Any) -> CausalModel:
     """A model that looks as if it had so many layers, and these entries in its configuration."""
     twin = copy.copy(model)
-    twin.name, twin.model = name, copy.copy(model.model)
+    twin.name = name
+    twin.model = copy.copy(model.model)
     twin.model.config = copy.deepcopy(model.model.config)
     decoder = copy.copy(twin.model.model)
-    decoder._modules = {**decoder._modules, "layers": nn.ModuleList([nn.Identity() for _ in range(layers)])}
+    decoder._modules = {
+        **decoder._modules,
+        "layers": nn.ModuleList([nn.Identity() for _ in range(layers)]),
+    }
     twin.model._modules = {**twin.model._modules, "model": decoder}
     for entry, value in entries.items():
         setattr(twin.model.config, entry, value)
@@ -382,9 +451,19 @@ def _with(model: CausalModel, name: str = "some", layers: int = 6, **entries: An
 
 @pytest.mark.parametrize(
     ("layers", "expected"),
-    [(1, (1, 1)), (2, (1, 1)), (3, (1, 2)), (8, (1, 2)), (16, (2, 4)), (32, (4, 8)), (80, (10, 20))],
+    [
+        (1, (1, 1)),
+        (2, (1, 1)),
+        (3, (1, 2)),
+        (8, (1, 2)),
+        (16, (2, 4)),
+        (32, (4, 8)),
+        (80, (10, 20)),
+    ],
 )
-def test_untrained_exits_are_about_an_eighth_and_a_quarter(model_of: ModelOf, layers: int, expected: tuple[int, int]):
+def test_untrained_exits_are_about_an_eighth_and_a_quarter(
+    model_of: ModelOf, layers: int, expected: tuple[int, int]
+):
     assert parts_of(_with(model_of("llama"), layers=layers)).trained == ()
     assert default_exits(_with(model_of("llama"), layers=layers)) == expected
 

@@ -34,7 +34,9 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     """Of a target, a head for it in the published layout, and one with the additions to it."""
     here = tmp_path_factory.mktemp("head")
     target, _ = save_architecture(here, "smollm2", bytes_tokenizer(), (ROWS, ROWS))
-    return target, *(save_head(here / f"head{more}", target, DRAFTED, more=more) for more in (False, True))
+    return target, *(
+        save_head(here / f"head{more}", target, DRAFTED, more=more) for more in (False, True)
+    )
 
 
 @pytest.fixture(scope="module", params=[1, 2], ids=["published", "additions"])
@@ -47,23 +49,33 @@ def pair(folders: Folders, request: pytest.FixtureRequest) -> Pair:
 
 
 def test_the_head_is_its_published_arithmetic(pair: Pair, folders: Folders):
-    """Written out here for one text: two tokens on what the target knows, then two on the head's own output."""
+    """Written out here for one text: two tokens on what the target knows, then two on the head's
+    own output.
+    """
     folder = Path(folders[1 + (pair.draft.taps_norm is not None)])  # type: ignore[attr-defined]
     weights = {name: w.float() for name, w in load_file(folder / "model.safetensors").items()}
-    target, head = pair.target.start(), pair.draft.start()
+    target = pair.target.start()
+    head = pair.draft.start()
     assert isinstance(head, HeadSession)
     head.follow(target)
     ids = torch.tensor([65, 66, 67, 68, 69])
     target.forward(ids[:2], 1)
-    told = torch.cat([head.forward(ids[:3], 1), head.forward(ids[3:4], 1), head.forward(ids[4:], 1)])
+    told = torch.cat(
+        [head.forward(ids[:3], 1), head.forward(ids[3:4], 1), head.forward(ids[4:], 1)]
+    )
 
     states = target.states  # type: ignore[attr-defined]
     if "taps_norm.weight" in weights:
-        states = states / (states.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt() * weights["taps_norm.weight"]
+        states = (
+            states
+            / (states.pow(2).mean(-1, keepdim=True) + 1e-6).sqrt()
+            * weights["taps_norm.weight"]
+        )
     knew = torch.cat([torch.zeros(1, 2, 32), states]).flatten(1) @ weights["fc.weight"].T
     rows: list[Tensor] = []
     hidden = list(knew)
-    keys, values = [], []
+    keys = []
+    values = []
     for place, token in enumerate(ids):
         x = hidden[place] if place < 3 else rows[-1]
         embedded = _rms(pair.target.embedding[token], weights["midlayer.input_layernorm.weight"])  # type: ignore[attr-defined]
@@ -82,7 +94,9 @@ def test_the_head_is_its_published_arithmetic(pair: Pair, folders: Folders):
         y = _rms(x, weights["midlayer.post_attention_layernorm.weight"])
         gate, up = (weights[f"midlayer.mlp.{name}_proj.weight"] @ y for name in ("gate", "up"))
         rows.append(x + weights["midlayer.mlp.down_proj.weight"] @ (F.silu(gate) * up))
-    expected = torch.stack([weights["lm_head.weight"] @ _rms(row, weights["norm.weight"]) for row in rows[2:]])
+    expected = torch.stack(
+        [weights["lm_head.weight"] @ _rms(row, weights["norm.weight"]) for row in rows[2:]]
+    )
     torch.testing.assert_close(told[:, DRAFTED], expected, rtol=2e-2, atol=2e-2)
     others = [token for token in range(ROWS) if token not in DRAFTED]
     assert (told[:, others] == -torch.inf).all()
@@ -94,8 +108,11 @@ def _rms(x: Tensor, weight: Tensor) -> Tensor:
 
 def _turned(heads: Tensor, place: int) -> Tensor:
     angles = place / 10000.0 ** (torch.arange(0, 8, 2) / 8)
-    left, right = heads[:, :4], heads[:, 4:]
-    return torch.cat([left * angles.cos() - right * angles.sin(), right * angles.cos() + left * angles.sin()], 1)
+    left = heads[:, :4]
+    right = heads[:, 4:]
+    return torch.cat(
+        [left * angles.cos() - right * angles.sin(), right * angles.cos() + left * angles.sin()], 1
+    )
 
 
 def test_what_was_guessed_is_read_again_once_the_target_knows(pair: Pair):
@@ -114,7 +131,9 @@ def test_what_was_guessed_is_read_again_once_the_target_knows(pair: Pair):
     assert used.length == 3
     for target in targets:
         target.forward(ids[2:5], 1)
-    torch.testing.assert_close(used.forward(ids[3:], 1), fresh.forward(ids, 1), rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(
+        used.forward(ids[3:], 1), fresh.forward(ids, 1), rtol=1e-4, atol=1e-4
+    )
 
 
 @pytest.mark.parametrize("kept", [[], [90]])
@@ -123,7 +142,8 @@ def test_a_draft_that_is_taken_up_again_goes_on_as_it_would_have(pair: Pair, kep
     text = torch.tensor([65, 66, 67])
     rows = []
     for drafted in ([90, 91, 92], kept):
-        head, target = pair.draft.start(), pair.target.start()
+        head = pair.draft.start()
+        target = pair.target.start()
         assert isinstance(head, HeadSession)
         head.follow(target)
         target.forward(text[:2], 1)
@@ -145,7 +165,8 @@ QUICK = ("hsd", "naive-hsd"), (("recursive-hsd", "comb"), ("one-hot", "top"))
 
 
 @pytest.mark.parametrize(
-    "rule", [rule if rule in QUICK[0] else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS]
+    "rule",
+    [rule if rule in QUICK[0] else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS],
 )
 def test_greedy_text_equals_plain(pair: Pair, rule: str):
     plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=40)
@@ -155,11 +176,16 @@ def test_greedy_text_equals_plain(pair: Pair, rule: str):
 
 @pytest.mark.parametrize(
     ("rule", "tree"),
-    [case if case in QUICK[1] else pytest.param(*case, marks=pytest.mark.slow) for case in TREE_CASES],
+    [
+        case if case in QUICK[1] else pytest.param(*case, marks=pytest.mark.slow)
+        for case in TREE_CASES
+    ],
 )
 def test_trees_of_a_head_write_the_plain_text(pair: Pair, rule: str, tree: str):
     plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=24)
-    drafted = hsd.run(pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, temperature=0.0, max_new_tokens=24)
+    drafted = hsd.run(
+        pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, temperature=0.0, max_new_tokens=24
+    )
     assert drafted.result.text == plain.result.text
 
 
@@ -176,11 +202,15 @@ def test_a_run_can_be_played_again(pair: Pair):
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_two_tokens_follow_the_target(pair: Pair, rule: str):
-    """Joint law of the first two tokens, reduced vocabulary included, by chi-square over 800 seeds."""
+    """Joint law of two tokens, reduced vocabulary included, by chi-square over 800 seeds."""
     asked = {"temperature": 0.6, "top_k": 4, "max_new_tokens": 2, "trace": False}
     counts = [
         Counter(
-            tuple(t for step in hsd.run(pair, PROMPT, seed=seed, **asked, **how).steps for t in step.tokens)
+            tuple(
+                t
+                for step in hsd.run(pair, PROMPT, seed=seed, **asked, **how).steps
+                for t in step.tokens
+            )
             for seed in range(800)
         )
         for how in ({"rule": rule, "gamma": 2}, {"system": "plain"})
@@ -241,7 +271,9 @@ def real() -> Iterator[Pair]:
 def test_the_real_pair_answers_paris_in_fewer_passes(real: Pair):
     asked = {"temperature": 0.0, "max_new_tokens": 24, "trace": False}
     question = "What is the capital of France?"
-    plain, drafted = (hsd.run(real, question, **asked, **how) for how in ({"system": "plain"}, {"gamma": 3}))
+    plain, drafted = (
+        hsd.run(real, question, **asked, **how) for how in ({"system": "plain"}, {"gamma": 3})
+    )
     assert "Paris" in drafted.result.text
     assert drafted.tokens == plain.tokens
     assert len(drafted.steps) < 0.8 * len(plain.steps)
@@ -253,7 +285,9 @@ def test_the_real_pair_writes_the_plain_text_and_replays(real: Pair):
     prompts = [text for texts in shipped().values() for text in texts][:20]
     for number, prompt in enumerate(prompts):
         asked = {"max_new_tokens": 32, "gamma": 3}
-        plain = hsd.run(real, prompt, system="plain", temperature=0.0, max_new_tokens=32, trace=False)
+        plain = hsd.run(
+            real, prompt, system="plain", temperature=0.0, max_new_tokens=32, trace=False
+        )
         drafted = hsd.run(real, prompt, temperature=0.0, trace=False, **asked)
         assert drafted.tokens == plain.tokens
         sampled = hsd.run(real, prompt, temperature=0.7, seed=number, **asked)
@@ -264,7 +298,10 @@ def test_the_real_pair_writes_the_plain_text_and_replays(real: Pair):
 @pytest.mark.slow
 def test_drafts_of_the_real_pair_write_the_plain_text_on_fifty_prompts(real: Pair):
     continued, asked = (prompt_set(name).prompts for name in ("shipped", "chat"))
-    prompts = [*((text, "text") for text in continued), *((text, "chat") for text in (*asked, *continued[:6]))]
+    prompts = [
+        *((text, "text") for text in continued),
+        *((text, "chat") for text in (*asked, *continued[:6])),
+    ]
     assert len(prompts) == 50
     grown = {"rule": "one-hot", "tree": "grown", "drafts": 3, "gamma": 3, "nodes": 8}
     for prompt, way in prompts:

@@ -1,4 +1,6 @@
-"""How many threads a pair computes with, fewer on a busy machine, and the caller's again afterwards."""
+"""How many threads a pair computes with, fewer on a busy machine, and the caller's again
+afterwards.
+"""
 
 from __future__ import annotations
 
@@ -55,7 +57,12 @@ def at_work(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 def test_large_models_take_all_threads(pair: Pair):
-    assert machine(pair)["threads"] == facts(pair, [])["machine"]["threads"] == threads_of(pair.target) == 2
+    assert (
+        machine(pair)["threads"]
+        == facts(pair, [])["machine"]["threads"]
+        == threads_of(pair.target)
+        == 2
+    )
     with computing(pair):
         assert torch.get_num_threads() == 2
 
@@ -69,7 +76,9 @@ def test_small_models_take_one_thread():
 
 
 @pytest.mark.parametrize(("millions", "count"), [(4, 1), (134, 2), (494, 9), (7_000, 16)])
-def test_a_model_takes_as_many_threads_as_it_keeps_busy(monkeypatch: pytest.MonkeyPatch, millions: int, count: int):
+def test_a_model_takes_as_many_threads_as_it_keeps_busy(
+    monkeypatch: pytest.MonkeyPatch, millions: int, count: int
+):
     monkeypatch.setattr(torch, "get_num_threads", lambda: 16)
     target = SimpleNamespace(device=torch.device("cpu"), parameters=millions * 1_000_000)
     assert threads_of(cast(Any, target)) == count
@@ -82,9 +91,13 @@ def test_as_many_threads_are_taken_as_the_caller_has(pair: Pair, count: int):
         assert torch.get_num_threads() == count
 
 
-def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+def test_an_engine_with_threads_of_its_own_is_told_and_torch_takes_one(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+):
     told: list[int] = []
-    monkeypatch.setattr(type(pair.target), "use_threads", lambda _, count: told.append(count), raising=False)
+    monkeypatch.setattr(
+        type(pair.target), "use_threads", lambda _, count: told.append(count), raising=False
+    )
     with computing(pair):
         assert told == [2]
         assert torch.get_num_threads() == 1
@@ -110,7 +123,8 @@ def test_a_busy_step_leaves_one_thread_until_steps_were_quiet_for_a_while():
 
 
 def test_trials_that_fail_become_rare_and_are_forgotten_in_time():
-    others, steps = OtherWork(), 20_000
+    others = OtherWork()
+    steps = 20_000
     tried = 0
     for _ in range(steps):
         tried += not others.waiting
@@ -128,7 +142,9 @@ def test_steps_on_one_thread_say_nothing_of_several(monkeypatch: pytest.MonkeyPa
     hsd.run(table_pair(vocab=4, order=1, seed=3), PROMPT, max_new_tokens=3)
 
 
-def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair, monkeypatch: pytest.MonkeyPatch):
+def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+):
     clock = {"wall": 0.0, "own": 0.0, "share": 1.0}
 
     def computed() -> float:
@@ -136,7 +152,9 @@ def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair,
         clock["own"] += clock["share"]
         return clock["own"]
 
-    monkeypatch.setattr(threads, "time", SimpleNamespace(perf_counter=lambda: clock["wall"], thread_time=computed))
+    monkeypatch.setattr(
+        threads, "time", SimpleNamespace(perf_counter=lambda: clock["wall"], thread_time=computed)
+    )
     found = at_work(pair, monkeypatch)
     with_two = hsd.decode(pair, PROMPT, system="plain", max_new_tokens=60, trace=False)
     found.clear()
@@ -160,7 +178,9 @@ def test_a_run_goes_on_with_one_thread_when_the_machine_becomes_busy(pair: Pair,
 
 
 @pytest.mark.parametrize("count", [1, 2, 3])
-def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(count: int, monkeypatch: pytest.MonkeyPatch):
+def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(
+    count: int, monkeypatch: pytest.MonkeyPatch
+):
     pair = table_pair(vocab=4, order=1, seed=3)
     found = at_work(pair, monkeypatch)
     torch.set_num_threads(count)
@@ -187,7 +207,9 @@ def test_the_callers_number_of_threads_is_the_same_after_and_between_steps(count
 
 
 @pytest.mark.parametrize("error", [RuntimeError, torch.OutOfMemoryError, KeyboardInterrupt])
-def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monkeypatch: pytest.MonkeyPatch):
+def test_it_is_the_same_after_a_run_that_fails(
+    error: type[BaseException], monkeypatch: pytest.MonkeyPatch
+):
     pair = table_pair(vocab=4, order=1, seed=3)
 
     def fail(*_: object) -> None:
@@ -207,7 +229,8 @@ def test_it_is_the_same_after_a_run_that_fails(error: type[BaseException], monke
 
 
 def test_a_run_that_goes_from_thread_to_thread_leaves_each_as_it_was():
-    pair, seen = table_pair(vocab=4, order=1, seed=3), []
+    pair = table_pair(vocab=4, order=1, seed=3)
+    seen = []
     decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
 
     def step(count: int) -> None:
@@ -229,7 +252,8 @@ before = {before}
 kept = dict(os.environ)
 import hsd, torch
 import hsd.decoding.loop
-print(torch.get_num_threads() == (before or torch.get_num_threads()), kept == dict(os.environ), torch.get_num_threads())
+threads = torch.get_num_threads()
+print(threads == (before or threads), kept == dict(os.environ), threads)
 """
 
 
@@ -237,7 +261,13 @@ print(torch.get_num_threads() == (before or torch.get_num_threads()), kept == di
 def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
     first = "import torch; torch.set_num_threads(3)" if torch_first else ""
     code = IMPORTED.format(first=first, before="torch.get_num_threads()" if torch_first else "None")
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
+    told = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout.split()
     plain = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
-    count = "3" if torch_first else subprocess.run(plain, capture_output=True, text=True, check=True).stdout.strip()
+    count = (
+        "3"
+        if torch_first
+        else subprocess.run(plain, capture_output=True, text=True, check=True).stdout.strip()
+    )
     assert told == ["True", "True", count]

@@ -1,4 +1,6 @@
-"""Models whose rows depend on more than the text before a token: exact where they can be, else refused."""
+"""Models whose rows depend on more than the text before a token: exact where they can be, else
+refused.
+"""
 
 from __future__ import annotations
 
@@ -35,15 +37,32 @@ from hsd.models.reading import fitted
 
 ROWS = 160
 SHAPE = {
-    "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4, "vocab_size": ROWS,
-    "num_key_value_heads": 2, "initializer_range": 0.3, "bos_token_id": None, "eos_token_id": None,
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "vocab_size": ROWS,
+    "num_key_value_heads": 2,
+    "initializer_range": 0.3,
+    "bos_token_id": None,
+    "eos_token_id": None,
     "pad_token_id": None,
-}  # fmt: skip
-GPT = {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 128, "vocab_size": ROWS, "initializer_range": 0.3}
+}
+GPT = {
+    "n_embd": 32,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_positions": 128,
+    "vocab_size": ROWS,
+    "initializer_range": 0.3,
+}
 BEGUN = {"original_max_position_embeddings": 32}
 NO_ENDS = {"bos_token_id": None, "eos_token_id": None}
 PROMPT = [*range(5, 14)]
-TREES = ({"drafts": 3, "tree": "top", "rule": "one-hot"}, {"drafts": 3, "tree": "grown", "rule": "one-hot"})
+TREES = (
+    {"drafts": 3, "tree": "top", "rule": "one-hot"},
+    {"drafts": 3, "tree": "grown", "rule": "one-hot"},
+)
 
 
 def rope(kind: str, **more: Any) -> dict[str, Any]:
@@ -53,37 +72,64 @@ def rope(kind: str, **more: Any) -> dict[str, Any]:
 def phi3(most: int = 64, begun: int = 16) -> Phi3Config:
     factors = {"short_factor": [1.0] * 4, "long_factor": [4.0] * 4}
     return Phi3Config(
-        **SHAPE, max_position_embeddings=most, original_max_position_embeddings=begun, **rope("longrope", **factors)
+        **SHAPE,
+        max_position_embeddings=most,
+        original_max_position_embeddings=begun,
+        **rope("longrope", **factors),
     )
 
 
 def gpt_neo() -> GPTNeoConfig:
     kinds = [[["global", "local"], 1]]
     return GPTNeoConfig(
-        hidden_size=32, num_layers=2, attention_types=kinds, num_heads=4, vocab_size=ROWS, window_size=5,
-        max_position_embeddings=128, initializer_range=0.3, **NO_ENDS,
-    )  # fmt: skip
+        hidden_size=32,
+        num_layers=2,
+        attention_types=kinds,
+        num_heads=4,
+        vocab_size=ROWS,
+        window_size=5,
+        max_position_embeddings=128,
+        initializer_range=0.3,
+        **NO_ENDS,
+    )
 
 
 COUNTING: dict[str, PretrainedConfig] = {
     "mpt": MptConfig(d_model=32, n_heads=4, n_layers=4, vocab_size=ROWS, max_seq_len=128),
-    "bloom": BloomConfig(hidden_size=32, n_layer=1, n_head=4, vocab_size=ROWS, initializer_range=0.3, **NO_ENDS),
+    "bloom": BloomConfig(
+        hidden_size=32, n_layer=1, n_head=4, vocab_size=ROWS, initializer_range=0.3, **NO_ENDS
+    ),
     "falcon": FalconConfig(
-        hidden_size=32, num_hidden_layers=1, num_attention_heads=4, vocab_size=ROWS, alibi=True, initializer_range=0.3,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=4,
+        vocab_size=ROWS,
+        alibi=True,
+        initializer_range=0.3,
         **NO_ENDS,
     ),
     "gpt-neo": gpt_neo(),
-}  # fmt: skip
+}
 PLACING: dict[str, PretrainedConfig] = {
     "gpt2": GPT2Config(**GPT, **NO_ENDS),
     "opt": OPTConfig(
-        hidden_size=32, num_hidden_layers=2, ffn_dim=48, num_attention_heads=4, vocab_size=ROWS, init_std=0.3,
-        max_position_embeddings=128, word_embed_proj_dim=32, pad_token_id=1, **NO_ENDS,
+        hidden_size=32,
+        num_hidden_layers=2,
+        ffn_dim=48,
+        num_attention_heads=4,
+        vocab_size=ROWS,
+        init_std=0.3,
+        max_position_embeddings=128,
+        word_embed_proj_dim=32,
+        pad_token_id=1,
+        **NO_ENDS,
     ),
     "yarn": Qwen2Config(
-        **SHAPE, max_position_embeddings=32, **rope("yarn", factor=4.0, original_max_position_embeddings=32)
+        **SHAPE,
+        max_position_embeddings=32,
+        **rope("yarn", factor=4.0, original_max_position_embeddings=32),
     ),
-}  # fmt: skip
+}
 
 
 def model_of(config: PretrainedConfig, seed: int = 3) -> Any:
@@ -105,12 +151,16 @@ def draft_of(model: Any) -> Any:
 
 
 def pair_of(target: Any, draft: Any) -> Pair:
-    return Pair("by hand", CausalModel(target, "target"), CausalModel(draft, "draft"), IdCodec(ROWS))
+    return Pair(
+        "by hand", CausalModel(target, "target"), CausalModel(draft, "draft"), IdCodec(ROWS)
+    )
 
 
 def plain(model: Any, prompt: list[int], new: int) -> list[int]:
     ids = torch.tensor([prompt])
-    made = model.generate(ids, max_new_tokens=new, do_sample=False, top_k=None, pad_token_id=0, eos_token_id=None)
+    made = model.generate(
+        ids, max_new_tokens=new, do_sample=False, top_k=None, pad_token_id=0, eos_token_id=None
+    )
     return made[0, len(prompt) :].tolist()
 
 
@@ -127,7 +177,10 @@ def test_chains_are_exact_and_trees_refused_where_columns_of_the_cache_are_count
     pair = pair_of(model, draft_of(model))
     wanted = plain(model, PROMPT, 40)
     assert decoded(pair, PROMPT, 40, gamma=4).tokens == wanted
-    why = "positions, such as ALiBi, count columns of the cache, and not places of a text: choose draft"
+    why = (
+        "positions, such as ALiBi, count columns of the cache, and not places of a text: "
+        "choose draft"
+    )
     for tree in TREES:
         with pytest.raises(HsdError, match=why) as refused:
             hsd.decode(pair, "5 6 7", gamma=4, **tree)
@@ -140,12 +193,15 @@ def test_chains_are_exact_and_trees_refused_where_columns_of_the_cache_are_count
 @pytest.mark.parametrize("options", [{}, *TREES], ids=["chain", "top", "grown"])
 def test_models_that_place_tokens_read_trees(kind: str, options: dict[str, Any]):
     model = model_of(PLACING[kind])
-    pair, prompt = pair_of(model, draft_of(model)), PROMPT if kind != "yarn" else [*range(5, 45)]
+    pair = pair_of(model, draft_of(model))
+    prompt = PROMPT if kind != "yarn" else [*range(5, 45)]
     assert decoded(pair, prompt, 30, gamma=4, **options).tokens == plain(model, prompt, 30)
 
 
 def test_only_models_that_read_the_tree_are_asked():
-    """A model that cannot read siblings may draft by itself, or stand under others in a stack that drafts chains."""
+    """A model that cannot read siblings may draft by itself, or stand under others in a stack that
+    drafts chains.
+    """
     model = model_of(COUNTING["mpt"])
     pair = pair_of(model, draft_of(model))
     for options in ({"proposer": "ngram"}, {"system": "plain"}):
@@ -167,10 +223,14 @@ def test_only_models_that_read_the_tree_are_asked():
     ],
     ids=["xlnet", "bert", "openai-gpt"],
 )
-def test_a_model_that_cannot_be_cached_is_refused_with_the_reason(config: PretrainedConfig, words: str):
+def test_a_model_that_cannot_be_cached_is_refused_with_the_reason(
+    config: PretrainedConfig, words: str
+):
     model = model_of(config)
     for made in (lambda: CausalModel(model, "target"), lambda: hsd.custom_generate(**call(model))):
-        with pytest.raises(HsdError, match=f"cannot be decoded exactly: .*{words}.*; choose another model") as refused:
+        with pytest.raises(
+            HsdError, match=f"cannot be decoded exactly: .*{words}.*; choose another model"
+        ) as refused:
             made()
         assert "\n" not in str(refused.value)
 
@@ -178,25 +238,42 @@ def test_a_model_that_cannot_be_cached_is_refused_with_the_reason(config: Pretra
 def call(model: Any) -> dict[str, Any]:
     config = copy.deepcopy(model.generation_config)
     config.update(max_length=20, do_sample=False, num_beams=1)
-    return {"model": model, "input_ids": torch.tensor([PROMPT]), "generation_config": config, "proposer": "ngram"}
+    return {
+        "model": model,
+        "input_ids": torch.tensor([PROMPT]),
+        "generation_config": config,
+        "proposer": "ngram",
+    }
 
 
 def test_an_encoder_is_named():
     model = T5ForConditionalGeneration(
-        T5Config(d_model=32, d_kv=8, d_ff=48, num_layers=1, num_heads=4, vocab_size=ROWS, decoder_start_token_id=0)
+        T5Config(
+            d_model=32,
+            d_kv=8,
+            d_ff=48,
+            num_layers=1,
+            num_heads=4,
+            vocab_size=ROWS,
+            decoder_start_token_id=0,
+        )
     )
     for made in (
         lambda: CausalModel(model, "target"),
-        lambda: model.generate(torch.tensor([PROMPT]), custom_generate=hsd.custom_generate, proposer="ngram"),
+        lambda: model.generate(
+            torch.tensor([PROMPT]), custom_generate=hsd.custom_generate, proposer="ngram"
+        ),
     ):
         with pytest.raises(
-            HsdError, match="T5ForConditionalGeneration has an encoder: choose a model that only decodes"
+            HsdError,
+            match="T5ForConditionalGeneration has an encoder: choose a model that only decodes",
         ):
             made()
 
 
 def test_a_model_is_asked_once(monkeypatch: pytest.MonkeyPatch):
-    model, calls = model_of(LlamaConfig(**SHAPE)), []
+    model = model_of(LlamaConfig(**SHAPE))
+    calls = []
     forward = model.forward
     monkeypatch.setattr(model, "forward", lambda **given: calls.append(1) or forward(**given))
     CausalModel(model, "target")
@@ -209,7 +286,9 @@ def test_a_model_is_asked_once(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_text_ends_where_longrope_would_turn_the_keys_anew():
-    """Beyond the original context the library reads all of the text again, with other angles: no cache holds."""
+    """Beyond the original context the library reads all of the text again, with other angles: no
+    cache holds.
+    """
     model = model_of(phi3())
     pair = pair_of(model, draft_of(model))
     wanted = plain(model, PROMPT, 40)
@@ -217,19 +296,30 @@ def test_text_ends_where_longrope_would_turn_the_keys_anew():
         trace = decoded(pair, PROMPT, 40, **options)
         assert trace.tokens == wanted[: 16 - len(PROMPT)]
         assert trace.result.finish == "context"
-        assert "The text ends at 16 tokens, as the longrope rope turns all keys anew beyond that." in trace.setup.notes
+        assert (
+            "The text ends at 16 tokens, as the longrope rope turns all keys anew beyond that."
+            in trace.setup.notes
+        )
     assert not decoded(pair, PROMPT, 7).setup.notes, "a text that stays below has nothing to say"
-    with pytest.raises(HsdError, match="the context 16, as the longrope rope turns all keys anew beyond that: shorten"):
+    with pytest.raises(
+        HsdError,
+        match="the context 16, as the longrope rope turns all keys anew beyond that: shorten",
+    ):
         decoded(pair, [*range(5, 45)], 4)
     with pytest.warns(UserWarning, match="The text ends at 16 tokens"):
         made = model.generate(
-            torch.tensor([PROMPT]), custom_generate=hsd.custom_generate, proposer="ngram", max_new_tokens=40
+            torch.tensor([PROMPT]),
+            custom_generate=hsd.custom_generate,
+            proposer="ngram",
+            max_new_tokens=40,
         )
     assert made[0].tolist() == [*PROMPT, *wanted[: 16 - len(PROMPT)]]
 
 
 def test_text_ends_where_a_dynamic_rope_would_change():
-    model = model_of(LlamaConfig(**SHAPE, max_position_embeddings=24, **rope("dynamic", factor=4.0)))
+    model = model_of(
+        LlamaConfig(**SHAPE, max_position_embeddings=24, **rope("dynamic", factor=4.0))
+    )
     pair = pair_of(model, draft_of(model))
     trace = decoded(pair, PROMPT, 40, gamma=4)
     assert trace.tokens == plain(model, PROMPT, 40)[: 24 - len(PROMPT)]
@@ -241,29 +331,43 @@ def test_text_ends_where_a_dynamic_rope_would_change():
     ("config", "context"),
     [
         (Qwen2Config(**SHAPE, max_position_embeddings=32, **rope("yarn", factor=4.0)), 128),
-        (Qwen2Config(**SHAPE, max_position_embeddings=128, **rope("yarn", factor=4.0, **BEGUN)), 128),
+        (
+            Qwen2Config(**SHAPE, max_position_embeddings=128, **rope("yarn", factor=4.0, **BEGUN)),
+            128,
+        ),
         (LlamaConfig(**SHAPE, max_position_embeddings=32, **rope("linear", factor=2.0)), 64),
-        (LlamaConfig(**SHAPE, max_position_embeddings=512, **rope(
-            "llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, **BEGUN
-        )), 512),
+        (
+            LlamaConfig(
+                **SHAPE,
+                max_position_embeddings=512,
+                **rope("llama3", factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0, **BEGUN),
+            ),
+            512,
+        ),
         (LlamaConfig(**SHAPE, max_position_embeddings=64), 64),
         (LlamaConfig(**SHAPE, max_position_embeddings=64, **rope("dynamic", factor=2.0)), 64),
         (phi3(), 16),
         (XLNetConfig(), 1 << 20),
         (BloomConfig(), 1 << 20),
     ],
-)  # fmt: skip
-def test_a_context_reaches_as_far_as_its_positions_were_stretched(config: PretrainedConfig, context: int):
+)
+def test_a_context_reaches_as_far_as_its_positions_were_stretched(
+    config: PretrainedConfig, context: int
+):
     assert context_of(config)[0] == context
 
 
 # Rows
 
 
-@pytest.mark.parametrize("options", [{}, {"rule": "naive-hsd"}, {"rule": "blockwise"}, *TREES, {"system": "stack"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"rule": "naive-hsd"}, {"rule": "blockwise"}, *TREES, {"system": "stack"}]
+)
 @pytest.mark.parametrize("rows", [100, 200])
 def test_the_drafts_rows_decide_nothing_about_the_text(rows: int, options: dict[str, Any]):
-    """The draft's first rows are the target's: fewer draft less, more are cut off, and the text is the target's."""
+    """The draft's first rows are the target's: fewer draft less, more are cut off, and the text is
+    the target's.
+    """
     config = LlamaConfig(**SHAPE, max_position_embeddings=128)
     target = model_of(config)
     draft = draft_of(target)
@@ -274,7 +378,10 @@ def test_the_drafts_rows_decide_nothing_about_the_text(rows: int, options: dict[
     trace = decoded(pair_of(target, draft), prompt, 30, gamma=4, **options)
     assert trace.tokens == wanted
     assert trace.setup.vocab_size == ROWS
-    fewer = "draft has rows for 100 of 160 tokens: it drafts none of the others, and reads them as its last one."
+    fewer = (
+        "draft has rows for 100 of 160 tokens: it drafts none of the others, "
+        "and reads them as its last one."
+    )
     assert (fewer in trace.setup.notes) == (rows == 100)
     assert hsd.rerun(pair_of(target, draft), trace).tokens == trace.tokens
     assert hsd.Trace.from_json(trace.to_json()) == trace
@@ -284,7 +391,9 @@ def test_rows_may_differ_in_the_captured_engine_too():
     target = model_of(LlamaConfig(**SHAPE, max_position_embeddings=128))
     draft = draft_of(target)
     draft.resize_token_embeddings(100)
-    trace = decoded(pair_of(target, draft), [*PROMPT, 140], 60, gamma=4, engine="captured", trace=False)
+    trace = decoded(
+        pair_of(target, draft), [*PROMPT, 140], 60, gamma=4, engine="captured", trace=False
+    )
     assert trace.tokens == plain(target, [*PROMPT, 140], 60)
 
 
@@ -295,14 +404,20 @@ def test_inside_generate_rows_ends_and_prompts_are_the_targets():
     ids = torch.tensor([[*PROMPT, 140]])
     wanted = plain(target, ids[0].tolist(), 60)
     end = next(token for token in wanted if token >= 100)
-    given = {"max_new_tokens": 60, "do_sample": False, "custom_generate": hsd.custom_generate, "assistant_model": draft}
+    given = {
+        "max_new_tokens": 60,
+        "do_sample": False,
+        "custom_generate": hsd.custom_generate,
+        "assistant_model": draft,
+    }
     with pytest.warns(UserWarning, match="rows for 100 of 160 tokens"):
         assert target.generate(ids, **given)[0].tolist()[10:] == wanted
     for ends in (end, [end, 3], torch.tensor([3, end]), torch.tensor(end)):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = target.generate(ids, eos_token_id=ends, **given)[0].tolist()[10:]
-            assert made == target.generate(ids, eos_token_id=ends, max_new_tokens=60, do_sample=False)[0].tolist()[10:]
+            own = target.generate(ids, eos_token_id=ends, max_new_tokens=60, do_sample=False)
+            assert made == own[0].tolist()[10:]
         assert made[-1] in (end, 3)
     with pytest.raises(HsdError, match="the prompt has token 160, the target tokens 0 to 159"):
         decoded(pair_of(target, draft), [5, 160], 4)
@@ -322,6 +437,9 @@ def test_half_precision_at_temperature_0_says_that_rounding_may_decide(dtype: to
     model = model_of(LlamaConfig(**SHAPE, max_position_embeddings=128)).to(dtype)
     pair = pair_of(model, draft_of(model))
     named = str(dtype).removeprefix("torch.")
-    assert any(f"In {named} a pass over several tokens rounds" in note for note in decoded(pair, PROMPT, 4).setup.notes)
+    assert any(
+        f"In {named} a pass over several tokens rounds" in note
+        for note in decoded(pair, PROMPT, 4).setup.notes
+    )
     assert not hsd.run(pair, "5 6", max_new_tokens=4).setup.notes
     assert not decoded(pair, PROMPT, 4, system="plain").setup.notes

@@ -1,4 +1,6 @@
-"""An option stands once: a line in `hsd/options/run.py` brings its flags, its control, its link and all the rest."""
+"""An option stands once: a line in `hsd/options/run.py` brings its flags, its control, its link and
+all the rest.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import pytest
 from hsd.paths import ROOT
 
 BEFORE = "    trace: bool = option("
-LINE = """    shade: int = option(3, "Shade", "How dark it is, a test.", "sampling", low=0, high=9, place="sampling")
+LINE = """    shade: int = option(
+        3, "Shade", "How dark it is, a test.", "sampling", low=0, high=9, place="sampling"
+    )
 """
 CHECKS = """
 import inspect
@@ -26,9 +30,11 @@ from hsd.space import load
 from hsd.trace import SetupOptions
 
 property = facts.facts()["options"]["properties"]["shade"]
-assert (property["title"], property["group"], property["minimum"], property["maximum"]) == ("Shade", "sampling", 0, 9)
+assert (property["title"], property["group"]) == ("Shade", "sampling")
+assert (property["minimum"], property["maximum"]) == (0, 9)
 assert cli.build_parser(["run"]).parse_args(["run", "Once", "--shade", "4"]).shade == 4
-cases = sweep(cli.build_parser(["bench"]).parse_args(["bench", "--shade", "4,5", "--rules", "hsd"])).cases()
+words = ["bench", "--shade", "4,5", "--rules", "hsd"]
+cases = sweep(cli.build_parser(["bench"]).parse_args(words)).cases()
 assert {case.options["shade"] for case in cases if "shade" in case.options} == {4, 5}
 
 @takes(RunOptions, facts.menus())
@@ -61,12 +67,16 @@ print("found everywhere")
 
 @pytest.mark.long
 def test_an_option_that_stands_in_one_line_is_found_everywhere(tmp_path: Path):
-    shutil.copytree(ROOT / "hsd", tmp_path / "hsd", ignore=shutil.ignore_patterns("__pycache__", "vendor"))
+    shutil.copytree(
+        ROOT / "hsd", tmp_path / "hsd", ignore=shutil.ignore_patterns("__pycache__", "vendor")
+    )
     for name in ("assets", "Spacefile"):
         (tmp_path / name).symlink_to(ROOT / name)
     table = tmp_path / "hsd" / "options" / "run.py"
     text = table.read_text(encoding="utf-8")
     assert BEFORE in text
     table.write_text(text.replace(BEFORE, LINE + BEFORE, 1), encoding="utf-8")
-    done = subprocess.run([sys.executable, "-c", CHECKS], cwd=tmp_path, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECKS], cwd=tmp_path, capture_output=True, text=True
+    )
     assert done.stdout.strip() == "found everywhere", done.stderr[-600:]

@@ -1,4 +1,6 @@
-"""The planner of model stacks: worked inputs, brute force over all stacks, and simulations of the process itself."""
+"""The planner of model stacks: worked inputs, brute force over all stacks, and simulations of the
+process itself.
+"""
 
 from __future__ import annotations
 
@@ -31,32 +33,57 @@ from hsd.planner.measure import measure_stack
 from hsd.planner.renewal import block_requests, draft_alone, per_token, select_offers
 from hsd.sampling import Sampling
 
-# Costs, acceptances, the best stack and its thresholds, its latency, and the latency of the best single draft.
+# Costs, acceptances, the best stack and its thresholds, its latency, and the latency of the best
+# single draft.
 WORKED = {
     "the second model is skipped": (
-        "1,4,12,60", "0.80,0.72,0.62;0.85,0.75;0.90", (0, 2, 3), (5, 9), 16.9, 24.2
+        "1,4,12,60",
+        "0.80,0.72,0.62;0.85,0.75;0.90",
+        (0, 2, 3),
+        (5, 9),
+        16.9,
+        24.2,
     ),
-    "one draft is best": ("1,15,30,60", "0.82,0.80,0.78;0.90,0.84;0.88", (0, 3), (11,), 16.45, 16.45),
-    "all models": (".2,2,10,60", "0.65,0.60,0.55;0.85,0.78;0.92", (0, 1, 2, 3), (3, 6, 12), 12.6, 18.7),
-}  # fmt: skip
+    "one draft is best": (
+        "1,15,30,60",
+        "0.82,0.80,0.78;0.90,0.84;0.88",
+        (0, 3),
+        (11,),
+        16.45,
+        16.45,
+    ),
+    "all models": (
+        ".2,2,10,60",
+        "0.65,0.60,0.55;0.85,0.78;0.92",
+        (0, 1, 2, 3),
+        (3, 6, 12),
+        12.6,
+        18.7,
+    ),
+}
 
 
 def read(costs: str, acceptance: str) -> Models:
     return Models(planner.read_numbers(costs), planner.read_acceptance(acceptance))
 
 
-def random_laws(generator: np.random.Generator, count: int, contexts: int = 16, vocab: int = 6) -> np.ndarray:
-    """(count, contexts, vocab) next-token distributions; the later ones resemble the last one more."""
+def random_laws(
+    generator: np.random.Generator, count: int, contexts: int = 16, vocab: int = 6
+) -> np.ndarray:
+    """(count, contexts, vocab) next-token distributions, ever more like the last one."""
     laws = generator.dirichlet(np.full(vocab, 0.4), size=(count, contexts))
     away = np.append(np.sort(generator.uniform(0.05, 0.8, count - 1))[::-1], 0.0)[:, None, None]
     return away * laws + (1 - away) * laws[-1]
 
 
 def random_models(seed: int, count: int, per_token: bool = False) -> Models:
-    """Models whose acceptances come from distributions, so that they are possible; some cost nothing."""
+    """Models whose acceptances come from distributions, so that they are possible; some cost
+    nothing.
+    """
     generator = np.random.default_rng(seed)
     laws = random_laws(generator, count)
-    costs = np.sort(10 ** generator.uniform(-1, 2, count)) * np.append(generator.random(count - 1) > 0.1, 1)
+    costs = np.sort(10 ** generator.uniform(-1, 2, count))
+    costs *= np.append(generator.random(count - 1) > 0.1, 1)
     further = tuple((costs * generator.uniform(0, 0.2, count)).tolist()) if per_token else ()
     return Models(tuple(costs.tolist()), acceptances(laws), further)
 
@@ -99,12 +126,17 @@ def plain_exact(models: Models, stack: tuple[int, ...], thresholds: tuple[int, .
     """Cost per token, each level by following every number of tokens that it may hold."""
     if len(stack) == 1:
         return models.costs[-1]
-    cost, law = thresholds[0] * models.costs[stack[0]], {thresholds[0]: 1.0}
+    cost = thresholds[0] * models.costs[stack[0]]
+    law = {thresholds[0]: 1.0}
     for below, model, threshold in zip(stack, stack[1:-1], thresholds[1:], strict=False):
         a = models.kept(below, model)
         verifying = plain_cost(models, model, sum(n * chance for n, chance in law.items()))
-        gained = {k: sum(p * plain_yield(a, n, k) for n, p in law.items()) for k in range(1, max(law) + 2)}
-        rounds, done, holding = 0.0, dict[int, float](), {0: 1.0}
+        gained = {
+            k: sum(p * plain_yield(a, n, k) for n, p in law.items()) for k in range(1, max(law) + 2)
+        }
+        rounds = 0.0
+        done = dict[int, float]()
+        holding = {0: 1.0}
         while holding:
             held = min(holding)
             chance = holding.pop(held)
@@ -114,7 +146,8 @@ def plain_exact(models: Models, stack: tuple[int, ...], thresholds: tuple[int, .
             rounds += chance
             for k, p in gained.items():
                 holding[held + k] = holding.get(held + k, 0.0) + chance * p
-        cost, law = rounds * (verifying + cost), done
+        cost = rounds * (verifying + cost)
+        law = done
     below = stack[-2]
     kept = sum(p * plain_mu(models.kept(below, models.target), n) for n, p in law.items())
     return (plain_cost(models, models.target, sum(n * p for n, p in law.items())) + cost) / kept
@@ -162,7 +195,8 @@ def test_drafts_that_cost_nothing():
     found = planner.plan(read("0,0,60", "0.8,0.7;0.85"))
     assert found.best.latency == pytest.approx(60 * (1 - 0.85), rel=0.01)
     assert all(
-        math.isfinite(level.passes) for level in planner.levels(read("0,0,60", "0.8,0.7;0.85"), (0, 1, 2), (2, 3))
+        math.isfinite(level.passes)
+        for level in planner.levels(read("0,0,60", "0.8,0.7;0.85"), (0, 1, 2), (2, 3))
     )
 
 
@@ -190,24 +224,38 @@ def test_the_plan_agrees_with_brute_force(seed: int):
     found = planner.plan(models, longest)
     exact = {one: plain_exact(models, *one) for one in every_plan(models, longest)}
     assert found.best.latency == pytest.approx(min(exact.values()), rel=1e-12)
-    assert exact[found.best.models, found.best.thresholds] == pytest.approx(found.best.latency, rel=1e-12)
+    assert exact[found.best.models, found.best.thresholds] == pytest.approx(
+        found.best.latency, rel=1e-12
+    )
     singles = [cost for (stack, _), cost in exact.items() if len(stack) == 2]
     assert found.single.latency == pytest.approx(min(singles), rel=1e-12)
     assert found.bound == found.best.latency
 
 
 def similar_models(seed: int, count: int, ratio: float = 4.0, spread: float = 0.3) -> Models:
-    """Models on a line, each `ratio` times as dear as the one before: long blocks and deep stacks pay."""
+    """Models on a line, each `ratio` times as dear as the one before: long blocks and deep stacks
+    pay.
+    """
     at = np.sort(np.random.default_rng(seed).random(count))
-    rows = tuple(tuple(float(1 - spread * (at[j] - at[i])) for j in range(i + 1, count)) for i in range(count - 1))
+    rows = tuple(
+        tuple(float(1 - spread * (at[j] - at[i])) for j in range(i + 1, count))
+        for i in range(count - 1)
+    )
     return Models(tuple(float(c) for c in ratio ** np.arange(count)), rows)
 
 
 def few_rounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Models, int, dict[Any, float]]:
-    """Models, the longest threshold, and all that a run allows, where it allows so few rounds that much is refused."""
-    count, allowed = 3 + seed % 3, 2 + seed % 11
+    """Models, the longest threshold, and all that a run allows, where it allows so few rounds that
+    much is refused.
+    """
+    count = 3 + seed % 3
+    allowed = 2 + seed % 11
     longest = {3: 5, 4: 4, 5: 3}[count]
-    models = similar_models(seed, count, 1.5 + seed % 5) if seed % 4 > 1 else random_models(seed, count, seed % 8 == 0)
+    models = (
+        similar_models(seed, count, 1.5 + seed % 5)
+        if seed % 4 > 1
+        else random_models(seed, count, seed % 8 == 0)
+    )
     monkeypatch.setattr("hsd.planner.bounds.MOST_ROUNDS", allowed)
     monkeypatch.setattr("hsd.planner.bounds.HALVINGS", (allowed - 1).bit_length())
     ways = [one for one in every_plan(models, longest) if math.prod(one[1][1:]) <= allowed]
@@ -215,25 +263,33 @@ def few_rounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Models, int,
 
 
 @pytest.mark.parametrize("seed", range(80))
-def test_the_plan_is_the_best_of_those_that_a_run_allows(seed: int, monkeypatch: pytest.MonkeyPatch):
+def test_the_plan_is_the_best_of_those_that_a_run_allows(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+):
     models, longest, exact = few_rounds(seed, monkeypatch)
     found = planner.plan(models, longest)
     assert found.best.latency == pytest.approx(min(exact.values()), rel=1e-12)
-    assert exact[found.best.models, found.best.thresholds] == pytest.approx(found.best.latency, rel=1e-12)
+    assert exact[found.best.models, found.best.thresholds] == pytest.approx(
+        found.best.latency, rel=1e-12
+    )
     everything = tuple(range(models.target + 1))
     least = min(cost for (stack, _), cost in exact.items() if stack == everything)
     assert planner.best_of(models, everything, longest).latency == pytest.approx(least, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_no_completion_of_a_stack_is_better_than_was_promised(seed: int, monkeypatch: pytest.MonkeyPatch):
+def test_no_completion_of_a_stack_is_better_than_was_promised(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+):
     models, longest, exact = few_rounds(seed, monkeypatch)
     least: dict[Any, float] = {}
     for (stack, thresholds), cost in exact.items():
         for k in range(1, len(thresholds) + 1):
             part = stack[: k + 1], thresholds[:k]
             least[part] = min(cost, least.get(part, math.inf))
-    bounds = LowerBounds(models, longest, {m: range(m + 1, models.target + 1) for m in range(models.target)})
+    bounds = LowerBounds(
+        models, longest, {m: range(m + 1, models.target + 1) for m in range(models.target)}
+    )
     todo = [draft_alone(models, model, longest) for model in range(models.target)]
     for lower in todo:
         for model in range(lower.model + 1, models.target + 1):
@@ -243,7 +299,11 @@ def test_no_completion_of_a_stack_is_better_than_was_promised(seed: int, monkeyp
                 assert promise <= best * (1 + 1e-12)
             if model < models.target:
                 places, choices = np.divmod(np.arange(len(promised) * longest), longest)
-                todo.append(select_offers(block_requests(models, lower, model, longest), places, choices + 1))
+                todo.append(
+                    select_offers(
+                        block_requests(models, lower, model, longest), places, choices + 1
+                    )
+                )
     assert not least
 
 
@@ -252,8 +312,14 @@ def test_no_way_that_is_left_out_leads_to_a_better_plan(seed: int, monkeypatch: 
     models = similar_models(seed, 4, 2.0) if seed % 2 else random_models(seed, 4)
     found = planner.plan(models, 12)
     monkeypatch.setattr(LowerBounds, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
-    monkeypatch.setattr(LowerBounds, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape))
-    assert found.bound == found.best.latency == pytest.approx(planner.plan(models, 12).best.latency, rel=1e-12)
+    monkeypatch.setattr(
+        LowerBounds, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape)
+    )
+    assert (
+        found.bound
+        == found.best.latency
+        == pytest.approx(planner.plan(models, 12).best.latency, rel=1e-12)
+    )
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -266,7 +332,8 @@ def test_longer_blocks_to_choose_from_never_make_a_plan_worse(seed: int):
 def test_where_too_many_ways_promise_something_the_bound_is_still_one():
     gaps = []
     for models in [similar_models(seed, 5) for seed in range(6)]:
-        best, narrow = planner.plan(models).best.latency, planner.plan(models, beam=1, most=2)
+        best = planner.plan(models).best.latency
+        narrow = planner.plan(models, beam=1, most=2)
         first = planner.plan(models, beam=1, most=1).best.latency
         assert narrow.bound <= best <= narrow.best.latency * (1 + 1e-12)
         assert narrow.best.latency <= first
@@ -277,24 +344,36 @@ def test_where_too_many_ways_promise_something_the_bound_is_still_one():
 @pytest.mark.parametrize("seed", range(20))
 def test_levels_are_consistent(seed: int):
     models = random_models(seed, 5)
-    drafts, top = (0, 2, 3), models.target
+    drafts = (0, 2, 3)
+    top = models.target
     *lower, target = planner.levels(models, (*drafts, top), (3, 4, 7))
     for lower_level, level in itertools.pairwise(lower):
         assert math.fsum(level.lengths) == pytest.approx(1)
         assert not any(level.lengths[: level.threshold])
-        assert level.cost == pytest.approx(level.passes * (models.costs[level.model] + lower_level.cost))
+        assert level.cost == pytest.approx(
+            level.passes * (models.costs[level.model] + lower_level.cost)
+        )
     assert target.cost / target.tokens == planner.latency(models, (*drafts, top), (3, 4, 7))
-    assert target.cost / target.tokens == pytest.approx(plain_exact(models, (*drafts, top), (3, 4, 7)), rel=1e-12)
+    assert target.cost / target.tokens == pytest.approx(
+        plain_exact(models, (*drafts, top), (3, 4, 7)), rel=1e-12
+    )
 
 
 # Simulations
 
 
 class Process:
-    """A stack that runs: who asks whom, until when, and what it costs. Tokens come from `draft` and `verify`."""
+    """A stack that runs: who asks whom, until when, and what it costs. Tokens come from `draft` and
+    `verify`.
+    """
 
-    def __init__(self, models: Models, stack: tuple[int, ...], thresholds: tuple[int, ...], tokens: Any) -> None:
-        self.models, self.stack, self.thresholds, self.tokens = models, stack, thresholds, tokens
+    def __init__(
+        self, models: Models, stack: tuple[int, ...], thresholds: tuple[int, ...], tokens: Any
+    ) -> None:
+        self.models = models
+        self.stack = stack
+        self.thresholds = thresholds
+        self.tokens = tokens
         self.cost = 0.0
 
     def ask(self, level: int) -> list[int]:
@@ -319,32 +398,39 @@ class Tokens:
     """Tokens without content: each is kept by its coin alone, as the planner supposes."""
 
     def __init__(self, models: Models, seed: int) -> None:
-        self.models, self.coin = models, random.Random(seed).random
+        self.models = models
+        self.coin = random.Random(seed).random
 
     def draft(self, model: int) -> int:
         return 0
 
     def verify(self, lower: int, upper: int, drafts: list[int]) -> list[int]:
-        a, kept = self.models.kept(lower, upper), 0
+        a = self.models.kept(lower, upper)
+        kept = 0
         while kept < len(drafts) and self.coin() < a:
             kept += 1
         return [0] * (kept + 1)
 
 
 class RealTokens:
-    """Tokens of models that ignore the context, (K + 1, V) laws, verified by the token-wise rule."""
+    """Tokens of models that ignore the context, (K + 1, V) laws, by the token-wise rule."""
 
     def __init__(self, laws: np.ndarray, seed: int) -> None:
-        self.laws, self.coin = laws.tolist(), random.Random(seed).random
+        self.laws = laws.tolist()
+        self.coin = random.Random(seed).random
 
     def draft(self, model: int) -> int:
         return self.draw(self.laws[model])
 
     def verify(self, lower: int, upper: int, drafts: list[int]) -> list[int]:
-        p, q = self.laws[upper], self.laws[lower]
+        p = self.laws[upper]
+        q = self.laws[lower]
         for kept, token in enumerate(drafts):
             if self.coin() * q[token] >= p[token]:
-                return [*drafts[:kept], self.draw([max(x - y, 0.0) for x, y in zip(p, q, strict=True)])]
+                return [
+                    *drafts[:kept],
+                    self.draw([max(x - y, 0.0) for x, y in zip(p, q, strict=True)]),
+                ]
         return [*drafts, self.draw(p)]
 
     def draw(self, weights: list[float]) -> int:
@@ -358,7 +444,13 @@ def simulated(process: Process, rounds: int) -> tuple[float, list[int]]:
     return process.cost / len(text), text
 
 
-STACKS = [((3,), ()), ((1, 3), (5,)), ((0, 2, 3), (4, 6)), ((0, 1, 2, 3), (2, 5, 8)), ((0, 1, 3), (9, 3))]
+STACKS = [
+    ((3,), ()),
+    ((1, 3), (5,)),
+    ((0, 2, 3), (4, 6)),
+    ((0, 1, 2, 3), (2, 5, 8)),
+    ((0, 1, 3), (9, 3)),
+]
 
 
 @pytest.mark.parametrize(("stack", "thresholds"), STACKS)
@@ -386,7 +478,9 @@ def test_a_single_draft_of_real_tokens_costs_that(seed: int):
 def test_real_tokens_in_a_stack_cost_what_their_kinds_say(seed: int, thresholds: tuple[int, int]):
     laws = random_laws(np.random.default_rng(seed), 3, contexts=1, vocab=8)
     models = Models((1, 8, 60), acceptances(laws))
-    cost, text = simulated(Process(models, (0, 1, 2), thresholds, RealTokens(laws[:, 0], seed)), 30_000)
+    cost, text = simulated(
+        Process(models, (0, 1, 2), thresholds, RealTokens(laws[:, 0], seed)), 30_000
+    )
     assert by_kind(models, laws[:, 0], thresholds) == pytest.approx(cost, rel=0.01)
     assert_follows(text, laws[-1, 0])
 
@@ -407,16 +501,18 @@ def test_at_the_best_thresholds_independence_is_nearly_true():
 def by_kind(models: Models, laws: np.ndarray, thresholds: tuple[int, ...]) -> float:
     """Exact cost per token of two drafts under a target, for laws that ignore the context.
 
-    The middle model's tokens are kept drafts, corrections or bonuses, and the target keeps each kind with a chance of
-    its own, which is what the planner's independence leaves out.
+    The middle model's tokens are kept drafts, corrections or bonuses, and the target keeps each
+    kind with a chance of its own, which is what the planner's independence leaves out.
     """
     bottom, middle, top = laws
     drafts, threshold = thresholds
-    a, kept = np.minimum(bottom, middle).sum(), np.minimum(1, top / middle)
+    a = np.minimum(bottom, middle).sum()
+    kept = np.minimum(1, top / middle)
     of_draft = (np.minimum(bottom, middle) * kept).sum() / a
     of_correction = (np.maximum(middle - bottom, 0) * kept).sum() / (1 - a)
     of_bonus = (middle * kept).sum()
-    committed = [0.0] * threshold + [1.0] * (drafts + 1)  # by the number of tokens held, all of them kept by the target
+    # by the number of tokens held, all of them kept by the target
+    committed = [0.0] * threshold + [1.0] * (drafts + 1)
     for held in reversed(range(threshold)):
         for k in range(drafts + 1):
             chance, last = (a**k * (1 - a), of_correction) if k < drafts else (a**k, of_bonus)
@@ -477,7 +573,15 @@ def test_bad_costs_by_width_are_refused(values: tuple[float, ...]):
 
 @pytest.mark.parametrize(
     ("stack", "thresholds"),
-    [((), ()), ((0, 1), (1,)), ((2, 0), (1,)), ((0, 2), ()), ((0, 2), (0,)), ((0, 2), (65,)), ((0, 0, 2), (1, 1))],
+    [
+        ((), ()),
+        ((0, 1), (1,)),
+        ((2, 0), (1,)),
+        ((0, 2), ()),
+        ((0, 2), (0,)),
+        ((0, 2), (65,)),
+        ((0, 0, 2), (1, 1)),
+    ],
 )
 def test_stacks_that_cannot_be_are_refused(stack: tuple[int, ...], thresholds: tuple[int, ...]):
     models = read("1,2,60", "0.8,0.7;0.8")
@@ -501,15 +605,21 @@ def test_costs_that_do_not_rise_are_told():
 def test_measured_acceptances_are_overlaps_on_the_target_s_text():
     pair = table_pair(vocab=4, order=2, seed=5)
     worse = table_pair(vocab=4, order=2, seed=5, closeness=0.4).draft
-    models, prompts = [worse, pair.draft, pair.target], ["abca", "dd"]
+    models = [worse, pair.draft, pair.target]
+    prompts = ["abca", "dd"]
     found = measure_stack(pair, models, prompts, new_tokens=30, sampling=Sampling())
     overlaps = [
-        [np.minimum(row(models[i], before), row(models[j], before)).sum() for i, j in ((0, 1), (0, 2), (1, 2))]
+        [
+            np.minimum(row(models[i], before), row(models[j], before)).sum()
+            for i, j in ((0, 1), (0, 2), (1, 2))
+        ]
         for seed, prompt in enumerate(prompts)
         for before in contexts(pair, prompt, seed)
     ]
     assert found.positions == len(overlaps) == 60
-    assert [a for row in found.models.acceptance for a in row] == pytest.approx(np.mean(overlaps, 0), rel=1e-5)
+    assert [a for row in found.models.acceptance for a in row] == pytest.approx(
+        np.mean(overlaps, 0), rel=1e-5
+    )
     assert all(cost > 0 for cost in found.models.costs)
     assert len(found.models.per_token) == 3
 
@@ -526,7 +636,9 @@ def contexts(pair: hsd.Pair, prompt: str, seed: int) -> list[list[int]]:
 
 def test_models_that_are_the_same_keep_everything():
     pair = table_pair(vocab=4, order=2, seed=5)
-    found = measure_stack(pair, [pair.target, pair.target], ["abca"], new_tokens=12, sampling=Sampling(0.0))
+    found = measure_stack(
+        pair, [pair.target, pair.target], ["abca"], new_tokens=12, sampling=Sampling(0.0)
+    )
     assert found.models.acceptance == ((1.0,),)
 
 
@@ -545,26 +657,39 @@ class SlowSession(TableSession):
         return super().forward(tokens, keep, view)
 
 
-def test_measured_costs_are_those_of_one_call_and_of_further_tokens(monkeypatch: pytest.MonkeyPatch):
+def test_measured_costs_are_those_of_one_call_and_of_further_tokens(
+    monkeypatch: pytest.MonkeyPatch,
+):
     clock = SimpleNamespace(perf_counter=lambda: SlowModel.now)
     monkeypatch.setattr(import_module("hsd.models.reading"), "time", clock)
     pair = table_pair(vocab=4, order=2, seed=5)
     model: Any = pair.target
     found = measure_stack(
-        pair, [SlowModel(model.table), SlowModel(model.table)], ["abca"], new_tokens=12, sampling=Sampling()
+        pair,
+        [SlowModel(model.table), SlowModel(model.table)],
+        ["abca"],
+        new_tokens=12,
+        sampling=Sampling(),
     )
     assert found.models.costs == pytest.approx((2.5, 2.5))
     assert found.models.per_token == pytest.approx((0.5, 0.5))
 
 
-def test_a_measured_plan_can_be_made_again_from_its_numbers(byte_folders, capsys: pytest.CaptureFixture[str]):
+def test_a_measured_plan_can_be_made_again_from_its_numbers(
+    byte_folders, capsys: pytest.CaptureFixture[str]
+):
     where = ["--target", byte_folders[0], "--draft", byte_folders[1], "--device", "cpu"]
     assert main(["plan", *where, "--limit", "2", "--new-tokens", "8", "--json"]) == 0
     first = json.loads(capsys.readouterr().out)
     found = first.pop("measured")
     assert found["machine"]["load"] >= 0
     words = [f"--costs={joined(found['costs'])}", f"--per-token={joined(found['per_token'])}"]
-    assert main(["plan", *words, f"--acceptance={';'.join(map(joined, found['acceptance']))}", "--json"]) == 0
+    assert (
+        main(
+            ["plan", *words, f"--acceptance={';'.join(map(joined, found['acceptance']))}", "--json"]
+        )
+        == 0
+    )
     assert json.loads(capsys.readouterr().out) == first
 
 
@@ -576,7 +701,14 @@ def test_the_embedded_models_are_a_stack_of_three(capsys: pytest.CaptureFixture[
     words = ["--pair", "tiny", "--device", "cpu", "--limit", "2", "--new-tokens", "16"]
     assert main(["plan", *words]) == 0
     report = capsys.readouterr().out
-    for part in ("tiny smallest: ", "tiny draft: ", "tiny target: ", "ms a call", "load", "no draft"):
+    for part in (
+        "tiny smallest: ",
+        "tiny draft: ",
+        "tiny target: ",
+        "ms a call",
+        "load",
+        "no draft",
+    ):
         assert part in report
 
 
@@ -584,18 +716,35 @@ def test_the_embedded_models_are_a_stack_of_three(capsys: pytest.CaptureFixture[
 
 
 def test_the_command_prints_one_object(capsys: pytest.CaptureFixture[str]):
-    assert main(["plan", "--costs", "1,4,12,60", "--acceptance", "0.80,0.72,0.62;0.85,0.75;0.90", "--json"]) == 0
+    assert (
+        main(
+            [
+                "plan",
+                "--costs",
+                "1,4,12,60",
+                "--acceptance",
+                "0.80,0.72,0.62;0.85,0.75;0.90",
+                "--json",
+            ]
+        )
+        == 0
+    )
     output = capsys.readouterr()
     result = json.loads(output.out)
     assert (result["stack"], result["thresholds"], output.err) == ([0, 2, 3], [5, 9], "")
     assert result["latency"] == pytest.approx(16.9, abs=0.05)
     assert result["best_single"] == pytest.approx(24.2, abs=0.05)
     assert result["plain"] == 60
-    assert result["levels"][-1]["cost"] / result["levels"][-1]["tokens"] == pytest.approx(result["latency"])
+    assert result["levels"][-1]["cost"] / result["levels"][-1]["tokens"] == pytest.approx(
+        result["latency"]
+    )
 
 
 def test_the_command_tells_people_the_same(capsys: pytest.CaptureFixture[str]):
-    assert main(["plan", "--costs", "1,15,30,60", "--acceptance", "0.82,0.80,0.78;0.90,0.84;0.88"]) == 0
+    assert (
+        main(["plan", "--costs", "1,15,30,60", "--acceptance", "0.82,0.80,0.78;0.90,0.84;0.88"])
+        == 0
+    )
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "best: model 0 (11 tokens) → target"
     assert any("16.454" in line for line in lines)
@@ -637,7 +786,9 @@ def test_the_command_refuses_in_one_line(words: list[str], capsys: pytest.Captur
 
 
 def test_the_stack_that_a_beam_loses_is_found():
-    """The cheapest ways below are not those of the best stack: 14.0963 at thresholds 5, 10, 4 is not the best."""
+    """The cheapest ways below are not those of the best stack: 14.0963 at thresholds 5, 10, 4 is
+    not the best.
+    """
     rows = planner.read_acceptance("0.89,0.81,0.56;0.92,0.66;0.75")
     models = Models((0.18, 0.71, 7.45, 38.06), rows)
     best = planner.plan(models).best

@@ -1,4 +1,6 @@
-"""Writes cases.json: seeded drafts with the law that every rule must give. Run: python tests/rules/make_cases.py"""
+"""Writes cases.json: seeded drafts with the law that every rule must give. Run: python
+tests/rules/make_cases.py
+"""
 
 from __future__ import annotations
 
@@ -48,13 +50,17 @@ def with_zero(row: Row, rng: random.Random) -> Row:
 
 def problem(kind: str, vocab: int, gamma: int, rng: random.Random) -> Problem:
     pairs = [rows(kind, vocab, rng) for _ in range(gamma + 1)]
-    p, q = [a for a, _ in pairs], [b for _, b in pairs[:-1]]
+    p = [a for a, _ in pairs]
+    q = [b for _, b in pairs[:-1]]
     return Problem(p, q, [rng.choices(range(vocab), row)[0] for row in q])
 
 
 def case(kind: str, given: Problem) -> dict[str, object]:
-    """The problem and what must come out; masses are joint, as in the paper, ratios have γ+1 entries."""
-    inner, all_positions = range(given.gamma), range(given.gamma + 1)
+    """The problem and what must come out; masses are joint, as in the paper, ratios have γ+1
+    entries.
+    """
+    inner = range(given.gamma)
+    all_positions = range(given.gamma + 1)
     answers = {name: rule(given) for name, rule in reference.RULES.items()}
     return {
         "kind": kind,

@@ -61,7 +61,10 @@ def test_the_joint_law_has_both_rows_as_its_sums_on_many_random_rows():
     rng = random.Random(0)
     for _ in range(300):
         vocab = rng.randint(2, 9)
-        p, q = (row([rng.random() ** 4 * (rng.random() > 0.2) + 1e-9 for _ in range(vocab)]) for _ in range(2))
+        p, q = (
+            row([rng.random() ** 4 * (rng.random() > 0.2) + 1e-9 for _ in range(vocab)])
+            for _ in range(2)
+        )
         found = joint(p / p.sum(), q / q.sum())
         assert float((found.sum(1) - q / q.sum()).abs().max()) < 1e-14
         assert float((found.sum(0) - p / p.sum()).abs().max()) < 1e-14
@@ -70,41 +73,53 @@ def test_the_joint_law_has_both_rows_as_its_sums_on_many_random_rows():
 def test_the_sums_hold_on_rows_of_a_real_models_size():
     generator = torch.Generator().manual_seed(3)
     logits, noise = torch.randn(2, 40_000, generator=generator, dtype=torch.float64)
-    p, q = (3 * logits).softmax(0), (3 * logits + noise).softmax(0)
+    p = (3 * logits).softmax(0)
+    q = (3 * logits + noise).softmax(0)
     for token in torch.multinomial(q, 3, generator=generator):
         stays = p[token] / (p[token] + leads(p[None], q[None], token[None])[0])
-        assert float(coupled_residual(p, q, token).sum()) == pytest.approx(1 - float(stays), abs=1e-12)
+        assert float(coupled_residual(p, q, token).sum()) == pytest.approx(
+            1 - float(stays), abs=1e-12
+        )
 
 
 def test_on_the_toy_it_keeps_nearly_what_can_be_kept():
     p, q = map(row, TOY)
     assert float(joint(p, q).trace()) == pytest.approx(0.7935, abs=5e-5)
-    assert float(torch.minimum(p, q).sum()) == pytest.approx(0.8)  # no rule keeps more of one position
+    # no rule keeps more of one position
+    assert float(torch.minimum(p, q).sum()) == pytest.approx(0.8)
     assert float((p * q).sum()) == pytest.approx(0.43)  # sample and compare
 
 
 @pytest.mark.parametrize(("p", "q"), ROWS)
 def test_picks_on_equal_times_follow_the_joint_law(p: list[float], q: list[float]):
-    count, wanted = 40_000, joint(row(p), row(q))
+    count = 40_000
+    wanted = joint(row(p), row(q))
     run = times(count, len(p))
     x, y = (race_winners(row(w).expand(count, -1), run) for w in (q, p))
-    counts = torch.zeros_like(wanted).index_put_((x, y), torch.ones(count, dtype=torch.float64), accumulate=True)
+    counts = torch.zeros_like(wanted).index_put_(
+        (x, y), torch.ones(count, dtype=torch.float64), accumulate=True
+    )
     assert not counts[wanted < 1e-15].any()
     spread = (wanted * (1 - wanted) / count).sqrt()
     assert float(((counts / count - wanted).abs() - 5 * spread).max()) <= 1e-9
 
 
 @pytest.mark.parametrize(("p", "q"), ROWS)
-def test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_same(p: list[float], q: list[float]):
+def test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_same(
+    p: list[float], q: list[float]
+):
     count = 20_000
-    run, both = times(count, len(p), seed=1), [row(w).expand(count, -1) for w in (p, q)]
+    run = times(count, len(p), seed=1)
+    both = [row(w).expand(count, -1) for w in (p, q)]
     drafted = race_winners(both[1], run)
-    found, lead = coins(*both, drafted, run), leads(*both, drafted)
+    found = coins(*both, drafted, run)
+    lead = leads(*both, drafted)
     px = row(p)[drafted]
     assert bool(((found >= 0) & (found < 1)).all())
     assert torch.equal(found < px / (px + lead), race_winners(both[0], run) == drafted)
     for x in set(drafted.tolist()):
-        told = found[(drafted == x) & (lead > 0)]  # where no other token is ahead it is kept, whatever the coin
+        # where no other token is ahead it is kept, whatever the coin
+        told = found[(drafted == x) & (lead > 0)]
         assert not len(told) or uniform(told)
     if len(set(drafted.tolist())) > 1 and bool((lead > 0).all()):
         assert uniform(found)
@@ -112,7 +127,8 @@ def test_the_coin_of_a_drafted_token_is_uniform_and_says_whether_both_pick_the_s
 
 def uniform(numbers: Tensor) -> bool:
     """Kolmogorov and Smirnov at a level of 10⁻⁶."""
-    ordered, n = numbers.sort().values, len(numbers)
+    ordered = numbers.sort().values
+    n = len(numbers)
     gap = (ordered - (torch.arange(n) + 0.5) / n).abs().max() + 0.5 / n
     return float(gap) * math.sqrt(n) < 2.7
 
@@ -124,19 +140,28 @@ def test_numbers_that_are_not_uniform_are_noticed():
 
 def test_the_winners_time_alone_would_be_no_coin():
     """It says nothing about how near the target is to another token."""
-    count, (p, q) = 20_000, map(row, TOY)
+    count = 20_000
+    p, q = map(row, TOY)
     run = times(count, 3)
     drafted = race_winners(q.expand(count, -1), run)
     alone = torch.exp(-run.gather(-1, drafted[:, None]).squeeze(-1) / q[drafted])
     assert uniform(alone)
     stays = p[drafted] / (p[drafted] + leads(p.expand(count, -1), q.expand(count, -1), drafted))
-    assert float(((alone < stays) == (race_winners(p.expand(count, -1), run) == drafted)).double().mean()) < 0.9
+    assert (
+        float(
+            ((alone < stays) == (race_winners(p.expand(count, -1), run) == drafted)).double().mean()
+        )
+        < 0.9
+    )
 
 
 @given(problem=problems())
-def test_coupled_picks_keep_as_much_as_its_reference_and_no_more_than_any_rule_can(problem: Problem):
+def test_coupled_picks_keep_as_much_as_its_reference_and_no_more_than_any_rule_can(
+    problem: Problem,
+):
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
-    law, wanted = RULES["coupled"].law(p, q, tokens), REFERENCE["coupled"](problem)
+    law = RULES["coupled"].law(p, q, tokens)
+    wanted = REFERENCE["coupled"](problem)
     assert law.stop.tolist() == pytest.approx(wanted.stop, abs=1e-12)
     for t in range(problem.gamma):
         stays = joint(p[t], q[t]).diagonal()
@@ -162,7 +187,9 @@ def test_what_follows_depends_on_the_token_that_was_rejected():
 
 
 def different_numbers(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """Draft and target pick with numbers of their own, and the residual of equal numbers is drawn from all the same."""
+    """Draft and target pick with numbers of their own, and the residual of equal numbers is drawn
+    from all the same.
+    """
     return law_with(p, q, tokens, RULES["agreement"].law(p, q, tokens).threshold)
 
 

@@ -1,4 +1,6 @@
-"""The laws of all rules: against worked cases, against the literal reference, and against what the theorems promise."""
+"""The laws of all rules: against worked cases, against the literal reference, and against what the
+theorems promise.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ OUTSIDE_CASES = json.loads(OUTSIDE_FILE.read_text()) if OUTSIDE_FILE.is_file() e
 TOLERANCE = 1e-9
 
 
-def tensors(p: Any, q: Any, tokens: Any, dtype: torch.dtype = torch.float64) -> tuple[Tensor, Tensor, Tensor]:
+def tensors(
+    p: Any, q: Any, tokens: Any, dtype: torch.dtype = torch.float64
+) -> tuple[Tensor, Tensor, Tensor]:
     vocab = len(p[0])
     return (
         torch.tensor(p, dtype=dtype),
@@ -41,7 +45,9 @@ def tensors(p: Any, q: Any, tokens: Any, dtype: torch.dtype = torch.float64) -> 
 
 def close(actual: Tensor, expected: Any, tolerance: float = TOLERANCE) -> bool:
     wanted = torch.tensor(expected, dtype=torch.float64)
-    return actual.shape == wanted.shape and bool((actual.double() - wanted).abs().max() <= tolerance)
+    if actual.shape != wanted.shape:
+        return False
+    return bool((actual.double() - wanted).abs().max() <= tolerance)
 
 
 def name_of(case: dict[str, Any]) -> str:
@@ -52,19 +58,24 @@ def name_of(case: dict[str, Any]) -> str:
 
 
 def test_the_case_file_is_what_the_reference_gives():
-    assert {*RULES} == {*reference.RULES}, "give each rule its literal form in RULES of tests/rules/reference.py"
+    assert {*RULES} == {*reference.RULES}, (
+        "give each rule its literal form in RULES of tests/rules/reference.py"
+    )
     assert {*RULES} == {*OWN_CASES[0]["rules"]}, "run tests/rules/make_cases.py"
     for stored, fresh in zip(OWN_CASES, json.loads(json.dumps(cases())), strict=True):
         assert stored["tokens"] == fresh["tokens"]
         assert close(torch.tensor(stored["p"], dtype=torch.float64), fresh["p"], 1e-12)
         for name in RULES:
-            assert stored["rules"][name]["stop"] == pytest.approx(fresh["rules"][name]["stop"], abs=1e-12)
+            assert stored["rules"][name]["stop"] == pytest.approx(
+                fresh["rules"][name]["stop"], abs=1e-12
+            )
 
 
 @pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
 @pytest.mark.parametrize("rule", RULES)
 def test_law_agrees_with_the_worked_case(rule: str, case: dict[str, Any]):
-    law, wanted = RULES[rule].law(*tensors(case["p"], case["q"], case["tokens"])), case["rules"][rule]
+    law = RULES[rule].law(*tensors(case["p"], case["q"], case["tokens"]))
+    wanted = case["rules"][rule]
     assert close(law.stop, wanted["stop"])
     assert float(law.expected_kept) == pytest.approx(wanted["expected_kept"], abs=TOLERANCE)
     for t, row in enumerate(wanted["next"]):
@@ -77,13 +88,19 @@ def test_laws_that_share_their_sums_are_those_that_do_not(case: dict[str, Any]):
 
     def laws() -> list[Tensor]:
         made = [rule.law(*rows) for rule in RULES.values()]
-        return [*(law.stop for law in made), *(law.next(t) for law in made for t in range(law.gamma + 1))]
+        return [
+            *(law.stop for law in made),
+            *(law.next(t) for law in made for t in range(law.gamma + 1)),
+        ]
 
     assert all(map(torch.equal, run_with_cache(laws), laws()))
 
 
 def test_laws_that_share_sums_tell_a_row_from_a_column_at_the_same_place():
-    p, q = (torch.tensor(rows, dtype=torch.float64) for rows in ([[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]]))
+    p, q = (
+        torch.tensor(rows, dtype=torch.float64)
+        for rows in ([[0.9, 0.1], [0.3, 0.7]], [[0.5, 0.5], [0.2, 0.8]])
+    )
     one = torch.ones(2, dtype=torch.float64)
 
     def masses() -> tuple[Tensor, Tensor]:
@@ -94,9 +111,13 @@ def test_laws_that_share_sums_tell_a_row_from_a_column_at_the_same_place():
 
 
 def test_sums_are_shared_for_equal_factors_only_and_only_while_asked():
-    p, q = torch.rand(2, 5), torch.rand(2, 5)
-    half, one = torch.full((2,), 0.5, dtype=torch.float64), torch.ones(2, dtype=torch.float64)
-    first, again, other = run_with_cache(lambda: [both_masses(p, q, a) for a in (half, half.clone(), one)])
+    p = torch.rand(2, 5)
+    q = torch.rand(2, 5)
+    half = torch.full((2,), 0.5, dtype=torch.float64)
+    one = torch.ones(2, dtype=torch.float64)
+    first, again, other = run_with_cache(
+        lambda: [both_masses(p, q, a) for a in (half, half.clone(), one)]
+    )
     assert again is first
     assert not torch.equal(other[0], first[0])
     p += 1
@@ -111,7 +132,8 @@ def test_explanation_quantities_agree_with_the_worked_case(case: dict[str, Any])
     assert close(masses["ratio"], case["ratio"], TOLERANCE * max(case["ratio"]))
     assert close(masses["capped"], case["capped"])
     for mine, wanted in zip(masses["pivot"].tolist(), case["pivot"], strict=True):
-        assert mine == wanted or case["ratio"][mine] == pytest.approx(case["ratio"][wanted])  # a tie: either will do
+        # a tie: either will do
+        assert mine == wanted or case["ratio"][mine] == pytest.approx(case["ratio"][wanted])
     assert close(masses["joint_q"], joint_q)
     assert close(masses["deficient"] * masses["joint_q"], case["deficient"])
     assert close(masses["excess"] * masses["joint_q"], case["excess"])
@@ -136,7 +158,9 @@ def test_law_agrees_with_the_outside_case(case: dict[str, Any]):
 
 
 def test_the_worked_step_of_the_paper():
-    """Section 5.4 of 2601.05724: the tokens `she work ed 45 - 40 = 5 hours of`, each against all others."""
+    """Section 5.4 of 2601.05724: the tokens `she work ed 45 - 40 = 5 hours of`, each against all
+    others.
+    """
     p_token = [0.7156, 1, 1, 1, 0, 0, 0, 1, 0, 0.4968]
     q_token = [0.8771, 0.7900, 0.6514, 0.2592, 0.6773, 0.1490, 0.5775, 1, 0.4611, 0.3630]
     p, q = ([[x, 1 - x] for x in column] for column in ([*p_token, 1.0], q_token))
@@ -156,7 +180,9 @@ def test_the_worked_step_of_the_paper():
 @st.composite
 def distributions(draw: st.DrawFn, vocab: int) -> list[float]:
     """A row that may have zeros, be one-hot, or be badly scaled."""
-    weights = draw(st.lists(st.sampled_from([0.0, 1e-6, 0.05, 0.3, 1.0, 7.0]), min_size=vocab, max_size=vocab))
+    weights = draw(
+        st.lists(st.sampled_from([0.0, 1e-6, 0.05, 0.3, 1.0, 7.0]), min_size=vocab, max_size=vocab)
+    )
     if sum(weights) == 0:
         weights[draw(st.integers(0, vocab - 1))] = 1.0
     tilt = draw(st.lists(st.floats(0.7, 1.4), min_size=vocab, max_size=vocab))
@@ -184,16 +210,21 @@ def rows_of_both(draw: st.DrawFn, vocab: int) -> tuple[list[float], list[float]]
 
 @st.composite
 def problems(draw: st.DrawFn) -> Problem:
-    vocab, gamma = draw(st.integers(1, 5)), draw(st.integers(1, 8))
+    vocab = draw(st.integers(1, 5))
+    gamma = draw(st.integers(1, 8))
     both = [draw(rows_of_both(vocab)) for _ in range(gamma + 1)]
-    p, q = [a for a, _ in both], [b for _, b in both[:-1]]
-    return Problem(p, q, [draw(st.sampled_from([x for x in range(vocab) if row[x] > 0])) for row in q])
+    p = [a for a, _ in both]
+    q = [b for _, b in both[:-1]]
+    return Problem(
+        p, q, [draw(st.sampled_from([x for x in range(vocab) if row[x] > 0])) for row in q]
+    )
 
 
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems())
 def test_law_agrees_with_the_reference(rule: str, problem: Problem):
-    law, wanted = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens)), reference.RULES[rule](problem)
+    law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
+    wanted = reference.RULES[rule](problem)
     assert close(law.stop, wanted.stop)
     for t, (row, mass) in enumerate(zip(wanted.next, wanted.mass, strict=True)):
         if mass > 1e-6:
@@ -203,7 +234,9 @@ def test_law_agrees_with_the_reference(rule: str, problem: Problem):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("rule", RULES)
 @given(problem=problems())
-def test_law_is_a_probability_law_whatever_the_draft(rule: str, dtype: torch.dtype, problem: Problem):
+def test_law_is_a_probability_law_whatever_the_draft(
+    rule: str, dtype: torch.dtype, problem: Problem
+):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens, dtype))
     tolerance = 1e-9 if dtype == torch.float64 else 1e-5
     assert law.stop.shape == (problem.gamma + 1,)
@@ -236,7 +269,10 @@ def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
     given_tensors = tensors(problem.p, problem.q, problem.tokens)
     law = RULES[rule].law(*given_tensors)
     grounds = law.grounds(given_tensors[2])
-    assert [ground.form.name for ground in grounds] == [*[FORMS[rule][0]] * (problem.gamma - 1), FORMS[rule][1]]
+    assert [ground.form.name for ground in grounds] == [
+        *[FORMS[rule][0]] * (problem.gamma - 1),
+        FORMS[rule][1],
+    ]
     for threshold, ground in zip(law.threshold.tolist(), grounds, strict=True):
         slack = of_rounding(ground, torch.float64)
         assert threshold == pytest.approx(ground.threshold, abs=slack)
@@ -244,20 +280,26 @@ def test_thresholds_follow_from_their_grounds(rule: str, problem: Problem):
 
 
 def of_rounding(ground: Grounds, dtype: torch.dtype) -> float:
-    """How far a threshold may be from its grounds: sums are off by many ulps, and a share divides by such a sum."""
-    ulps, divided_by = 1000 * torch.finfo(dtype).eps, whole(ground)
+    """How far a threshold may be from its grounds: sums are off by many ulps, and a share divides
+    by such a sum.
+    """
+    ulps = 1000 * torch.finfo(dtype).eps
+    divided_by = whole(ground)
     return ulps if divided_by is None else ulps / max(divided_by, ulps)
 
 
 def whole(ground: Grounds) -> float | None:
     """What the mass is a share of; None for a threshold that is no share."""
-    mass, rest = ground.mass, ground.mass + 1 - ground.before
+    mass = ground.mass
+    rest = ground.mass + 1 - ground.before
     return {"share": rest, "naive": max(mass, rest)}.get(ground.form.name)
 
 
 def again(ground: Grounds) -> float:
     """The threshold once more, as the record explains it."""
-    before, rho, divided_by = ground.before, ground.p / ground.q if ground.q else 0.0, whole(ground)
+    before = ground.before
+    rho = ground.p / ground.q if ground.q else 0.0
+    divided_by = whole(ground)
     if divided_by is not None:
         return ground.mass / divided_by if divided_by else 1.0
     both = ground.p / (ground.p + ground.mass) if ground.p else 0.0
@@ -267,14 +309,18 @@ def again(ground: Grounds) -> float:
 
 @pytest.mark.parametrize(("mode", "other"), [("exact-first", "beyond"), ("divergence-only", "far")])
 @given(problem=problems())
-def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(mode: str, other: str, problem: Problem):
+def test_thresholds_of_the_fuzzy_rule_follow_from_their_grounds(
+    mode: str, other: str, problem: Problem
+):
     p, q, tokens = tensors(problem.p, problem.q, problem.tokens)
     law = fuzzy_rule(Fuzzy(mode=mode)).law(p, q, tokens)
     for threshold, ground in zip(law.threshold.tolist(), law.grounds(tokens), strict=True):
         assert ground.divergence is not None
         assert ground.form.name == ("near" if ground.divergence <= Fuzzy.tolerance else other)
         assert threshold == pytest.approx(ground.threshold, abs=1e-12)
-        assert threshold == pytest.approx({"near": 1, "far": 0}.get(ground.form.name, min(1, ground.p / ground.q)))
+        assert threshold == pytest.approx(
+            {"near": 1, "far": 0}.get(ground.form.name, min(1, ground.p / ground.q))
+        )
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
@@ -290,10 +336,15 @@ def test_branch_masses_are_finite_and_in_range(dtype: torch.dtype, problem: Prob
 
 @given(problem=problems())
 def test_hsd_equals_block_verification_draft_by_draft(problem: Problem):
-    # Two sums that nearly cancel, over a branch of almost equal rows, differ by what the rows' sums are off from 1.
-    mine, wanted = reference.hsd(problem), reference.blockwise(problem)
+    # Two sums that nearly cancel, over a branch of almost equal rows, differ by what the rows' sums
+    # are off from 1.
+    mine = reference.hsd(problem)
+    wanted = reference.blockwise(problem)
     assert mine.stop == pytest.approx(wanted.stop, abs=1e-8)
-    hsd, block = (RULES[name].law(*tensors(problem.p, problem.q, problem.tokens)) for name in ("hsd", "blockwise"))
+    hsd, block = (
+        RULES[name].law(*tensors(problem.p, problem.q, problem.tokens))
+        for name in ("hsd", "blockwise")
+    )
     assert close(hsd.stop, block.stop.tolist(), 1e-8)
     for t in range(problem.gamma + 1):
         assert close(hsd.next(t), block.next(t).tolist(), 1e-12)
@@ -315,7 +366,9 @@ def test_hsd_equals_block_verification_on_rows_of_many_tokens(dtype: torch.dtype
 @given(problem=problems())
 def test_capping_as_a_recurrence_equals_definition_5(problem: Problem):
     capped = PrefixRatios.of(*tensors(problem.p, problem.q, problem.tokens)).log_capped.exp()
-    assert close(capped, [reference.capped_ratio(problem, t) for t in range(problem.gamma + 1)], 1e-12)
+    assert close(
+        capped, [reference.capped_ratio(problem, t) for t in range(problem.gamma + 1)], 1e-12
+    )
 
 
 def test_long_drafts_neither_overflow_nor_underflow():
@@ -343,14 +396,17 @@ def test_equal_models_keep_everything(rule: str, gamma: int):
 
 
 def test_agreement_keeps_what_the_target_happens_to_draw_itself():
-    """It does not look at q: equal models keep a token as often as the target draws it, and p without it follows."""
+    """It does not look at q: equal models keep a token as often as the target draws it, and p
+    without it follows.
+    """
     row = [0.5, 0.25, 0.25]
     law = RULES["agreement"].law(*tensors([row] * 3, [row] * 2, [1, 0]))
     assert law.stop.tolist() == [0.75, 0.125, 0.125]
     assert [law.next(t).tolist() for t in range(3)] == [[2 / 3, 0.0, 1 / 3], [0.0, 0.5, 0.5], row]
 
 
-ASKING_P = [name for name in RULES if name != "ensemble"]  # a mixture gives the draft's tokens what p does not
+# a mixture gives the draft's tokens what p does not
+ASKING_P = [name for name in RULES if name != "ensemble"]
 
 
 @pytest.mark.parametrize("rule", ASKING_P)
@@ -379,8 +435,15 @@ def test_a_vocabulary_of_one_token_is_kept_whole(rule: str):
 
 @pytest.mark.parametrize("rule", RULES)
 def test_wrong_shapes_are_refused(rule: str):
-    p, q, tokens = torch.full((3, 2), 0.5), torch.full((2, 2), 0.5), torch.tensor([0, 1])
-    for wrong in [(p[:2], q, tokens), (p, q[:1], tokens), (p, q, tokens[:1]), (p, q[:, :1], tokens)]:
+    p = torch.full((3, 2), 0.5)
+    q = torch.full((2, 2), 0.5)
+    tokens = torch.tensor([0, 1])
+    for wrong in [
+        (p[:2], q, tokens),
+        (p, q[:1], tokens),
+        (p, q, tokens[:1]),
+        (p, q[:, :1], tokens),
+    ]:
         with pytest.raises(HsdError, match="do not fit"):
             RULES[rule].law(*wrong)
     for t in (-1, 3):
@@ -401,7 +464,8 @@ def test_hsd_keeps_at_least_as_much_as_tokenwise_on_average(seed: int):
     mean = dict.fromkeys(RULES, 0.0)
     for draft in drafts(3, models.gamma):
         weight = models.joint(models.draft, draft)
-        p, q = models.rows(models.target, draft, models.gamma + 1), models.rows(models.draft, draft, models.gamma)
+        p = models.rows(models.target, draft, models.gamma + 1)
+        q = models.rows(models.draft, draft, models.gamma)
         for name, rule in RULES.items():
             mean[name] += weight * float(rule.law(p, q, torch.tensor(draft)).expected_kept)
     assert mean["hsd"] >= mean["tokenwise"] - 1e-12
@@ -415,13 +479,16 @@ def test_asymmetry_of_a_branch_is_the_difference_of_its_divergences(problem: Pro
     """Theorem 2: D(p,q|X) - D(q,p|X) = p(X) - q(X)."""
     masses = branch_masses(*tensors(problem.p, problem.q, problem.tokens))
     for t in range(problem.gamma):
-        difference = reference.deficient_uncapped(problem, t) - reference.excess_uncapped(problem, t)
-        assert float(masses["asymmetry"][t]) == pytest.approx(difference, abs=1e-12)
+        deficient = reference.deficient_uncapped(problem, t)
+        excess = reference.excess_uncapped(problem, t)
+        assert float(masses["asymmetry"][t]) == pytest.approx(deficient - excess, abs=1e-12)
 
 
 @given(problem=problems())
 def test_positive_asymmetries_of_the_children_add_up_to_the_parents_missing_mass(problem: Problem):
-    """Theorem 4: Σ_x max(Δ(X, x), 0) = D(p,q|X), with every Δ from `branch_masses` of the longer draft."""
+    """Theorem 4: Σ_x max(Δ(X, x), 0) = D(p,q|X), with every Δ from `branch_masses` of the longer
+    draft.
+    """
     for t in range(problem.gamma - 1):
         total = 0.0
         for x in range(len(problem.p[0])):
@@ -455,7 +522,9 @@ def test_pivot_is_where_the_ratio_peaked(problem: Problem):
 
 
 def law_of_kept(law: Law) -> list[float]:
-    """How often each number is kept when the coins are uniform: exact, because `kept` changes at thresholds only."""
+    """How often each number is kept when the coins are uniform: exact, because `kept` changes at
+    thresholds only.
+    """
     found = [0.0] * (law.gamma + 1)
     thresholds = law.threshold.tolist()
     for passes in itertools.product([True, False], repeat=law.gamma):
@@ -505,7 +574,9 @@ def test_the_rules_own_order_leads_to_what_it_keeps(rule: str):
 def test_a_coin_equal_to_its_threshold_fails(rule: str):
     problem = Problem([[0.25, 0.75, 0.0], [0.5, 0.5, 0.0]], [[0.5, 0.25, 0.25]], [0])
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
-    assert law.threshold.tolist() == pytest.approx([reference.RULES[rule](problem).stop[1]], abs=1e-15)
+    assert law.threshold.tolist() == pytest.approx(
+        [reference.RULES[rule](problem).stop[1]], abs=1e-15
+    )
     threshold = law.threshold
     assert int(law.kept(threshold)) == 0
     assert int(law.kept(threshold - 1e-12)) == 1
@@ -516,12 +587,16 @@ def test_only_the_rules_that_are_lossless_say_so():
     for name, rule in RULES.items():
         exact = found[name]["total_variation"] < TOLERANCE
         assert rule.lossless == exact, f"{name}: by the audit its record must say lossless={exact}"
-        assert not (rule.lossless and rule.knob), f"{name}: a number that changes a lossless rule's law"
+        assert not (rule.lossless and rule.knob), (
+            f"{name}: a number that changes a lossless rule's law"
+        )
     assert all(rule.citation and rule.title and rule.name == name for name, rule in RULES.items())
 
 
 def test_what_is_left_is_divided_without_moving_the_borders_between_tokens():
-    """Rounded to single precision, the borders moved by 1e-9: recorded and unrecorded runs then picked other tokens."""
+    """Rounded to single precision, the borders moved by 1e-9: recorded and unrecorded runs then
+    picked other tokens.
+    """
     p, q = torch.rand(2, 1, 5000, generator=torch.Generator().manual_seed(0)).softmax(-1)
     law = RULES["hsd"].law(torch.cat([p, p]), q, torch.tensor([7]))
     left = (p[0] * law.a[0].float() - q[0]).clamp_min(0).double().cumsum(0)
@@ -531,12 +606,16 @@ def test_what_is_left_is_divided_without_moving_the_borders_between_tokens():
 @pytest.mark.parametrize("name", sorted(RULES))
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_what_follows_has_the_numbers_of_the_target(name: str, dtype: torch.dtype):
-    p, q = (torch.rand(n, 5, generator=torch.Generator().manual_seed(n)).to(dtype).softmax(-1) for n in (3, 2))
+    p, q = (
+        torch.rand(n, 5, generator=torch.Generator().manual_seed(n)).to(dtype).softmax(-1)
+        for n in (3, 2)
+    )
     law = RULES[name].law(p, q, torch.tensor([1, 4]))
     assert {law.next(t).dtype for t in range(3)} == {dtype}
 
 
-@pytest.mark.parametrize("vocab", [5, 4096])  # short rows, and long ones, whose sums are a library's
+# short rows, and long ones, whose sums are a library's
+@pytest.mark.parametrize("vocab", [5, 4096])
 def test_drafts_of_many_lengths_are_judged_together_as_each_is_alone(vocab: int):
     generator = torch.Generator().manual_seed(vocab)
     lengths = torch.tensor([4, 1, 3, 0, 2])
@@ -547,10 +626,13 @@ def test_drafts_of_many_lengths_are_judged_together_as_each_is_alone(vocab: int)
         padded, judged, thrown = shortened(p, q, tokens, coins, lengths)
         law = hsd_law(p, padded, judged)
         for at, length in enumerate(lengths.tolist()):
-            rows, own = q[at, :length], tokens[at, :length]
+            rows = q[at, :length]
+            own = tokens[at, :length]
             alone = RULES["hsd"].law(p[at, [*range(length), 0]], rows, own)
             inner = slice(max(length - 1, 0))
-            assert law.threshold[at, inner].tolist() == pytest.approx(alone.threshold[inner].tolist(), abs=1e-12)
+            assert law.threshold[at, inner].tolist() == pytest.approx(
+                alone.threshold[inner].tolist(), abs=1e-12
+            )
             kept = min(int(law.kept(thrown)[at]), length)
             assert kept == int(alone.kept(coins[at, :length]))
             if kept < length:

@@ -30,7 +30,8 @@ pytestmark = pytest.mark.long
 LAST = 1 - 2**-53  # the largest coin there is
 COINS = st.sampled_from([0.0, LAST]) | st.floats(0, LAST)
 BOTH = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
-BLIND = ("one-hot", "recursive-agreement")  # rules that do not look at q: accept with p(x), strike out what fails
+# rules that do not look at q: accept with p(x), strike out what fails
+BLIND = ("one-hot", "recursive-agreement")
 LOSSLESS = [rule for rule in TREE_RULES.values() if rule.lossless]
 EVERY_RULE = pytest.mark.parametrize("rule", LOSSLESS, ids=lambda rule: rule.name)
 
@@ -40,10 +41,14 @@ EVERY_RULE = pytest.mark.parametrize("rule", LOSSLESS, ids=lambda rule: rule.nam
 
 @st.composite
 def free_trees(draw: st.DrawFn) -> Given:
-    """Any form: every node hangs below some earlier one. Distinct siblings only where siblings are distinct."""
-    vocab, replacement = draw(st.integers(1, 4)), draw(st.booleans())
+    """Any form: every node hangs below some earlier one. Distinct siblings only where siblings are
+    distinct.
+    """
+    vocab = draw(st.integers(1, 4))
+    replacement = draw(st.booleans())
     both = [draw(rows_of_both(vocab)) for _ in range(draw(st.integers(1, 7)))]
-    p, q = [a for a, _ in both], [b for _, b in both]
+    p = [a for a, _ in both]
+    q = [b for _, b in both]
     tokens: list[int] = []
     parents: list[int] = []
     for _ in range(len(both) - 1):
@@ -58,19 +63,27 @@ def free_trees(draw: st.DrawFn) -> Given:
 
 @st.composite
 def forks(draw: st.DrawFn) -> list[tuple[int, int]]:
-    """(fork, length) of each draft: independent ones, a comb, or drafts of any length that leave the first anywhere."""
-    depth, count = draw(st.integers(1, 3)), draw(st.integers(1, 3))
+    """(fork, length) of each draft: independent ones, a comb, or drafts of any length that leave
+    the first anywhere.
+    """
+    depth = draw(st.integers(1, 3))
+    count = draw(st.integers(1, 3))
     kind = draw(st.sampled_from(["paths", "comb", "free"]))
     if kind == "paths":
         return [(0, depth)] * count
     if kind == "comb":
         return [(0, depth), *((fork, depth) for fork in range(depth))]
-    return [(0, depth), *((draw(st.integers(0, depth - 1)), draw(st.integers(1, 3))) for _ in range(count - 1))]
+    return [
+        (0, depth),
+        *((draw(st.integers(0, depth - 1)), draw(st.integers(1, 3))) for _ in range(count - 1)),
+    ]
 
 
 @st.composite
 def several_drafts(draw: st.DrawFn) -> Given:
-    """Drafts that may draw equal tokens: nodes of their own, but the rows after equal texts are equal."""
+    """Drafts that may draw equal tokens: nodes of their own, but the rows after equal texts are
+    equal.
+    """
     vocab = draw(st.integers(1, 4))
     parents: list[int] = []
     drafts: list[tuple[tuple[int, ...], int]] = []
@@ -88,22 +101,29 @@ def several_drafts(draw: st.DrawFn) -> Given:
         if text not in after:
             after[text] = draw(rows_of_both(vocab))
         texts.append(text)
-    p, q = [after[text][0] for text in texts], [after[text][1] for text in texts]
+    p = [after[text][0] for text in texts]
+    q = [after[text][1] for text in texts]
     return Given(tuple(text[-1] for text in texts[1:]), tuple(parents), p, q, True, tuple(drafts))
 
 
 def trees_for(rule: TreeRule) -> st.SearchStrategy[Given]:
     """Rules that go draft after draft need drafts; the others take any tree."""
-    return several_drafts() if rule.name.startswith("recursive") else free_trees() | several_drafts()
+    return (
+        several_drafts() if rule.name.startswith("recursive") else free_trees() | several_drafts()
+    )
 
 
 def all_endings(rule: TreeRule, tree: DraftTree) -> list[tuple[float, Ending]]:
     return list(endings(partial(rule.process, tree)))
 
 
-def played(rule: TreeRule, tree: DraftTree, data: st.DataObject) -> tuple[Ending, list[tuple[Asked, float, bool]]]:
+def played(
+    rule: TreeRule, tree: DraftTree, data: st.DataObject
+) -> tuple[Ending, list[tuple[Asked, float, bool]]]:
     """The rule's decisions with coins of hypothesis' choice."""
-    return decide(rule.process(tree), lambda test: data.draw(COINS | st.sampled_from(near(test.threshold))))
+    return decide(
+        rule.process(tree), lambda test: data.draw(COINS | st.sampled_from(near(test.threshold)))
+    )
 
 
 def near(threshold: float) -> list[float]:
@@ -113,7 +133,10 @@ def near(threshold: float) -> list[float]:
 
 
 def is_distribution(row: Tensor, tolerance: float) -> bool:
-    return bool(row.isfinite().all() and (row >= 0).all()) and abs(float(row.double().sum()) - 1) <= tolerance
+    return (
+        bool(row.isfinite().all() and (row >= 0).all())
+        and abs(float(row.double().sum()) - 1) <= tolerance
+    )
 
 
 # Laws of trees
@@ -122,7 +145,9 @@ def is_distribution(row: Tensor, tolerance: float) -> bool:
 @BOTH
 @EVERY_RULE
 @given(data=st.data())
-def test_every_ending_is_a_law_of_the_next_token(rule: TreeRule, dtype: torch.dtype, data: st.DataObject):
+def test_every_ending_is_a_law_of_the_next_token(
+    rule: TreeRule, dtype: torch.dtype, data: st.DataObject
+):
     tree = as_tree(data.draw(trees_for(rule)), dtype)
     found = all_endings(rule, tree)
     assert sum(weight for weight, _ in found) == pytest.approx(1, abs=1e-12)
@@ -141,17 +166,23 @@ def test_thresholds_are_probabilities_and_follow_from_their_grounds(
     for test, coin, accepted in made:
         assert 0 <= test.threshold <= 1
         assert accepted == (coin < test.threshold)
-        assert test.threshold == pytest.approx(test.grounds.threshold, abs=of_rounding(test.grounds, dtype))
+        assert test.threshold == pytest.approx(
+            test.grounds.threshold, abs=of_rounding(test.grounds, dtype)
+        )
         assert (test.grounds.form.name == "chosen") == (rule.name in BLIND)
 
 
 @BOTH
 @EVERY_RULE
 @given(data=st.data())
-def test_no_coin_keeps_a_token_that_the_target_excludes(rule: TreeRule, dtype: torch.dtype, data: st.DataObject):
+def test_no_coin_keeps_a_token_that_the_target_excludes(
+    rule: TreeRule, dtype: torch.dtype, data: st.DataObject
+):
     tree = as_tree(data.draw(trees_for(rule)), dtype)
     coin = data.draw(st.sampled_from([0.0, 1e-300, None]))
-    ending, _ = decide(rule.process(tree), lambda test: coin if coin is not None else data.draw(COINS))
+    ending, _ = decide(
+        rule.process(tree), lambda test: coin if coin is not None else data.draw(COINS)
+    )
     node = ending.node
     while node:
         above = tree.parents[node - 1]
@@ -164,24 +195,43 @@ def test_no_coin_keeps_a_token_that_the_target_excludes(rule: TreeRule, dtype: t
 def test_what_coins_decide_is_one_of_the_possible_endings(rule: TreeRule, data: st.DataObject):
     tree = as_tree(data.draw(trees_for(rule)))
     ending, made = played(rule, tree, data)
-    chance = math.prod(test.threshold if accepted else 1 - test.threshold for test, _, accepted in made)
+    chance = math.prod(
+        test.threshold if accepted else 1 - test.threshold for test, _, accepted in made
+    )
     assert chance > 0
-    same = [w for w, e in all_endings(rule, tree) if e.node == ending.node and torch.equal(e.next, ending.next)]
+    same = [
+        w
+        for w, e in all_endings(rule, tree)
+        if e.node == ending.node and torch.equal(e.next, ending.next)
+    ]
     assert sum(same) >= chance * (1 - 1e-9)
 
 
 @EVERY_RULE
 @given(data=st.data())
-def test_uniform_coins_lead_to_the_endings_with_their_probabilities(rule: TreeRule, data: st.DataObject):
-    """All combinations of passed and failed tests, each by coins in the middle of what passes and of what fails."""
+def test_uniform_coins_lead_to_the_endings_with_their_probabilities(
+    rule: TreeRule, data: st.DataObject
+):
+    """All combinations of passed and failed tests, each by coins in the middle of what passes and
+    of what fails.
+    """
     tree = as_tree(data.draw(trees_for(rule)))
-    wanted, found = outcome_law(rule, tree), []
+    wanted = outcome_law(rule, tree)
+    found = []
     waiting: list[tuple[bool, ...]] = [()]
     while waiting:
         answers = waiting.pop()
         script = iter(answers)
-        ending, made = decide(rule.process(tree), lambda test, script=script: coin_for(test, next(script, False)))
-        found.append(Outcome(math.prod(chance(test, ok) for test, _, ok in made), ending.node, ending.next.tolist()))
+        ending, made = decide(
+            rule.process(tree), lambda test, script=script: coin_for(test, next(script, False))
+        )
+        found.append(
+            Outcome(
+                math.prod(chance(test, ok) for test, _, ok in made),
+                ending.node,
+                ending.next.tolist(),
+            )
+        )
         taken = [accepted for _, _, accepted in made]
         for turn in range(len(answers), len(made)):
             if made[turn][0].threshold > 0:
@@ -202,13 +252,20 @@ def chance(test: Asked, accepted: bool) -> float:
 def test_a_process_asks_the_same_each_time(rule: TreeRule, data: st.DataObject):
     """Rules keep nothing between runs, and leave the tree as it was."""
     tree = as_tree(data.draw(trees_for(rule)))
-    p, q = torch.as_tensor(tree.p).clone(), torch.as_tensor(tree.q).clone()
+    p = torch.as_tensor(tree.p).clone()
+    q = torch.as_tensor(tree.q).clone()
     coins = data.draw(st.lists(COINS, min_size=12, max_size=12))
     runs = []
     for _ in range(2):
         script = iter(coins)
         ending, made = decide(rule.process(tree), lambda test, script=script: next(script, 0.5))
-        runs.append((ending.node, ending.next.tolist(), [(t.node, t.threshold, t.kind, ok) for t, _, ok in made]))
+        runs.append(
+            (
+                ending.node,
+                ending.next.tolist(),
+                [(t.node, t.threshold, t.kind, ok) for t, _, ok in made],
+            )
+        )
     assert runs[0] == runs[1]
     assert torch.equal(p, tree.p)
     assert torch.equal(q, tree.q)
@@ -220,9 +277,13 @@ def test_a_process_asks_the_same_each_time(rule: TreeRule, data: st.DataObject):
 @EVERY_RULE
 @given(data=st.data())
 def test_every_change_is_what_its_rejection_left_over(rule: TreeRule, data: st.DataObject):
-    """max(weight · p - q, 0) with the p and q that were valid until then; for chosen trees p without the token."""
+    """max(weight · p - q, 0) with the p and q that were valid until then; for chosen trees p
+    without the token.
+    """
     tree = as_tree(data.draw(trees_for(rule)))
-    ending, made = decide(rule.process(tree), lambda test: data.draw(st.sampled_from([0.0, LAST, LAST]) | COINS))
+    ending, made = decide(
+        rule.process(tree), lambda test: data.draw(st.sampled_from([0.0, LAST, LAST]) | COINS)
+    )
     valid = Valid(tree, by_text=rule.name.startswith("recursive"))
     told = [*(test.changes for test, _, _ in made), ending.changes]
     for turn, changes in enumerate(told):
@@ -241,7 +302,8 @@ class Valid:
     """
 
     def __init__(self, tree: DraftTree, by_text: bool) -> None:
-        self.tree, self.by_text = tree, by_text
+        self.tree = tree
+        self.by_text = by_text
         self.p: dict[Any, Tensor] = {}
         self.q: dict[int, Tensor] = {}
 
@@ -250,10 +312,16 @@ class Valid:
         p = self.p.get(key, self.tree.target(change.node))
         q = self.q.get(change.node, self.tree.q[change.node])
         x = self.tree.token(rejected.node)
-        left = (change.weight * p - q).clamp_min(0) if not chosen else p.index_fill(0, torch.tensor([x]), 0.0)
+        left = (
+            (change.weight * p - q).clamp_min(0)
+            if not chosen
+            else p.index_fill(0, torch.tensor([x]), 0.0)
+        )
         assert change.mass == pytest.approx(float(left.sum()), abs=1e-12)
         if change.mass > 1e-9:
-            assert torch.allclose(change.target, left / left.sum(), rtol=0, atol=1e-6 if change.mass < 1e-5 else 1e-9)
+            assert torch.allclose(
+                change.target, left / left.sum(), rtol=0, atol=1e-6 if change.mass < 1e-5 else 1e-9
+            )
         elif change.mass == 0 and not chosen:
             assert torch.equal(change.target, p)
         self.p[key] = change.target
@@ -264,10 +332,14 @@ class Valid:
 
 @given(data=st.data())
 def test_traversal_tells_the_rate_of_every_changed_branch(data: st.DataObject):
-    """A branch that has nothing left to test is tested itself with the rate that its last change told."""
+    """A branch that has nothing left to test is tested itself with the rate that its last change
+    told.
+    """
     rule = TREE_RULES["traversal"]
     tree = as_tree(data.draw(free_trees()))
-    _, made = decide(rule.process(tree), lambda test: data.draw(st.sampled_from([LAST, LAST, 0.0]) | COINS))
+    _, made = decide(
+        rule.process(tree), lambda test: data.draw(st.sampled_from([LAST, LAST, 0.0]) | COINS)
+    )
     told: dict[int, float] = {}
     for test, _, _ in made:
         for change in test.changes:
@@ -288,7 +360,9 @@ def outcome_law(rule: TreeRule, tree: DraftTree) -> dict[int, tuple[float, list[
 
 
 def assert_same_law(
-    found: dict[int, tuple[float, list[float]]], wanted: dict[int, tuple[float, list[float]]], tolerance: float
+    found: dict[int, tuple[float, list[float]]],
+    wanted: dict[int, tuple[float, list[float]]],
+    tolerance: float,
 ) -> None:
     for node in {*found, *wanted}:
         (mine, row), (other, other_row) = (law.get(node, (0.0, [])) for law in (found, wanted))
@@ -310,8 +384,13 @@ def renamed(given_tree: Given, order: list[int]) -> Given:
 def test_renaming_tokens_renames_the_law_of_a_tree(rule: TreeRule, data: st.DataObject):
     given_tree = data.draw(trees_for(rule))
     order = data.draw(st.permutations(range(len(given_tree.p[0]))))
-    here, there = (outcome_law(rule, as_tree(one)) for one in (given_tree, renamed(given_tree, order)))
-    moved = {node: (w, [row[order.index(x)] for x in range(len(order))]) for node, (w, row) in here.items()}
+    here, there = (
+        outcome_law(rule, as_tree(one)) for one in (given_tree, renamed(given_tree, order))
+    )
+    moved = {
+        node: (w, [row[order.index(x)] for x in range(len(order))])
+        for node, (w, row) in here.items()
+    }
     assert_same_law(there, moved, 1e-9)
 
 
@@ -346,9 +425,12 @@ def test_single_precision_is_near_to_double(rule: TreeRule, seed: int):
     vocab = rng.randint(2, 5)
     p, q = ([[math.exp(rng.gauss(0, 1)) for _ in range(vocab)] for _ in range(9)] for _ in range(2))
     p, q = ([[x / sum(row) for x in row] for row in rows] for rows in (p, q))
-    parents, drafts = (0, 1, 2, 0, 4, 5, 1, 7), (((1, 2, 3), 0), ((4, 5, 6), 0), ((1, 7, 8), 1))
+    parents = (0, 1, 2, 0, 4, 5, 1, 7)
+    drafts = (((1, 2, 3), 0), ((4, 5, 6), 0), ((1, 7, 8), 1))
     given_tree = Given(tuple(rng.randrange(vocab) for _ in parents), parents, p, q, True, drafts)
-    double, single = (outcome_law(rule, as_tree(given_tree, kind)) for kind in (torch.float64, torch.float32))
+    double, single = (
+        outcome_law(rule, as_tree(given_tree, kind)) for kind in (torch.float64, torch.float32)
+    )
     assert_same_law(single, double, 1e-4)
 
 
@@ -356,11 +438,18 @@ def test_single_precision_is_near_to_double(rule: TreeRule, seed: int):
 @pytest.mark.parametrize("seed", range(12))
 def test_single_precision_is_near_to_double_on_one_draft(rule: str, seed: int):
     rng = random.Random(seed)
-    vocab, gamma = rng.randint(2, 6), rng.randint(1, 8)
-    p, q = ([[math.exp(rng.gauss(0, 1)) for _ in range(vocab)] for _ in range(gamma + 1)] for _ in range(2))
+    vocab = rng.randint(2, 6)
+    gamma = rng.randint(1, 8)
+    p, q = (
+        [[math.exp(rng.gauss(0, 1)) for _ in range(vocab)] for _ in range(gamma + 1)]
+        for _ in range(2)
+    )
     p, q = ([[x / sum(row) for x in row] for row in rows] for rows in (p, q))
     tokens = [rng.randrange(vocab) for _ in range(gamma)]
-    single, double = (RULES[rule].law(*tensors(p, q[:-1], tokens, kind)) for kind in (torch.float32, torch.float64))
+    single, double = (
+        RULES[rule].law(*tensors(p, q[:-1], tokens, kind))
+        for kind in (torch.float32, torch.float64)
+    )
     assert close(single.stop, double.stop.tolist(), 1e-4)
     for t, stop in enumerate(double.stop.tolist()):
         assert close(stop * single.next(t), (stop * double.next(t)).tolist(), 1e-4)
@@ -370,8 +459,12 @@ def test_single_precision_is_near_to_double_on_one_draft(rule: str, seed: int):
 
 
 @BOTH
-@pytest.mark.parametrize("row", [[0.1] * 10 + [0.0], [0.0, 1.0], [0.3, 0.7, 0.0, 0.0], [1.0], [0.2, 0.0, 0.8]], ids=len)
-def test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass(dtype: torch.dtype, row: list[float]):
+@pytest.mark.parametrize(
+    "row", [[0.1] * 10 + [0.0], [0.0, 1.0], [0.3, 0.7, 0.0, 0.0], [1.0], [0.2, 0.0, 0.8]], ids=len
+)
+def test_a_number_that_was_rounded_up_to_one_draws_the_last_token_with_mass(
+    dtype: torch.dtype, row: list[float]
+):
     picked = int(draw_token(torch.tensor(row, dtype=dtype), torch.ones(1, dtype=torch.float64)))
     assert picked == max(x for x, value in enumerate(row) if value > 0)
 
@@ -386,21 +479,27 @@ def test_recorded_decisions_lead_to_what_is_kept(rule: str, problem: Any, data: 
     law = RULES[rule].law(p, q, tokens)
     coins = [data.draw(COINS | st.sampled_from(near(t))) for t in law.threshold.tolist()]
     numbers = torch.tensor(coins, dtype=torch.float64)
-    kept, made = int(law.kept(numbers)), ChainDecision(law, Draft.chain(tokens, q, numbers, numbers)).tests
+    kept = int(law.kept(numbers))
+    made = ChainDecision(law, Draft.chain(tokens, q, numbers, numbers)).tests
     assert [d.node for d in made] == list(law.order())[: len(made)]
-    assert all(d.accepted == (d.coin < d.test.threshold) and d.coin == coins[d.node - 1] for d in made)
+    assert all(
+        d.accepted == (d.coin < d.test.threshold) and d.coin == coins[d.node - 1] for d in made
+    )
     passed = [d.node for d in made if d.accepted]
     assert kept == (max(passed, default=0) if law.forward else sum(passed))
     assert len(passed) <= 1 or law.forward
     assert float(law.stop[kept]) > 0
 
 
-ASKING_P = [name for name in RULES if name != "ensemble"]  # a mixture gives the draft's tokens what p does not
+# a mixture gives the draft's tokens what p does not
+ASKING_P = [name for name in RULES if name != "ensemble"]
 
 
 @pytest.mark.parametrize("rule", ASKING_P)
 @given(problem=problems(), coin=st.sampled_from([0.0, 5e-324, 1e-300]))
-def test_no_coin_keeps_a_drafted_token_that_the_target_excludes(rule: str, problem: Any, coin: float):
+def test_no_coin_keeps_a_drafted_token_that_the_target_excludes(
+    rule: str, problem: Any, coin: float
+):
     law = RULES[rule].law(*tensors(problem.p, problem.q, problem.tokens))
     kept = int(law.kept(torch.full((law.gamma,), coin, dtype=torch.float64)))
     assert all(problem.p[t][problem.tokens[t]] > 0 for t in range(kept))
@@ -426,7 +525,9 @@ def test_a_law_does_not_depend_on_what_was_never_drafted_below_it(rule: str):
 @pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement"])
 @pytest.mark.parametrize("gamma", [1, 2, 5])
 def test_a_branch_with_nothing_to_correct_is_kept_for_certain(rule: str, gamma: int):
-    """0/0 counts as 1. Such a test is never reached, because what follows it passes; but it is explained and drawn."""
+    """0/0 counts as 1. Such a test is never reached, because what follows it passes; but it is
+    explained and drawn.
+    """
     row = [0.5, 0.25, 0.25]
     law = RULES[rule].law(*tensors([row] * (gamma + 1), [row] * gamma, [1] * gamma))
     assert law.threshold.tolist() == [1.0] * gamma

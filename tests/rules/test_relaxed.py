@@ -33,7 +33,8 @@ def law_of(rule: str, number: float, problem: Problem) -> Law:
 @each_number
 @given(problem=problems())
 def test_the_law_is_the_literal_one_at_every_number(rule: str, number: float, problem: Problem):
-    law, wanted = law_of(rule, number, problem), RELAXED[rule](problem, number)
+    law = law_of(rule, number, problem)
+    wanted = RELAXED[rule](problem, number)
     if rule == "typical" and any(abs(p - bar) < 1e-12 for p, bar in bars(problem, number)):
         return  # a tie, which rounding may break either way
     assert close(law.stop, wanted.stop)
@@ -60,7 +61,9 @@ def test_the_grounds_give_the_threshold(rule: str, number: float, problem: Probl
 
 
 @given(problem=problems())
-def test_an_ensemble_without_the_draft_is_token_wise_and_one_of_the_draft_alone_keeps_all(problem: Problem):
+def test_an_ensemble_without_the_draft_is_token_wise_and_one_of_the_draft_alone_keeps_all(
+    problem: Problem,
+):
     exact = RULES["tokenwise"].law(*tensors(problem.p, problem.q, problem.tokens))
     none, all_ = (law_of("ensemble", weight, problem) for weight in (0.0, 1.0))
     assert torch.equal(none.threshold, exact.threshold)
@@ -80,8 +83,12 @@ def test_typical_acceptance_keeps_all_that_the_target_can_write_where_nothing_is
 @pytest.mark.parametrize(
     ("epsilon", "x", "kept"), [(0.09, 0.05, 0), (0.09, 0.07, 1), (0.03, 0.029, 0), (0.03, 0.035, 1)]
 )
-def test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy(epsilon: float, x: float, kept: int):
-    """Four other tokens share the rest, so exp(-H) is about 0.22: the bars are √0.09 · 0.22 = 0.066 and 0.03 itself."""
+def test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy(
+    epsilon: float, x: float, kept: int
+):
+    """Four other tokens share the rest, so exp(-H) is about 0.22: the bars are √0.09 · 0.22 = 0.066
+    and 0.03 itself.
+    """
     row = [x] + [(1 - x) / 4] * 4
     law = law_of("typical", epsilon, Problem([row, row], [row], [0]))
     assert law.threshold.tolist() == [kept]
@@ -91,7 +98,8 @@ def test_the_bar_is_the_lower_of_epsilon_and_its_root_over_the_entropy(epsilon: 
 def test_no_coin_and_no_draft_decides_typical_acceptance(seed: int):
     models = random_models(4, 3, seed)
     tokens = torch.tensor([0, 1, 2])
-    p, q = models.rows(models.target, (0, 1, 2), 4), models.rows(models.draft, (0, 1, 2), 3)
+    p = models.rows(models.target, (0, 1, 2), 4)
+    q = models.rows(models.draft, (0, 1, 2), 3)
     law = RULES["typical"].law(p, q, tokens)
     assert set(law.threshold.tolist()) <= {0.0, 1.0}
     assert torch.equal(law.threshold, RULES["typical"].law(p, q.flip(-1), tokens).threshold)
@@ -108,9 +116,11 @@ def test_an_ensemble_is_off_by_its_weight_times_the_distance_of_the_rows(weight:
 
 
 def test_typical_acceptance_by_hand():
-    """p = (.05, .95), q = (.5, .5), γ = 1: H = .198, so the bar is min(.09, .3 · .820) = .09, and only b passes.
+    """p = (.05, .95), q = (.5, .5), γ = 1: H = .198, so the bar is min(.09, .3 · .820) = .09, and
+    only b passes.
 
-    The first token is b with .5, and with the other .5 follows p: a with .025, b with .975. Off by .025.
+    The first token is b with .5, and with the other .5 follows p: a with .025, b with .975. Off by
+    .025.
     """
     models = context_free_models([0.05, 0.95], [0.5, 0.5], gamma=1)
     output, kept = output_law(models, RULES["typical"].law)
@@ -134,8 +144,12 @@ def test_they_are_for_one_draft(rule: str):
 
 @pytest.mark.parametrize(("weight", "gamma"), [(0.1, 4), (0.5, 1), (0.8, 4)])
 def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: float, gamma: int):
-    """`generate` itself, greedy with `assistant_ensemble_weight` 1 - w; some texts are not the target's alone."""
-    pair = load_pair(target=str(ASSETS / "tiny" / "target"), draft=str(ASSETS / "tiny" / "draft"), device="cpu")
+    """`generate` itself, greedy with `assistant_ensemble_weight` 1 - w; some texts are not the
+    target's alone.
+    """
+    pair = load_pair(
+        target=str(ASSETS / "tiny" / "target"), draft=str(ASSETS / "tiny" / "draft"), device="cpu"
+    )
     found = set()
     for prompt in ("Once upon a time", "The dog was", "Lily had a red ball and"):
         ids = torch.tensor([pair.encode(prompt)])
@@ -159,12 +173,19 @@ def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: fl
 
 
 def test_an_ensemble_at_temperature_0_by_hand():
-    """v = (.35, .45, .2) names b, which q drafted and p did not; then (.5, .5) names the first of equals, not b."""
+    """v = (.35, .45, .2) names b, which q drafted and p did not; then (.5, .5) names the first of
+    equals, not b.
+    """
     p = torch.tensor([[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.1, 0.2, 0.7]])
     q = torch.tensor([[0.1, 0.6, 0.3], [0.6, 0.5, 0.0]])
     rule = RunOptions(rule="ensemble", draft_weight=0.5, temperature=0).find("ensemble")
     ones = torch.nn.functional.one_hot(torch.tensor([0, 1, 2]), 3).float()
-    law = rule.law(ones, torch.nn.functional.one_hot(torch.tensor([1, 1]), 3).float(), torch.tensor([1, 1]), (p, q))
+    law = rule.law(
+        ones,
+        torch.nn.functional.one_hot(torch.tensor([1, 1]), 3).float(),
+        torch.tensor([1, 1]),
+        (p, q),
+    )
     assert law.threshold.tolist() == [1, 0]
     assert [int(law.next(t).argmax()) for t in range(3)] == [1, 0, 2]
     grounds = law.grounds(torch.tensor([1, 1]))
@@ -173,7 +194,8 @@ def test_an_ensemble_at_temperature_0_by_hand():
         pytest.approx((0.45, 0.35)),
         pytest.approx((0.5, 0.5)),
     ]
-    first = rule.law(ones, ones[:2], torch.tensor([0, 0]), (p, q))  # the first of the equals, though 0 is not b
+    # the first of the equals, though 0 is not b
+    first = rule.law(ones, ones[:2], torch.tensor([0, 0]), (p, q))
     assert first.threshold.tolist() == [0, 1]
     assert [one.threshold for one in first.grounds(torch.tensor([0, 0]))] == [0, 1]
 
@@ -185,14 +207,24 @@ def test_above_temperature_0_an_ensemble_throws_its_coin_however_certain_the_row
 
 
 def test_typical_acceptance_goes_on_with_the_likeliest_token_where_that_is_asked():
-    p, q, tokens = (torch.tensor(x) for x in ([[0.05, 0.35, 0.6], [0.3, 0.3, 0.4]], [[0.5, 0.2, 0.3]], [0]))
-    drawn, likeliest = (RunOptions(rule="typical", after_kept=name).find("typical") for name in AFTER)
+    p, q, tokens = (
+        torch.tensor(x) for x in ([[0.05, 0.35, 0.6], [0.3, 0.3, 0.4]], [[0.5, 0.2, 0.3]], [0])
+    )
+    drawn, likeliest = (
+        RunOptions(rule="typical", after_kept=name).find("typical") for name in AFTER
+    )
     assert [likeliest.law(p, q, tokens).next(t).tolist() for t in (0, 1)] == [[0, 0, 1], [0, 0, 1]]
     assert [drawn.law(p, q, tokens).next(t).tolist() for t in (0, 1)] == [
         pytest.approx(row, abs=1e-7) for row in p.tolist()
     ]
-    assert torch.equal(likeliest.law(p, q, tokens).next_at(torch.tensor(1)), torch.tensor([0.0, 0, 1]))
-    laws = [rule.law(p, q, torch.tensor([x])).threshold.tolist() for rule in (drawn, likeliest) for x in range(3)]
+    assert torch.equal(
+        likeliest.law(p, q, tokens).next_at(torch.tensor(1)), torch.tensor([0.0, 0, 1])
+    )
+    laws = [
+        rule.law(p, q, torch.tensor([x])).threshold.tolist()
+        for rule in (drawn, likeliest)
+        for x in range(3)
+    ]
     assert laws == [[0.0], [1.0], [1.0]] * 2
 
 
@@ -201,9 +233,12 @@ def test_typical_acceptance_goes_on_with_the_likeliest_token_where_that_is_asked
 
 @pytest.mark.parametrize("seed", range(30))
 def test_a_draft_that_is_certain_makes_all_lossless_rules_one(seed: int):
-    """q one-hot: p/q = p(x) is at most 1, so no ratio has anything to cap, and every prefix is kept with its p."""
+    """q one-hot: p/q = p(x) is at most 1, so no ratio has anything to cap, and every prefix is kept
+    with its p.
+    """
     generator = torch.Generator().manual_seed(seed)
-    vocab, gamma = 2 + seed % 5, 1 + seed % 6
+    vocab = 2 + seed % 5
+    gamma = 1 + seed % 6
     p = torch.rand(gamma + 1, vocab, generator=generator, dtype=torch.float64) ** 3
     p[torch.rand(p.shape, generator=generator) < 0.2] = 0.0
     p[:, 0] += 0.1

@@ -1,4 +1,6 @@
-"""Rules for several drafts and trees: lossless by enumeration, and equal to a reference that works by other means."""
+"""Rules for several drafts and trees: lossless by enumeration, and equal to a reference that works
+by other means.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +31,35 @@ from hsd.audit.trees import (
     shapes,
     tree_output_law,
 )
-from hsd.rules import RULES, TREE_RULES, DraftTree, Ending, Path, TreeRule, check_fit, decide, endings, find_tree_rule
+from hsd.rules import (
+    RULES,
+    TREE_RULES,
+    DraftTree,
+    Ending,
+    Path,
+    TreeRule,
+    check_fit,
+    decide,
+    endings,
+    find_tree_rule,
+)
 from hsd.rules.tree import Process
 
 EXACT = 1e-12
-SIZES = [(2, 1, 2), (3, 1, 3), (2, 2, 1), (3, 2, 2), (2, 2, 3), (4, 1, 3), (3, 3, 1), (2, 2, 2), (4, 2, 1), (2, 1, 3)]
-MODELS = [(*SIZES[seed % len(SIZES)], seed) for seed in range(30)] + [(2, 3, 2, 30), (4, 2, 2, 31)]  # V, depth, K, seed
+SIZES = [
+    (2, 1, 2),
+    (3, 1, 3),
+    (2, 2, 1),
+    (3, 2, 2),
+    (2, 2, 3),
+    (4, 1, 3),
+    (3, 3, 1),
+    (2, 2, 2),
+    (4, 2, 1),
+    (2, 1, 3),
+]
+# V, depth, K, seed
+MODELS = [(*SIZES[seed % len(SIZES)], seed) for seed in range(30)] + [(2, 3, 2, 30), (4, 2, 2, 31)]
 SAMPLED = ("paths", "comb", "distinct", "full, independent", "full, distinct", "full, mixed")
 SOURCES: dict[str, Callable[[Given], Iterator[Outcome]]] = {
     "top-down": tree_reference.top_down,
@@ -52,20 +77,29 @@ def fitting(shape: Shape) -> list[TreeRule]:
     return [
         rule
         for name, rule in TREE_RULES.items()
-        if rule.lossless and shape.siblings in rule.siblings and (shape.paths or not name.startswith("recursive"))
+        if rule.lossless
+        and shape.siblings in rule.siblings
+        and (shape.paths or not name.startswith("recursive"))
     ]
 
 
-def law_on_average(rule: TreeRule, models: TableModels, shape: Shape) -> dict[tuple[int, ...], Tensor]:
+def law_on_average(
+    rule: TreeRule, models: TableModels, shape: Shape
+) -> dict[tuple[int, ...], Tensor]:
     """tokens kept → (V,): how likely they are kept, times the law of the token after them."""
-    found: dict[tuple[int, ...], Tensor] = defaultdict(lambda: torch.zeros(models.vocab, dtype=torch.float64))
+    found: dict[tuple[int, ...], Tensor] = defaultdict(
+        lambda: torch.zeros(models.vocab, dtype=torch.float64)
+    )
     for weight, tree, ending in outcomes(rule, models, shape):
         found[tree.path(ending.node)] += weight * ending.next
     return found
 
 
 def kept_on_average(rule: TreeRule, models: TableModels, shape: Shape) -> float:
-    return sum(weight * len(tree.path(ending.node)) for weight, tree, ending in outcomes(rule, models, shape))
+    return sum(
+        weight * len(tree.path(ending.node))
+        for weight, tree, ending in outcomes(rule, models, shape)
+    )
 
 
 # Enumeration
@@ -73,13 +107,22 @@ def kept_on_average(rule: TreeRule, models: TableModels, shape: Shape) -> float:
 
 def marked(at: int, model: tuple[int, ...]) -> object:
     """One model at once, one of each size usually, all where there is time."""
-    return model if at == 0 else pytest.param(*model, marks=pytest.mark.long if at < 10 else pytest.mark.slow)
+    return (
+        model
+        if at == 0
+        else pytest.param(*model, marks=pytest.mark.long if at < 10 else pytest.mark.slow)
+    )
 
 
-@pytest.mark.parametrize(("vocab", "depth", "drafts", "seed"), [marked(*one) for one in enumerate(MODELS)])
-def test_every_rule_follows_the_target_on_every_layout_it_fits(vocab: int, depth: int, drafts: int, seed: int):
+@pytest.mark.parametrize(
+    ("vocab", "depth", "drafts", "seed"), [marked(*one) for one in enumerate(MODELS)]
+)
+def test_every_rule_follows_the_target_on_every_layout_it_fits(
+    vocab: int, depth: int, drafts: int, seed: int
+):
     models = random_models(vocab, depth, seed)
-    truth, judged = target_law(models), 0
+    truth = target_law(models)
+    judged = 0
     for layout, shape in shapes(drafts, depth, vocab).items():
         for rule in fitting(shape):
             law = tree_output_law(rule, models, shape)
@@ -92,7 +135,8 @@ def test_every_rule_follows_the_target_on_every_layout_it_fits(vocab: int, depth
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("p", "q"), [([0.5, 0.5, 0], [0, 0.3, 0.7]), ([1, 0, 0], [0.2, 0.5, 0.3]), ([0, 0.2, 0.8], [0.9, 0.1, 0])]
+    ("p", "q"),
+    [([0.5, 0.5, 0], [0, 0.3, 0.7]), ([1, 0, 0], [0.2, 0.5, 0.3]), ([0, 0.2, 0.8], [0.9, 0.1, 0])],
 )
 def test_zeros_in_either_row_lose_nothing(p: list[float], q: list[float]):
     models = context_free_models(p, q, 2)
@@ -106,19 +150,27 @@ def test_zeros_in_either_row_lose_nothing(p: list[float], q: list[float]):
 @pytest.mark.long
 @pytest.mark.parametrize("layout", shapes(2, 2, 3))
 def test_the_probabilities_of_all_outcomes_sum_to_one(layout: str):
-    models, shape = random_models(3, 2, 0), shapes(2, 2, 3)[layout]
+    models = random_models(3, 2, 0)
+    shape = shapes(2, 2, 3)[layout]
     for rule in fitting(shape):
-        assert sum(weight for weight, _, _ in outcomes(rule, models, shape)) == pytest.approx(1, abs=EXACT)
+        total = sum(weight for weight, _, _ in outcomes(rule, models, shape))
+        assert total == pytest.approx(1, abs=EXACT)
 
 
 @pytest.mark.long
 def test_the_audit_judges_every_rule_and_layout_and_says_what_it_skipped():
     found = audit(vocab=3, gamma=2, seed=3, drafts=2)
-    names = {f"{rule.name}, {layout}" for layout, shape in shapes(2, 2, 3).items() for rule in fitting(shape)}
+    names = {
+        f"{rule.name}, {layout}"
+        for layout, shape in shapes(2, 2, 3).items()
+        for rule in fitting(shape)
+    }
     assert names <= set(found["rules"])
     assert found["skipped"] == []
     assert all(found["rules"][name]["lossless"] is True for name in names)
-    assert audit(vocab=2, gamma=1, seed=0, drafts=3)["rules"].keys() & {"top-down, distinct"} == set()
+    assert (
+        audit(vocab=2, gamma=1, seed=0, drafts=3)["rules"].keys() & {"top-down, distinct"} == set()
+    )
 
 
 @pytest.mark.long
@@ -139,7 +191,9 @@ def test_with_one_audited_draft_there_are_no_trees():
 # Trees that are drawn only as far as a rule looks, against all trees drawn in full
 
 
-def rows(models: TableModels, shape: Shape, tokens: tuple[int, ...], table: dict[tuple[int, ...], Tensor]) -> Tensor:
+def rows(
+    models: TableModels, shape: Shape, tokens: tuple[int, ...], table: dict[tuple[int, ...], Tensor]
+) -> Tensor:
     """(n+1, V): the row after every node."""
     paths: list[tuple[int, ...]] = [()]
     for token, parent in zip(tokens, shape.parents, strict=True):
@@ -168,17 +222,23 @@ def chance_of(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> float:
     return result
 
 
-def brute_force(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[dict[tuple[int, ...], float], float]:
-    """The law of (kept tokens, next token), from every tree drawn in full; and how many are kept on average."""
+def brute_force(
+    rule: TreeRule, models: TableModels, shape: Shape
+) -> tuple[dict[tuple[int, ...], float], float]:
+    """The law of (kept tokens, next token), from every tree drawn in full; and how many are kept on
+    average.
+    """
     law: dict[tuple[int, ...], float] = defaultdict(float)
     mean = 0.0
     for tokens in itertools.product(range(models.vocab), repeat=len(shape.parents)):
-        p, q = rows(models, shape, tokens, models.target), rows(models, shape, tokens, models.draft)
+        p = rows(models, shape, tokens, models.target)
+        q = rows(models, shape, tokens, models.draft)
         if not (chance := chance_of(shape, tokens, q)):
             continue
         drawn = frozenset[int]()
         if shape.siblings == "mixed":
-            q, drawn = without_chosen(shape, tokens, q), frozenset(shape.parents.index(n) + 1 for n in shape.parents)
+            q = without_chosen(shape, tokens, q)
+            drawn = frozenset(shape.parents.index(n) + 1 for n in shape.parents)
         tree = DraftTree(tokens, shape.parents, p, q, shape.paths, shape.siblings, drawn)
         for weight, ending in endings(partial(rule.process, tree)):
             path = tree.path(ending.node)
@@ -189,7 +249,9 @@ def brute_force(rule: TreeRule, models: TableModels, shape: Shape) -> tuple[dict
 
 
 def without_chosen(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> Tensor:
-    """(n+1, V): the rows that the first child of every node was drawn from, which its siblings are no part of."""
+    """(n+1, V): the rows that the first child of every node was drawn from, which its siblings are
+    no part of.
+    """
     left = q.clone()
     for node in set(shape.parents):
         for child in shape.children(node)[1:]:
@@ -214,14 +276,18 @@ SMALL: dict[str, Shape] = {
 @pytest.mark.parametrize("layout", SMALL)
 def test_trees_drawn_on_demand_give_the_law_of_all_trees_drawn_in_full(layout: str):
     shape = SMALL[layout]
-    models = random_models(3, max(len(lineage(shape, n)) for n in range(len(shape.parents) + 1)), seed=len(layout))
+    models = random_models(
+        3, max(len(lineage(shape, n)) for n in range(len(shape.parents) + 1)), seed=len(layout)
+    )
     for rule in fitting(shape):
         wanted, mean = brute_force(rule, models, shape)
         found: dict[tuple[int, ...], float] = defaultdict(float)
         for weight, tree, ending in outcomes(rule, models, shape):
             for token, probability in enumerate(ending.next.tolist()):
                 found[(*tree.path(ending.node), token)] += weight * probability
-        assert all(found[path] == pytest.approx(wanted[path], abs=EXACT) for path in {*found, *wanted}), rule.name
+        assert all(
+            found[path] == pytest.approx(wanted[path], abs=EXACT) for path in {*found, *wanted}
+        ), rule.name
         assert kept_on_average(rule, models, shape) == pytest.approx(mean, abs=EXACT)
 
 
@@ -238,20 +304,25 @@ def test_on_chosen_trees_the_kept_tokens_are_what_the_target_gives_the_paths(see
     vocab, depth, drafts = [(2, 2, 2), (3, 2, 2), (4, 1, 3), (3, 3, 1), (3, 2, 3)][seed % 5]
     models = random_models(vocab, depth, 100 + seed)
     for siblings in (regular_shape(drafts, depth, "chosen"), paths_shape(drafts, depth, "chosen")):
-        [(_, tree, _), *_] = [o for o in outcomes(TREE_RULES["one-hot"], models, siblings) if o[1].drawn]
+        [(_, tree, _), *_] = [
+            o for o in outcomes(TREE_RULES["one-hot"], models, siblings) if o[1].drawn
+        ]
         full = tree
         for node in range(1, len(siblings.parents) + 1):
             if node not in full.drawn:
                 [(_, full)] = list(full.draws(node))
         best = sum(models.joint(models.target, full.path(node)) for node in full.drawn)
-        assert kept_on_average(TREE_RULES["one-hot"], models, siblings) == pytest.approx(best, abs=EXACT)
+        assert kept_on_average(TREE_RULES["one-hot"], models, siblings) == pytest.approx(
+            best, abs=EXACT
+        )
 
 
 def compare_chain(chain: str, tree_rule: str, seed: int) -> None:
     """All endings of a tree rule on one draft are those of the chain rule's law, test by test."""
     models = random_models(3, 3, seed)
     for tokens in itertools.product(range(3), repeat=3):
-        p, q = models.rows(models.target, tokens, 4), models.rows(models.draft, tokens, 3)
+        p = models.rows(models.target, tokens, 4)
+        q = models.rows(models.draft, tokens, 3)
         law = RULES[chain].law(p, q, torch.tensor(tokens))
         tree = DraftTree(tokens, (0, 1, 2), p, q, (Path((1, 2, 3)),))
         coin = 0.0 if law.forward else 1.0  # what goes on to the next test
@@ -261,7 +332,10 @@ def compare_chain(chain: str, tree_rule: str, seed: int) -> None:
         assert len(tested) == 3 or law.threshold[len(tested) - 1] == 0
         for test, _, _ in made:
             assert test.threshold == pytest.approx(float(law.threshold[test.node - 1]), abs=EXACT)
-        found = {ending.node: (weight, ending.next) for weight, ending in endings(lambda t=tree: process(tree_rule, t))}
+        found = {
+            ending.node: (weight, ending.next)
+            for weight, ending in endings(lambda t=tree: process(tree_rule, t))
+        }
         for kept, stop in enumerate(law.stop.tolist()):
             weight, row = found.get(kept, (0.0, law.next(kept)))
             assert weight == pytest.approx(stop, abs=EXACT)
@@ -291,8 +365,12 @@ def test_on_one_draft_a_tree_rule_is_the_chain_rule(chain: str, tree_rule: str, 
 @pytest.mark.parametrize("layout", ["paths", "comb"])
 @pytest.mark.parametrize("seed", range(4))
 def test_draft_after_draft_by_hsd_and_by_block_verification_are_one_law(layout: str, seed: int):
-    models, shape = random_models(3, 2, seed), shapes(2, 2, 3)[layout]
-    hsd, block = (law_on_average(TREE_RULES[name], models, shape) for name in ("recursive-hsd", "recursive-blockwise"))
+    models = random_models(3, 2, seed)
+    shape = shapes(2, 2, 3)[layout]
+    hsd, block = (
+        law_on_average(TREE_RULES[name], models, shape)
+        for name in ("recursive-hsd", "recursive-blockwise")
+    )
     for case in {*hsd, *block}:
         assert torch.allclose(hsd[case], block[case], rtol=0, atol=EXACT), case
 
@@ -305,7 +383,10 @@ def test_traversal_keeps_at_least_as_much_as_top_down(seed: int):
     models = random_models(vocab, depth, 300 + seed)
     for layout, shape in shapes(drafts, depth, vocab).items():
         if layout in SAMPLED:
-            more, less = (kept_on_average(TREE_RULES[name], models, shape) for name in ("traversal", "top-down"))
+            more, less = (
+                kept_on_average(TREE_RULES[name], models, shape)
+                for name in ("traversal", "top-down")
+            )
             assert more >= less - EXACT, layout
             if depth == 1:
                 assert more == pytest.approx(less, abs=EXACT)
@@ -316,7 +397,9 @@ def test_traversal_keeps_at_least_as_much_as_top_down(seed: int):
 def test_more_drafts_keep_more(seed: int):
     models = random_models(3, 2, 500 + seed)
     for rule in ("recursive-tokenwise", "recursive-hsd", "traversal", "top-down"):
-        kept = [kept_on_average(TREE_RULES[rule], models, paths_shape(drafts, 2)) for drafts in (1, 2)]
+        kept = [
+            kept_on_average(TREE_RULES[rule], models, paths_shape(drafts, 2)) for drafts in (1, 2)
+        ]
         assert kept[1] > kept[0], rule
 
 
@@ -324,9 +407,17 @@ def test_more_drafts_keep_more(seed: int):
 
 
 def as_tree(given: Given, dtype: torch.dtype = torch.float64) -> DraftTree:
-    p, q = torch.tensor(given.p, dtype=dtype), torch.tensor(given.q, dtype=dtype)
+    p = torch.tensor(given.p, dtype=dtype)
+    q = torch.tensor(given.q, dtype=dtype)
     drafts = tuple(Path(nodes, fork) for nodes, fork in given.drafts)
-    return DraftTree(given.tokens, given.parents, p, q, drafts, "independent" if given.replacement else "distinct")
+    return DraftTree(
+        given.tokens,
+        given.parents,
+        p,
+        q,
+        drafts,
+        "independent" if given.replacement else "distinct",
+    )
 
 
 def law_of_rule(rule: TreeRule, given: Given) -> dict[int, tuple[float, list[float]]]:
@@ -340,7 +431,9 @@ def assert_equal_laws(
     for node in {*found, *wanted}:
         (mine, row), (other, other_row) = (law.get(node, (0.0, [])) for law in (found, wanted))
         assert mine == pytest.approx(other, abs=EXACT), f"how likely node {node} is kept"
-        assert row == pytest.approx(other_row or [0.0] * len(row), abs=EXACT) or not row, f"what follows node {node}"
+        assert row == pytest.approx(other_row or [0.0] * len(row), abs=EXACT) or not row, (
+            f"what follows node {node}"
+        )
 
 
 @pytest.mark.parametrize("name", ["top-down", "traversal", "one-hot"])
@@ -348,7 +441,9 @@ def assert_equal_laws(
 def test_rules_agree_with_the_reference_on_trees_of_any_form(name: str, replacement: bool):
     for seed in range(160):
         rng = random.Random(seed)
-        given = random_tree(rng.randint(1, 6), rng.randint(0, 6), replacement, rng, bushy=bool(seed % 2))
+        given = random_tree(
+            rng.randint(1, 6), rng.randint(0, 6), replacement, rng, bushy=bool(seed % 2)
+        )
         assert_equal_laws(law_of_rule(TREE_RULES[name], given), law_of(SOURCES[name](given)))
 
 
@@ -372,11 +467,14 @@ def test_the_reference_covers_every_rule():
 
 
 def test_traversal_on_a_small_tree_by_hand():
-    """Root with children a, b; p = (.5, .3, .2), q = (.6, .3, .1). Rejected a leaves max(p - q, 0) = (0, 0, .1)."""
+    """Root with children a, b; p = (.5, .3, .2), q = (.6, .3, .1). Rejected a leaves max(p - q, 0)
+    = (0, 0, .1).
+    """
     p = torch.tensor([[0.5, 0.3, 0.2]] * 3, dtype=torch.float64)
     q = torch.tensor([[0.6, 0.3, 0.1]] * 3, dtype=torch.float64)
     found = {
-        e.node: (w, e.next.tolist()) for w, e in endings(partial(process, "traversal", DraftTree((0, 1), (0, 0), p, q)))
+        e.node: (w, e.next.tolist())
+        for w, e in endings(partial(process, "traversal", DraftTree((0, 1), (0, 0), p, q)))
     }
     assert found[1] == (pytest.approx(5 / 6), pytest.approx([0.5, 0.3, 0.2]))
     assert found[0] == (pytest.approx(1 / 6), pytest.approx([0, 0, 1]))
@@ -384,7 +482,9 @@ def test_traversal_on_a_small_tree_by_hand():
 
 
 def test_traversal_gives_up_a_branch_from_which_nothing_can_be_reached():
-    """Node 1 has rate .5 and its target is below its draft everywhere: after one child failed no other is asked."""
+    """Node 1 has rate .5 and its target is below its draft everywhere: after one child failed no
+    other is asked.
+    """
     p = torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], dtype=torch.float64)
     q = torch.tensor([[0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], dtype=torch.float64)
     tree = DraftTree((0, 0, 1), (0, 1, 1), p, q)
@@ -395,7 +495,9 @@ def test_traversal_gives_up_a_branch_from_which_nothing_can_be_reached():
 
 
 def test_a_shared_prefix_is_no_second_draw():
-    """The second draft leaves the first one after its first token; where that was rejected it says nothing new."""
+    """The second draft leaves the first one after its first token; where that was rejected it says
+    nothing new.
+    """
     p = torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], dtype=torch.float64)
     q = torch.tensor([[0.5, 0.5]] * 4, dtype=torch.float64)
     tree = DraftTree((0, 0, 1), (0, 1, 1), p, q, (Path((1, 2)), Path((1, 3), fork=1)))
@@ -406,11 +508,19 @@ def test_a_shared_prefix_is_no_second_draw():
 
 
 def test_a_draft_that_misses_what_was_kept_is_passed_over():
-    """After `a` of the first draft, a second draft that begins with `b` is not verified; a third with `a` is."""
-    p = torch.tensor([[0.5, 0.5], [0.1, 0.9], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
+    """After `a` of the first draft, a second draft that begins with `b` is not verified; a third
+    with `a` is.
+    """
+    p = torch.tensor(
+        [[0.5, 0.5], [0.1, 0.9], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]]
+    )
     q = torch.full((7, 2), 0.5)
     tree = DraftTree(
-        (0, 0, 1, 0, 0, 1), (0, 1, 0, 3, 0, 5), p.double(), q.double(), tuple(map(Path, ((1, 2), (3, 4), (5, 6))))
+        (0, 0, 1, 0, 0, 1),
+        (0, 1, 0, 3, 0, 5),
+        p.double(),
+        q.double(),
+        tuple(map(Path, ((1, 2), (3, 4), (5, 6)))),
     )
     ending, made = decide(TREE_RULES["recursive-tokenwise"].process(tree), lambda test: 0.5)
     assert [(test.draft, test.node) for test, _, _ in made] == [(0, 1), (0, 2), (2, 6)]
@@ -423,7 +533,9 @@ def test_a_rule_that_does_not_fit_is_refused_with_those_that_do():
             if siblings in rule.siblings:
                 check_fit(rule, "some", siblings)
                 continue
-            with pytest.raises(HsdError, match=r"drafts 2, tree 'some': rule .* does not fit") as error:
+            with pytest.raises(
+                HsdError, match=r"drafts 2, tree 'some': rule .* does not fit"
+            ) as error:
                 check_fit(rule, "some", siblings)
             assert "one-hot" in str(error.value)
     assert find_tree_rule("hsd") is TREE_RULES["recursive-hsd"]

@@ -1,7 +1,8 @@
 """Teeth: mistakes that are easily made in a rule or in a loop, each of which must be caught.
 
-Every wrong law below passes for a verification rule at first sight. The enumeration that finds the shipped rules exact
-to 1e-12 must find these off by more than 1e-3; what enumeration cannot see is caught by decoding with chosen numbers.
+Every wrong law below passes for a verification rule at first sight. The enumeration that finds the
+shipped rules exact to 1e-12 must find these off by more than 1e-3; what enumeration cannot see is
+caught by decoding with chosen numbers.
 """
 
 from __future__ import annotations
@@ -17,7 +18,14 @@ from torch import Tensor
 
 import hsd
 from hsd import RULES
-from hsd.audit import context_free_models, output_law, random_models, target_law, total_variation, trees
+from hsd.audit import (
+    context_free_models,
+    output_law,
+    random_models,
+    target_law,
+    total_variation,
+    trees,
+)
 from hsd.audit.trees import OpenTree, comb_shape, regular_shape, tree_output_law
 from hsd.rng import Streams
 from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
@@ -49,7 +57,7 @@ def uncapped_end(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
 
 
 def uncapped_throughout(p: Tensor, q: Tensor, tokens: Tensor) -> Law:
-    """min(1, r_t) is used wherever c_t belongs: a surplus is paid back later although it is gone."""
+    """min(1, r_t) is used in place of c_t: a surplus is paid back later although it is gone."""
     weight = PrefixRatios.of(p, q, tokens).log.exp().clamp_max(1)
     missing, _ = both_masses(p[:-1], q, weight[:-1])
     inner = (missing / (missing + 1 - weight[:-1]))[1:]
@@ -99,7 +107,8 @@ class GivesUpAtFirstFailure(Law):
     def stop(self) -> Tensor:  # type: ignore[override]
         whole = self.threshold[-1]
         law = torch.zeros(self.gamma + 1, dtype=torch.float64)
-        law[-1], law[0] = whole, 1 - whole
+        law[-1] = whole
+        law[0] = 1 - whole
         return law
 
 
@@ -200,8 +209,10 @@ class AcceptsTies(Law):
 
 def keeps_an_impossible_token(kind: type[Law]) -> bool:
     """Whether a coin of 0 makes some rule keep a token that the target gives no probability."""
-    p, q = torch.tensor([[0.0, 1.0], [0.5, 0.5]]), torch.tensor([[0.5, 0.5]])
-    asking = [rule for rule in RULES.values() if rule.name != "ensemble"]  # whose target is not p alone
+    p = torch.tensor([[0.0, 1.0], [0.5, 0.5]])
+    q = torch.tensor([[0.5, 0.5]])
+    # the target of the ensemble is not p alone
+    asking = [rule for rule in RULES.values() if rule.name != "ensemble"]
     laws = [as_class(kind, rule.law)(p, q, torch.tensor([0])) for rule in asking]
     return any(int(law.kept(torch.zeros(1, dtype=torch.float64))) for law in laws)
 
@@ -283,9 +294,13 @@ def test_statistics_find_nothing_wrong_with_three_streams(rule: str):
 
 
 def stream_p_value(rule: str, streams: type[Streams]) -> float:
-    """Chi-square of the first two tokens, decoded with numbers from `streams`; residuals have two tokens to choose."""
+    """Chi-square of the first two tokens, decoded with numbers from `streams`; residuals have two
+    tokens to choose.
+    """
     pair = toy_pair((0.4, 0.0, 0.35, 0.25), (0.7, 0.1, 0.1, 0.1))
-    counts = first_tokens(pair, 2, range(1_500), numbers=streams, rule=rule, gamma=2, max_new_tokens=3)
+    counts = first_tokens(
+        pair, 2, range(1_500), numbers=streams, rule=rule, gamma=2, max_new_tokens=3
+    )
     return chi_square_p(counts, exact_law(pair, 2))
 
 
@@ -294,9 +309,12 @@ def stream_p_value(rule: str, streams: type[Streams]) -> float:
 
 @pytest.mark.parametrize("rule", ["top-down", "traversal"])
 @pytest.mark.parametrize("seed", range(6))
-def test_the_drafts_softmax_on_a_chosen_tree_is_caught(rule: str, seed: int, monkeypatch: pytest.MonkeyPatch):
-    """Chosen tokens were not drawn: accepting them with p/q follows another law than the target's."""
-    models, shape = random_models(3, 2, seed), regular_shape(2, 2, "chosen")
+def test_the_drafts_softmax_on_a_chosen_tree_is_caught(
+    rule: str, seed: int, monkeypatch: pytest.MonkeyPatch
+):
+    """Chosen tokens were not drawn: a test of them by p/q follows another law than the target's."""
+    models = random_models(3, 2, seed)
+    shape = regular_shape(2, 2, "chosen")
     right = tree_output_law(TREE_RULES[rule], models, shape)
     monkeypatch.setattr(trees, "OpenTree", Forgetful)
     wrong = tree_output_law(TREE_RULES[rule], models, shape)
@@ -315,15 +333,21 @@ class Forgetful(OpenTree):
 
     def draws(self, node: int) -> Iterator[tuple[float, OpenTree]]:
         known = OpenTree(self.models, self.shape, self.drawn).draws(node)
-        return ((chance, Forgetful(self.models, self.shape, drawn.drawn)) for chance, drawn in known)
+        return (
+            (chance, Forgetful(self.models, self.shape, drawn.drawn)) for chance, drawn in known
+        )
 
 
 @pytest.mark.parametrize(
-    "rule", [name for name, rule in TREE_RULES.items() if "distinct" in rule.siblings and rule.lossless]
+    "rule",
+    [name for name, rule in TREE_RULES.items() if "distinct" in rule.siblings and rule.lossless],
 )
-def test_a_rule_that_forgets_what_earlier_siblings_took_is_caught(rule: str, monkeypatch: pytest.MonkeyPatch):
+def test_a_rule_that_forgets_what_earlier_siblings_took_is_caught(
+    rule: str, monkeypatch: pytest.MonkeyPatch
+):
     """All but the rules that look at no q: agreement, and the one for chosen trees."""
-    models, shape = random_models(3, 2, 1), comb_shape(2, 2, "distinct")
+    models = random_models(3, 2, 1)
+    shape = comb_shape(2, 2, "distinct")
     distances = []
     for tree in (OpenTree, Forgetful):
         monkeypatch.setattr(trees, "OpenTree", tree)
@@ -335,8 +359,11 @@ def test_a_rule_that_forgets_what_earlier_siblings_took_is_caught(rule: str, mon
 
 
 def test_a_fork_that_is_not_told_is_caught():
-    """A comb whose drafts claim to be independent from the root on, although they share their first tokens."""
-    models, told = random_models(3, 2, 1), comb_shape(2, 2)
+    """A comb whose drafts claim to be independent from the root on, although they share their first
+    tokens.
+    """
+    models = random_models(3, 2, 1)
+    told = comb_shape(2, 2)
     hidden = replace(told, paths=tuple(Path(path.nodes) for path in told.paths))
     distances = []
     for shape in (told, hidden):
@@ -349,9 +376,16 @@ def test_a_fork_that_is_not_told_is_caught():
 
 @pytest.mark.parametrize("warping", [{"top_p": 0.6}, {"top_k": 2}, {"temperature": 0.5}], ids=str)
 def test_a_draft_that_is_not_cut_like_the_target_is_caught(warping: dict[str, float]):
-    """A model that drafts for itself keeps everything, as long as the same filters apply on both sides."""
+    """A model that drafts for itself keeps everything, as long as the same filters apply on both
+    sides.
+    """
     model = table_pair(vocab=5, order=2, seed=4)
     twins = replace(model, draft=TableModel(model.target.table))
-    assert hsd.run(twins, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] == 1
-    cut = replace(model, draft=TableModel(model.target.table**3 / (model.target.table**3).sum(-1, keepdim=True)))
+    assert (
+        hsd.run(twins, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] == 1
+    )
+    cut = replace(
+        model,
+        draft=TableModel(model.target.table**3 / (model.target.table**3).sum(-1, keepdim=True)),
+    )
     assert hsd.run(cut, "ab", gamma=4, max_new_tokens=60, **warping).stats()["acceptance_rate"] < 1

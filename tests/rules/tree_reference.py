@@ -1,9 +1,12 @@
-"""The rules for several drafts and trees once more, on a fully given tree, in plain floats and by other means.
+"""The rules for several drafts and trees once more, on a fully given tree, in plain floats and by
+other means.
 
-Independent on purpose: it imports nothing from `hsd`. Where the implementation asks one test after another, the laws
-here are worked out by recursion over the tree, and for chosen trees in closed form.
+Independent on purpose: it imports nothing from `hsd`. Where the implementation asks one test after
+another, the laws here are worked out by recursion over the tree, and for chosen trees in closed
+form.
 
-Sources: recursive rejection 2401.06706, top-down 2305.09781, traversal 2505.12398, chosen trees 2406.16858.
+Sources: recursive rejection 2401.06706, top-down 2305.09781, traversal 2505.12398, chosen trees
+2406.16858.
 """
 
 from __future__ import annotations
@@ -17,10 +20,11 @@ from reference import Answer, Problem, Row
 
 @dataclass(frozen=True)
 class Given:
-    """A tree whose every number is known. Node 0 is the root; node i has tokens[i - 1] and parents[i - 1].
+    """A tree whose every number is known. Node 0 is the root; node i has tokens[i - 1] and
+    parents[i - 1].
 
-    p, q: one row per node, the root first (q of a leaf means nothing). drafts: nodes of each draft from depth 1 on,
-    and how many of them it shares with an earlier one.
+    p, q: one row per node, the root first (q of a leaf means nothing). drafts: nodes of each draft
+    from depth 1 on, and how many of them it shares with an earlier one.
     """
 
     tokens: tuple[int, ...]
@@ -35,7 +39,9 @@ class Given:
 
     def below(self, node: int) -> list[int]:
         """The children of `node`, in the order in which they were drawn."""
-        return [child for child in range(1, len(self.tokens) + 1) if self.parents[child - 1] == node]
+        return [
+            child for child in range(1, len(self.tokens) + 1) if self.parents[child - 1] == node
+        ]
 
     def depth(self, node: int) -> int:
         return 1 + self.depth(self.parents[node - 1]) if node else 0
@@ -77,12 +83,15 @@ def _quotient(a: float, b: float) -> float:
 
 
 def one_hot(tree: Given) -> Iterator[Outcome]:
-    """A kept path weighs what the target gives it; what follows a node is the target without its children's tokens."""
+    """A kept path weighs what the target gives it; what follows a node is the target without its
+    children's tokens.
+    """
     reached: dict[int, float] = {0: 1.0}
     for node in range(len(tree.tokens) + 1):
         left = list(tree.p[node])
         for child in tree.below(node):
-            reached[child] = reached[node] * left[tree.token(child)]  # nothing for a token that was proposed before
+            # nothing for a token that was proposed before
+            reached[child] = reached[node] * left[tree.token(child)]
             left[tree.token(child)] = 0.0
         if reached[node] * sum(left) > 0:
             yield Outcome(reached[node] * sum(left), node, _scaled(left))
@@ -94,7 +103,8 @@ def top_down(tree: Given) -> Iterator[Outcome]:
 
 
 def _from_the_top(tree: Given, node: int, weight: float) -> Iterator[Outcome]:
-    wanted, proposed = tree.p[node], tree.q[node]
+    wanted = tree.p[node]
+    proposed = tree.q[node]
     for child in tree.below(node):
         x = tree.token(child)
         chance = min(1.0, _quotient(wanted[x], proposed[x]))
@@ -116,24 +126,31 @@ def traversal(tree: Given) -> Iterator[Outcome]:
 
 
 class _Branch:
-    """The branches below a node are settled one after another; each ends in something kept, or in a deletion."""
+    """The branches below a node are settled one after another; each ends in something kept, or in a
+    deletion.
+    """
 
     def __init__(self, tree: Given) -> None:
         self.tree = tree
         self.found: list[Outcome] = []
 
     def settle(self, node: int, rate: float, weight: float) -> tuple[float, Row]:
-        """Everything under `node`, and the node itself: notes what is kept, returns how likely nothing of it is.
+        """Everything under `node`, and the node itself: notes what is kept, returns how likely
+        nothing of it is.
 
-        rate: the capped ratio with which the node begins. Second value: what the token after the node follows, if
-        nothing under it is kept.
+        rate: the capped ratio with which the node begins. Second value: what the token after the
+        node follows, if nothing under it is kept.
         """
-        wanted, proposed = self.tree.p[node], self.tree.q[node]
+        wanted = self.tree.p[node]
+        proposed = self.tree.q[node]
         for child in self.tree.below(node):
             x = self.tree.token(child)
-            weight, _ = self.settle(child, min(1.0, rate * _quotient(wanted[x], proposed[x])), weight)
+            weight, _ = self.settle(
+                child, min(1.0, rate * _quotient(wanted[x], proposed[x])), weight
+            )
             rest = _beyond(wanted, proposed, rate)
-            missing, exhausted = sum(rest), sum(rest) == 0 and rate < 1
+            missing = sum(rest)
+            exhausted = sum(rest) == 0 and rate < 1
             wanted = _scaled(rest) if missing > 0 else wanted
             if node:
                 rate = _quotient(missing, missing + 1 - rate) if rate < 1 else 1.0
@@ -151,7 +168,9 @@ Chain = Callable[[Problem], Answer]
 
 
 def recursive(chain: Chain, tree: Given) -> Iterator[Outcome]:
-    """One draft after another by a chain rule of `reference`; what a draft leaves over is the target of the next."""
+    """One draft after another by a chain rule of `reference`; what a draft leaves over is the
+    target of the next.
+    """
     return _next_draft(chain, tree, tree.drafts, (), Outcome(1.0, 0, tree.p[0]))
 
 
@@ -167,12 +186,16 @@ def _next_draft(
         yield so_far
         return
     (nodes, fork), *others = drafts
-    length, words = len(text), tuple(tree.token(node) for node in nodes)
+    length = len(text)
+    words = tuple(tree.token(node) for node in nodes)
     if words[:length] != text or len(words) <= length or length < fork:
         yield from _next_draft(chain, tree, others, text, so_far)
         return
-    new, above = nodes[length:], [0, *nodes][length:-1]
-    problem = Problem([so_far.next, *(tree.p[n] for n in new)], [tree.q[n] for n in above], list(words[length:]))
+    new = nodes[length:]
+    above = [0, *nodes][length:-1]
+    problem = Problem(
+        [so_far.next, *(tree.p[n] for n in new)], [tree.q[n] for n in above], list(words[length:])
+    )
     answer = chain(problem)
     for kept, (chance, row) in enumerate(zip(answer.stop, answer.next, strict=True)):
         if chance > 0:
@@ -192,7 +215,10 @@ def law_of(outcomes: Iterator[Outcome]) -> dict[int, tuple[float, Row]]:
     for outcome in outcomes:
         part = [outcome.weight * x for x in outcome.next]
         weight, row = found.get(outcome.node, (0.0, [0.0] * len(part)))
-        found[outcome.node] = weight + outcome.weight, [a + b for a, b in zip(row, part, strict=True)]
+        found[outcome.node] = (
+            weight + outcome.weight,
+            [a + b for a, b in zip(row, part, strict=True)],
+        )
     return found
 
 
@@ -205,7 +231,8 @@ def expected_kept(tree: Given, outcomes: Iterator[Outcome]) -> float:
 
 def random_rows(vocab: int, count: int, rng: random.Random) -> tuple[list[Row], list[Row]]:
     """Rows of p and q: unrelated ones, near ones, equal ones, some with zeros."""
-    p, q = [], []
+    p = []
+    q = []
     for _ in range(count):
         row = _random_row(vocab, rng)
         kind = rng.choice(["free", "free", "free", "near", "equal"])
@@ -216,15 +243,21 @@ def random_rows(vocab: int, count: int, rng: random.Random) -> tuple[list[Row], 
 
 
 def _random_row(vocab: int, rng: random.Random) -> Row:
-    weights = [rng.choice([0.0, rng.random(), rng.random(), 3 * rng.random()]) for _ in range(vocab)]
+    weights = [
+        rng.choice([0.0, rng.random(), rng.random(), 3 * rng.random()]) for _ in range(vocab)
+    ]
     weights[rng.randrange(vocab)] += 0.2
     return _scaled(weights)
 
 
-def random_tree(vocab: int, nodes: int, replacement: bool, rng: random.Random, bushy: bool = False) -> Given:
-    """A tree of any form: each node hangs below an earlier one; distinct siblings only while tokens are left.
+def random_tree(
+    vocab: int, nodes: int, replacement: bool, rng: random.Random, bushy: bool = False
+) -> Given:
+    """A tree of any form: each node hangs below an earlier one; distinct siblings only while tokens
+    are left.
 
-    bushy: they hang below the root or its first child, so that many siblings are tested one after another.
+    bushy: they hang below the root or its first child, so that many siblings are tested one after
+    another.
     """
     p, q = random_rows(vocab, nodes + 1, rng)
     tokens: list[int] = []
@@ -232,7 +265,9 @@ def random_tree(vocab: int, nodes: int, replacement: bool, rng: random.Random, b
     for _ in range(nodes):
         above = rng.randrange(min(len(tokens), 1 if bushy else nodes) + 1)
         taken = {token for token, parent in zip(tokens, parents, strict=True) if parent == above}
-        open_tokens = [x for x in range(vocab) if q[above][x] > 0 and (replacement or x not in taken)]
+        open_tokens = [
+            x for x in range(vocab) if q[above][x] > 0 and (replacement or x not in taken)
+        ]
         if open_tokens:
             parents.append(above)
             tokens.append(rng.choice(open_tokens))

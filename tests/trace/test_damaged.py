@@ -1,4 +1,6 @@
-"""A trace in which something was deleted, doubled, shuffled or miscounted is refused in one line, or it works."""
+"""A trace in which something was deleted, doubled, shuffled or miscounted is refused in one line,
+or it works.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +66,12 @@ def test_every_recorded_trace_is_read_and_used(file: Path):
 
 def places(data: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """The paths of all values, of a list those of its first and last entry."""
-    entries = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    if isinstance(data, dict):
+        entries = list(data.items())
+    elif isinstance(data, list):
+        entries = list(enumerate(data))
+    else:
+        entries = []
     for key, value in entries:
         if isinstance(data, dict) or key in (0, len(data) - 1):
             yield (*path, key)
@@ -119,10 +126,18 @@ def test_a_file_that_an_editor_has_saved_in_another_encoding_opens(encoding: str
     assert Trace.from_file(file) == Trace.from_file(FILES[0])
 
 
+def turn_first_test(verdict: dict[str, Any]) -> None:
+    """Give the first test of a recorded verdict the other outcome."""
+    test = verdict["decisions"][0]
+    test["accepted"] = not test["accepted"]
+
+
 STEPS: dict[str, Any] = {
     "one level is missing in one step": lambda steps: steps[1]["below"].pop(),
     "no levels in one step": lambda steps: steps[1].update(below=[]),
-    "a level more everywhere": lambda steps: [step["below"].append(step["below"][0]) for step in steps],
+    "a level more everywhere": lambda steps: [
+        step["below"].append(step["below"][0]) for step in steps
+    ],
     "the first step is missing": lambda steps: steps.pop(0),
     "a step in the middle is missing": lambda steps: steps.pop(1),
     "steps in another order": lambda steps: steps.reverse(),
@@ -130,9 +145,15 @@ STEPS: dict[str, Any] = {
     "another context": lambda steps: steps[1].update(context_length=7_000),
     "it began before": lambda steps: steps[2].update(start=0.0),
     "an event of a level above": lambda steps: steps[0]["events"][0].update(level=7),
-    "a token that is in no vocabulary": lambda steps: steps[1]["committed"][-1].update(token=2**31 - 1),
-    "a drafted token that is in no vocabulary": lambda steps: steps[0]["nodes"][0].update(token=2**31 - 1),
-    "a token committed twice": lambda steps: steps[0]["committed"].append(steps[0]["committed"][-1]),
+    "a token that is in no vocabulary": lambda steps: steps[1]["committed"][-1].update(
+        token=2**31 - 1
+    ),
+    "a drafted token that is in no vocabulary": lambda steps: steps[0]["nodes"][0].update(
+        token=2**31 - 1
+    ),
+    "a token committed twice": lambda steps: steps[0]["committed"].append(
+        steps[0]["committed"][-1]
+    ),
     "a node too few": lambda steps: steps[0].update(drafted=steps[0]["drafted"] + 1),
     "no paths": lambda steps: steps[0].update(paths=[]),
     "a law of too few numbers": lambda steps: steps[0].update(kept_law={"hsd": [1.0]}),
@@ -142,11 +163,13 @@ STEPS: dict[str, Any] = {
     "a verifying event keeps more than it was handed": lambda steps: next(
         one for one in steps[0]["events"] if one["kind"] == "verify"
     )["tested"].clear(),
-    "a test of the rule to compare with has another outcome": lambda steps: steps[0]["shadow"]["decisions"][0].update(
-        accepted=not steps[0]["shadow"]["decisions"][0]["accepted"]
+    "a test of the rule to compare with has another outcome": lambda steps: turn_first_test(
+        steps[0]["shadow"]
     ),
     "another number is kept": lambda steps: steps[0]["verdict"].update(kept=steps[0]["kept"] + 1),
-    "branches without nodes": lambda steps: steps[0].update(nodes=[], paths=[], verdict=None, shadow=None),
+    "branches without nodes": lambda steps: steps[0].update(
+        nodes=[], paths=[], verdict=None, shadow=None
+    ),
 }
 
 

@@ -1,4 +1,6 @@
-"""Text of tokens: a character that several of them spell is whole, and bytes that make none are told as bytes."""
+"""Text of tokens: a character that several of them spell is whole, and bytes that make none are
+told as bytes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ CASES = json.loads((Path(__file__).parents[1] / "spans.json").read_text(encoding
 
 @pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
 def test_tokens_together_are_their_text(case: dict[str, Any]):
-    tokens = [Token(token=i, piece=piece, bytes=parts) for i, (piece, parts) in enumerate(case["tokens"])]
+    tokens = [
+        Token(token=i, piece=piece, bytes=parts) for i, (piece, parts) in enumerate(case["tokens"])
+    ]
     assert together(tokens) == case["text"]
     for token in tokens:
         if token.bytes:
@@ -25,7 +29,11 @@ def test_tokens_together_are_their_text(case: dict[str, Any]):
 
 def test_a_token_of_whole_characters_is_written_as_before():
     assert Token(token=1, piece="a").model_dump() == {"token": 1, "piece": "a"}
-    assert Token(token=1, piece="C3", bytes="C3").model_dump() == {"token": 1, "piece": "C3", "bytes": "C3"}
+    assert Token(token=1, piece="C3", bytes="C3").model_dump() == {
+        "token": 1,
+        "piece": "C3",
+        "bytes": "C3",
+    }
 
 
 @pytest.mark.parametrize("wrong", ["c3", "C", "C3 A9", "", "zz", "C3" * 300])

@@ -1,4 +1,6 @@
-"""How the plugin takes hold of vLLM: by name, in versions whose signatures are recorded, or not at all."""
+"""How the plugin takes hold of vLLM: by name, in versions whose signatures are recorded, or not at
+all.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,8 @@ def engine(request, monkeypatch):
             name = ".".join(parts[:end])
             if not hasattr(sys.modules.get(name), "planted"):
                 planted = ModuleType(name)
-                planted.planted, planted.__path__ = True, []
+                planted.planted = True
+                planted.__path__ = []
                 monkeypatch.setitem(sys.modules, name, planted)
         owner, *rest = sys.modules[module], *path.split(".")
         if len(rest) > 1:
@@ -66,13 +69,18 @@ def test_every_hook_is_found(engine):
 
 def test_a_missing_argument_is_named(engine):
     engine[SAMPLER].rejection_sample = standing_for(["draft_token_ids"])
-    with pytest.raises(HsdError, match=r"rejection_sample of this vLLM has no argument 'num_draft_tokens'"):
+    with pytest.raises(
+        HsdError, match=r"rejection_sample of this vLLM has no argument 'num_draft_tokens'"
+    ):
         binding.find("verify")
 
 
 def test_a_missing_function_is_named(engine):
     del engine[SAMPLER].generate_uniform_probs
-    with pytest.raises(HsdError, match=r"this vLLM has no vllm\.v1\.sample\.rejection_sampler\.generate_uniform_probs"):
+    with pytest.raises(
+        HsdError,
+        match=r"this vLLM has no vllm\.v1\.sample\.rejection_sampler\.generate_uniform_probs",
+    ):
         binding.find("coins")
 
 
@@ -94,7 +102,8 @@ def test_a_server_that_asked_says_in_one_line_what_is_done(engine, caplog):
     assert "verifies by hsd" in line
     assert "#55005" in line
     spread = engine[SAMPLER].expand_batch_to_tokens
-    values, ends = torch.tensor([0.0, 2.0, 3.0]), torch.tensor([2, 2, 5], dtype=torch.int32)
+    values = torch.tensor([0.0, 2.0, 3.0])
+    ends = torch.tensor([2, 2, 5], dtype=torch.int32)
     assert spread(values, ends, 5, replace_from=0, replace_to=1).tolist() == [1, 1, 3, 3, 3]
     assert len(engine[SAMPLER].apply_sampling_constraints(torch.empty(0, 4))) == 0
     assert worker.hsd_steps(0)["entries"] == []
@@ -112,7 +121,11 @@ def test_one_of_the_workers_that_share_layers_records(engine, rank, records):
 @pytest.mark.parametrize(
     ("given", "v2", "words"),
     [
-        ({"hsd": {"recrod": 1}}, False, r"hsd\.recrod in --additional-config: .*it takes record, rule"),
+        (
+            {"hsd": {"recrod": 1}},
+            False,
+            r"hsd\.recrod in --additional-config: .*it takes record, rule",
+        ),
         ({"hsd": {"record": 2}}, False, r"hsd\.record .*less than or equal to 1"),
         ({"hsd": {"rule": "fuzzy"}}, False, r"hsd\.rule"),
         ({"hsd": 1}, False, r"^hsd: hsd in --additional-config"),
@@ -146,7 +159,9 @@ class Runner:
 
     def __init__(self, *names: str) -> None:
         self.input_batch = SimpleNamespace(req_ids=list(names))
-        self.requests = {name: SimpleNamespace(sampling_params=None, prompt_token_ids=[1]) for name in names}
+        self.requests = {
+            name: SimpleNamespace(sampling_params=None, prompt_token_ids=[1]) for name in names
+        }
         self.discard_request_mask = SimpleNamespace(np=np.zeros(len(names), dtype=bool))
 
 
@@ -157,7 +172,8 @@ def test_a_broken_recorder_breaks_no_request(monkeypatch, caplog):
     for _ in range(5):
         given = {"self": Runner("one"), "logits": torch.zeros(1, 4), "spec_decode_metadata": None}
         assert watcher.sample(given, lambda: output) is output
-    assert caplog.messages == ["hsd: recording failed (ZeroDivisionError: division by zero)"]  # once for the request
+    # once for the request
+    assert caplog.messages == ["hsd: recording failed (ZeroDivisionError: division by zero)"]
 
 
 def test_requests_that_are_gone_are_forgotten():

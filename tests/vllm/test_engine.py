@@ -14,8 +14,15 @@ from hsd.rules import find_rule
 from hsd.trace import Trace, replay_step
 
 SPEC = find_spec("vllm")
-pytestmark = pytest.mark.skipif(SPEC is None or SPEC.origin is None, reason="vLLM is not here: make vllm installs it")
-PROMPTS = ["Once upon a time there was a", "The little dog was", "Tom and Sue went to the", "One day, a bird"]
+pytestmark = pytest.mark.skipif(
+    SPEC is None or SPEC.origin is None, reason="vLLM is not here: make vllm installs it"
+)
+PROMPTS = [
+    "Once upon a time there was a",
+    "The little dog was",
+    "Tom and Sue went to the",
+    "One day, a bird",
+]
 
 
 def engine(given: dict, drafting: dict, **more: object):
@@ -28,16 +35,30 @@ def engine(given: dict, drafting: dict, **more: object):
         os.environ.setdefault(name, value)
     from vllm import LLM
 
-    draft = {"model": str(ASSETS / "tiny" / "draft"), "method": "draft_model", "num_speculative_tokens": 4}
+    draft = {
+        "model": str(ASSETS / "tiny" / "draft"),
+        "method": "draft_model",
+        "num_speculative_tokens": 4,
+    }
     return LLM(
-        model=str(ASSETS / "tiny" / "target"), max_model_len=256, max_num_seqs=8, enforce_eager=True, dtype="float32",
-        disable_log_stats=True, speculative_config=draft | drafting, additional_config=given, **more,
-    )  # fmt: skip
+        model=str(ASSETS / "tiny" / "target"),
+        max_model_len=256,
+        max_num_seqs=8,
+        enforce_eager=True,
+        dtype="float32",
+        disable_log_stats=True,
+        speculative_config=draft | drafting,
+        additional_config=given,
+        **more,
+    )
 
 
 def traces(llm) -> dict[str, Trace]:
-    after, found = 0, {}
-    while (answer := max(llm.collective_rpc("hsd_steps", args=(after,)), key=lambda one: one["next"]))["entries"]:
+    after = 0
+    found = {}
+    while (
+        answer := max(llm.collective_rpc("hsd_steps", args=(after,)), key=lambda one: one["next"])
+    )["entries"]:
         after = answer["next"]
         for entry in answer["entries"]:
             if entry["kind"] == "beginning":
@@ -52,8 +73,14 @@ def traces(llm) -> dict[str, Trace]:
 def test_recorded_steps_keep_what_the_engine_committed_and_greedy_texts_are_the_targets():
     from vllm import SamplingParams
 
-    llm = engine({"hsd": {"record": 1, "rule": "hsd", "prompts": True}}, {"draft_sample_method": "probabilistic"})
-    mixed = [SamplingParams(max_tokens=60, temperature=t, top_k=k, seed=9) for t, k in ((1, -1), (0.8, 5), (0, -1))]
+    llm = engine(
+        {"hsd": {"record": 1, "rule": "hsd", "prompts": True}},
+        {"draft_sample_method": "probabilistic"},
+    )
+    mixed = [
+        SamplingParams(max_tokens=60, temperature=t, top_k=k, seed=9)
+        for t, k in ((1, -1), (0.8, 5), (0, -1))
+    ]
     committed = {}
     for given in mixed:
         for output in llm.generate(PROMPTS * 6, given, use_tqdm=False):
@@ -67,9 +94,13 @@ def test_recorded_steps_keep_what_the_engine_committed_and_greedy_texts_are_the_
         assert any(accepted) == (step.kept > 0)
         assert step.verdict.rule == find_rule("hsd").name
     greedy = {
-        trace.prompt.text: trace.text for trace in recorded.values() if not trace.setup.options.sampling.temperature
+        trace.prompt.text: trace.text
+        for trace in recorded.values()
+        if not trace.setup.options.sampling.temperature
     }
-    plain = llm.generate([*greedy], SamplingParams(max_tokens=60, temperature=0, n=1), use_tqdm=False)
+    plain = llm.generate(
+        [*greedy], SamplingParams(max_tokens=60, temperature=0, n=1), use_tqdm=False
+    )
     assert {one.prompt: one.outputs[0].text for one in plain} == greedy
 
 
@@ -84,6 +115,7 @@ def test_two_workers_that_share_the_layers_commit_what_one_of_them_records():
     assert {name: trace.tokens for name, trace in recorded.items()} == {
         one.request_id: list(one.outputs[0].token_ids) for one in outputs
     }
-    steps = [step for trace in recorded.values() for step in trace.steps[:-1]]  # the last may end inside its draft
+    # the last may end inside its draft
+    steps = [step for trace in recorded.values() for step in trace.steps[:-1]]
     assert all(replay_step(step) == step.tokens for step in steps)
     assert sum(step.drafted for step in steps) > 20

@@ -26,7 +26,11 @@ from hsd.vllm.serving import TOKEN, Endpoint
 def entries(trace: Trace, name: str = "cmpl-1") -> list[dict]:
     data = json.loads(trace.to_json())
     beginning = {**data, "steps": [], "result": {"text": "", "finish": "cancelled", "seconds": 0}}
-    news = [("beginning", beginning), *(("step", step) for step in data["steps"]), ("result", data["result"])]
+    news = [
+        ("beginning", beginning),
+        *(("step", step) for step in data["steps"]),
+        ("result", data["result"]),
+    ]
     return [{"request": name, "kind": kind, "data": value} for kind, value in news]
 
 
@@ -63,9 +67,16 @@ def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
 
 @pytest.mark.parametrize("kind", ["beginning", "step", "result"])
 def test_entries_of_another_form_are_one_line(monkeypatch, recorded, kind):
-    changed = [entry | {"data": {"index": 0}} if entry["kind"] == kind else entry for entry in entries(recorded)]
-    monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": len(changed), "entries": changed})
-    with pytest.raises(HsdError, match=r"^http://localhost:8000 records in another form \(.*\): use the same hsd"):
+    changed = [
+        entry | {"data": {"index": 0}} if entry["kind"] == kind else entry
+        for entry in entries(recorded)
+    ]
+    monkeypatch.setattr(
+        module, "json_of", lambda *_, **__: {"next": len(changed), "entries": changed}
+    )
+    with pytest.raises(
+        HsdError, match=r"^http://localhost:8000 records in another form \(.*\): use the same hsd"
+    ):
         Reader("http://localhost:8000", "secret").look()
 
 
@@ -83,7 +94,12 @@ def test_a_trace_ends_where_the_server_has_dropped_what_comes_next(monkeypatch, 
 
 def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded, tmp_path, capsys):
     monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
-    assert main(["watch", "http://localhost:8000", "--text", "--requests", "1", "--save", str(tmp_path)]) == 0
+    assert (
+        main(
+            ["watch", "http://localhost:8000", "--text", "--requests", "1", "--save", str(tmp_path)]
+        )
+        == 0
+    )
     assert "tokens per pass of the target" in capsys.readouterr().out
     assert Trace.from_file(tmp_path / "cmpl-1.json") == recorded
 
@@ -99,7 +115,9 @@ def test_the_page_runs_and_offers_what_the_server_records(monkeypatch, served, r
 
 
 @pytest.mark.parametrize(("template", "prompt_as"), [(True, ""), (False, ""), (True, "text")])
-def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(monkeypatch, recorded, template, prompt_as):
+def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(
+    monkeypatch, recorded, template, prompt_as
+):
     posted: dict[str, dict] = {}
 
     def answer(url: str, _: object, body: dict | None = None, key: str = "") -> dict:
@@ -118,9 +136,15 @@ def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(monkeypatch, r
     steps = [step for piece in news for step in piece["steps"]]
     assert begun.model_copy(update={"steps": steps, "result": news[-1]["result"]}) == recorded
     chat = {"messages": [{"role": "user", "content": "Why?"}]}
-    wanted = {"chat/completions": chat} if template and not prompt_as else {"completions": {"prompt": "Why?"}}
+    wanted = (
+        {"chat/completions": chat}
+        if template and not prompt_as
+        else {"completions": {"prompt": "Why?"}}
+    )
     ((place, body),) = posted.items()
-    assert {place: {name: value for name, value in body.items() if name in ("messages", "prompt")}} == wanted
+    assert {
+        place: {name: value for name, value in body.items() if name in ("messages", "prompt")}
+    } == wanted
 
 
 def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
@@ -144,7 +168,9 @@ def test_an_answer_of_which_nothing_is_recorded_is_an_error(monkeypatch):
 
 def test_a_request_is_called_by_the_words_of_its_prompt(recorded):
     text = "system\nYou are kind.\nuser\nWhy is  the sky blue?\nassistant\n"
-    asked = recorded.model_copy(update={"prompt": recorded.prompt.model_copy(update={"text": text})})
+    asked = recorded.model_copy(
+        update={"prompt": recorded.prompt.model_copy(update={"text": text})}
+    )
     assert module.Request("cmpl-1", asked).title == "Why is the sky blue?"
 
 
@@ -153,9 +179,12 @@ def test_advice_follows_from_the_two_gains(recorded):
     assert "blockwise" in lines[1]
     assert ': ask for "draft_sample_method"' in lines[2]
     assert ': ask for "rule": "hsd"' in lines[3]
-    assert ': leave out "rule": "hsd"' in summary(recorded.steps[:1])[3]  # which kept less, on average
+    # HSD kept less, on average
+    assert ': leave out "rule": "hsd"' in summary(recorded.steps[:1])[3]
     certain = [
-        step.model_copy(update={"nodes": [node.model_copy(update={"q": 1.0}) for node in step.nodes]})
+        step.model_copy(
+            update={"nodes": [node.model_copy(update={"q": 1.0}) for node in step.nodes]}
+        )
         for step in recorded.steps
     ]
     assert summary(certain)[-1].startswith("Drafts are certain here")
@@ -168,13 +197,18 @@ def test_a_refusal_of_the_server_is_said_in_its_own_words(monkeypatch):
         raise HTTPError(request.full_url, 401, "Unauthorized", {}, BytesIO(body))
 
     monkeypatch.setattr(server, "OPENER", SimpleNamespace(open=refuse))
-    with pytest.raises(HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"):
+    with pytest.raises(
+        HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"
+    ):
         Reader("http://localhost:8000", "wrong").look()
 
 
 def metrics(*curve: float) -> str:
     names = ["num_drafts_total 100.0", f"num_accepted_tokens_total {100 * sum(curve)}"]
-    names += [f'num_accepted_tokens_per_pos_total{{position="{at}"}} {100 * x}' for at, x in enumerate(curve)]
+    names += [
+        f'num_accepted_tokens_per_pos_total{{position="{at}"}} {100 * x}'
+        for at, x in enumerate(curve)
+    ]
     return "# HELP\n" + "\n".join(f"vllm:spec_decode_{name}" for name in names)
 
 
@@ -192,15 +226,24 @@ def test_public_counters_say_what_they_can_and_name_a_set_acceptance(monkeypatch
 
 class Client:
     async def collective_rpc(self, name: str, args: tuple) -> list:
-        return [None, {"next": 0, "entries": []}, {"next": args[0], "entries": []}]  # one of the workers records
+        # one of the workers records
+        return [None, {"next": 0, "entries": []}, {"next": args[0], "entries": []}]
 
 
-def client_of(monkeypatch: pytest.MonkeyPatch, host: str = "127.0.0.1", token: str = "secret", **settings: object):
+def client_of(
+    monkeypatch: pytest.MonkeyPatch,
+    host: str = "127.0.0.1",
+    token: str = "secret",
+    **settings: object,
+):
     """A client at a host, with a token, of a server with these settings."""
     monkeypatch.setenv(TOKEN, "secret")
-    endpoint, app = Endpoint(), FastAPI()
+    endpoint = Endpoint()
+    app = FastAPI()
     endpoint.attach_router(app)
-    begun = endpoint.init_state(Client(), None, SimpleNamespace(additional_config={"hsd": settings}))
+    begun = endpoint.init_state(
+        Client(), None, SimpleNamespace(additional_config={"hsd": settings})
+    )
     with pytest.raises(StopIteration):  # it waits for nothing
         begun.send(None)
     return TestClient(app, headers={"Authorization": f"Bearer {token}"}, client=(host, 1))
@@ -212,23 +255,32 @@ def test_steps_are_read_with_the_token(monkeypatch):
     assert client_of(monkeypatch, token="wrong").get("/hsd/steps").status_code == 401
     client = client_of(monkeypatch, token="")
     monkeypatch.delenv(TOKEN)
-    answer, words = client.get("/hsd/steps"), f"steps are read with a token: start the server with one in {TOKEN}"
+    answer = client.get("/hsd/steps")
+    words = f"steps are read with a token: start the server with one in {TOKEN}"
     assert (answer.status_code, answer.json()["detail"]) == (403, words)
 
 
 @pytest.mark.parametrize(
     ("host", "remote", "status"),
     [
-        ("127.0.0.1", False, 200), ("::1", False, 200), ("::ffff:127.0.0.1", False, 200), ("10.0.0.9", False, 403),
+        ("127.0.0.1", False, 200),
+        ("::1", False, 200),
+        ("::ffff:127.0.0.1", False, 200),
+        ("10.0.0.9", False, 403),
         ("10.0.0.9", True, 200),
     ],
-)  # fmt: skip
-def test_steps_are_read_from_this_machine_unless_others_are_let_in(monkeypatch, host: str, remote: bool, status: int):
+)
+def test_steps_are_read_from_this_machine_unless_others_are_let_in(
+    monkeypatch, host: str, remote: bool, status: int
+):
     assert client_of(monkeypatch, host, remote=remote).get("/hsd/steps").status_code == status
 
 
 def test_with_settings_that_are_wrong_no_other_machine_reads(monkeypatch):
-    assert client_of(monkeypatch, "10.0.0.9", remote=True, recrod=1).get("/hsd/steps").status_code == 403
+    assert (
+        client_of(monkeypatch, "10.0.0.9", remote=True, recrod=1).get("/hsd/steps").status_code
+        == 403
+    )
 
 
 @pytest.mark.parametrize("after", ["-1", "x", "1; drop", "9" * 30, "9" * 5_000])

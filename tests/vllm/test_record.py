@@ -1,4 +1,6 @@
-"""A request of another engine, recorded from planted rows: a valid trace that says what the engine did, and no more."""
+"""A request of another engine, recorded from planted rows: a valid trace that says what the engine
+did, and no more.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,8 @@ from hsd.vllm.record import Recording, setup_of
 from hsd.vllm.serving import Buffer, Settings
 from hsd.vllm.watcher import Watcher
 
-VOCAB, END = 6, 5
+VOCAB = 6
+END = 5
 P = torch.tensor([[0.5, 0.3, 0.1, 0.05, 0.03, 0.02]] * 4)
 Q = torch.tensor([[0.2, 0.5, 0.1, 0.1, 0.05, 0.05]] * 3)
 
@@ -40,7 +43,13 @@ def setup_for(rule: str = "tokenwise") -> Setup:
     shadow = "hsd" if rule == "tokenwise" else "tokenwise"
     options = {**dict(RunOptions(rule=rule, shadow=shadow, gamma=3)), "engine": "vllm"}
     model = ModelInfo(name="planted", parameters=1, dtype="float32")
-    return Setup(options=SetupOptions.of(options), pair="planted", models=[model], device="cpu", vocab_size=VOCAB)
+    return Setup(
+        options=SetupOptions.of(options),
+        pair="planted",
+        models=[model],
+        device="cpu",
+        vocab_size=VOCAB,
+    )
 
 
 def recording(rule: str = "tokenwise", room: int = 20, **more) -> Recording:
@@ -48,7 +57,12 @@ def recording(rule: str = "tokenwise", room: int = 20, **more) -> Recording:
 
 
 def draft(tokens: list[int], coins: list[float]) -> Draft:
-    return Draft.chain(torch.tensor(tokens), Q[: len(tokens)], torch.empty(0), torch.tensor(coins, dtype=torch.float64))
+    return Draft.chain(
+        torch.tensor(tokens),
+        Q[: len(tokens)],
+        torch.empty(0),
+        torch.tensor(coins, dtype=torch.float64),
+    )
 
 
 def whole(record: Recording, *steps) -> Trace:
@@ -58,7 +72,9 @@ def whole(record: Recording, *steps) -> Trace:
 
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_steps_make_a_trace_that_keeps_what_the_engine_committed(rule: str):
-    record, tokens, coins = recording(rule), [1, 0, 1], [0.1, 0.9, 0.7]
+    record = recording(rule)
+    tokens = [1, 0, 1]
+    coins = [0.1, 0.9, 0.7]
     kept = int(RULES[rule].law(P, Q, torch.tensor(tokens)).kept(torch.tensor(coins).double()))
     first = record.step(draft(tokens, coins), P, [*tokens[:kept], 3], None)
     second = record.step(Draft.empty(VOCAB, torch.device("cpu")), P[:1], [2], None)
@@ -93,13 +109,22 @@ def test_tokens_after_the_end_are_cut(room: int, finish: str, tokens: list[int])
 
 
 def asked(**given: object) -> SimpleNamespace:
-    usual = {"temperature": 0.5, "top_p": 0.9, "top_k": -1, "seed": None, "max_tokens": 20, "repetition_penalty": 1}
+    usual = {
+        "temperature": 0.5,
+        "top_p": 0.9,
+        "top_k": -1,
+        "seed": None,
+        "max_tokens": 20,
+        "repetition_penalty": 1,
+    }
     return SimpleNamespace(**usual | {"extra_args": None, "all_stop_token_ids": {END}} | given)
 
 
 @pytest.fixture
 def begun(monkeypatch):
-    """A function that begins to record requests, and returns the first entries of a server with some settings."""
+    """A function that begins to record requests, and returns the first entries of a server with
+    some settings.
+    """
     planted = ModuleType("vllm.tokenizers")
     planted.cached_tokenizer_from_config = lambda _: None
     monkeypatch.setitem(sys.modules, "vllm", ModuleType("vllm"))
@@ -120,7 +145,9 @@ def begun(monkeypatch):
             discard_request_mask=SimpleNamespace(np=[False] * len(requests)),
             max_model_len=12,
         )
-        begin.records = [one[2] for one in watcher._watched(runner, P[:1].log().expand(len(requests), -1), None)]
+        begin.records = [
+            one[2] for one in watcher._watched(runner, P[:1].log().expand(len(requests), -1), None)
+        ]
         assert len(described) == bool(begin.records)
         return [Trace.model_validate(entry["data"]) for entry in watcher.buffer.after(0)["entries"]]
 
@@ -128,7 +155,8 @@ def begun(monkeypatch):
 
 
 def test_prompts_are_recorded_only_where_that_is_wanted(begun):
-    (hidden,), (shown,) = begun(asked(), record=1), begun(asked(), record=1, prompts=True)
+    (hidden,) = begun(asked(), record=1)
+    (shown,) = begun(asked(), record=1, prompts=True)
     assert (hidden.prompt.ids, hidden.prompt.text) == ([], "")
     assert (shown.prompt.ids, shown.prompt.text) == ([1, 2], "bc")
 
@@ -138,19 +166,27 @@ def test_a_setup_says_what_is_not_recorded_and_counts_a_heads_own_weights(monkey
     planted.__version__ = "0.32.0"
     monkeypatch.setitem(sys.modules, "vllm", planted)
     about = {"hf_config": None, "dtype": torch.float32, "get_total_num_hidden_layers": lambda: 2}
-    target, own = torch.nn.Linear(4, 3), torch.nn.Linear(2, 2, bias=False)
+    target = torch.nn.Linear(4, 3)
+    own = torch.nn.Linear(2, 2, bias=False)
     plan = SimpleNamespace(
-        method="eagle3", num_speculative_tokens=4, rejection_sample_method="block",
+        method="eagle3",
+        num_speculative_tokens=4,
+        rejection_sample_method="block",
         draft_model_config=SimpleNamespace(model="head", **about),
-    )  # fmt: skip
+    )
     config = SimpleNamespace(
-        model_config=SimpleNamespace(model="a/folder/", get_vocab_size=lambda: 6, **about), speculative_config=plan
+        model_config=SimpleNamespace(model="a/folder/", get_vocab_size=lambda: 6, **about),
+        speculative_config=plan,
     )
     drafter = SimpleNamespace(model=torch.nn.ModuleList([own, target]))
     runner = SimpleNamespace(get_model=lambda: target, drafter=drafter, device="cpu")
     setup = setup_of(config, runner, Settings())
     assert [(one.name, one.parameters) for one in setup.models] == [("head", 4), ("folder", 15)]
-    assert (setup.options.rule, setup.options.shadow, setup.options.draft.gamma) == ("tokenwise", "hsd", 4)
+    assert (setup.options.rule, setup.options.shadow, setup.options.draft.gamma) == (
+        "tokenwise",
+        "hsd",
+        4,
+    )
     assert "block verification" in setup.notes[1]
     assert "not recorded" in setup.notes[-1]
     setup = setup_of(config, runner, Settings(rule="hsd", prompts=True))
@@ -160,7 +196,11 @@ def test_a_setup_says_what_is_not_recorded_and_counts_a_heads_own_weights(monkey
 
 def test_a_trace_says_what_its_request_asked_for_and_the_models_are_described_once(begun):
     first, other = begun(asked(), asked(top_k=3, seed=7, max_tokens=None), record=1)
-    assert first.setup.options.sampling.model_dump() == {**vars(Sampling()), "temperature": 0.5, "top_p": 0.9}
+    assert first.setup.options.sampling.model_dump() == {
+        **vars(Sampling()),
+        "temperature": 0.5,
+        "top_p": 0.9,
+    }
     assert (first.setup.options.max_new_tokens, first.setup.options.seed) == (20, 0)
     assert (other.setup.options.sampling.top_k, other.setup.options.seed) == (3, 7)
     assert other.setup.options.max_new_tokens == 12
@@ -181,7 +221,9 @@ def test_a_full_context_ends_a_text(begun):
     assert len(record.tokens) == 10  # the prompt takes 2 of the 12 that the engine holds
 
 
-@pytest.mark.parametrize("given", [{"min_p": 0.1}, {"repetition_penalty": 1.1}, {"logit_bias": {1: 2.0}}])
+@pytest.mark.parametrize(
+    "given", [{"min_p": 0.1}, {"repetition_penalty": 1.1}, {"logit_bias": {1: 2.0}}]
+)
 def test_the_row_after_a_draft_is_not_told_where_the_request_changes_it(begun, given):
     for params, told in ((asked(), True), (asked(**given), False)):
         begun(params, record=1)
@@ -195,7 +237,8 @@ def test_a_step_that_the_rule_would_not_keep_has_no_details():
 
 
 def test_rows_are_those_before_the_engine_changes_its_logits_in_place():
-    watcher, logits = Watcher(Settings(), None), P[:2].log()
+    watcher = Watcher(Settings(), None)
+    logits = P[:2].log()
     watcher._known = {"one": recording()}
     runner = SimpleNamespace(
         input_batch=SimpleNamespace(req_ids=["one"]),

@@ -1,4 +1,6 @@
-"""Verification by HSD in place of vLLM's: every draft of a batch is judged as the rule judges it alone."""
+"""Verification by HSD in place of vLLM's: every draft of a batch is judged as the rule judges it
+alone.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from hsd.sampling import draw
 from hsd.vllm.serving import Settings
 from hsd.vllm.watcher import Watcher
 
-VOCAB, BONUS = 7, 6
+VOCAB = 7
+BONUS = 6
 RULE = RULES["hsd"]
 
 
@@ -25,29 +28,41 @@ def rows(count: int, generator: torch.Generator, cut: int = 0) -> torch.Tensor:
 
 def drafts(seed: int, count: int, cut: int = 0):
     generator = torch.Generator().manual_seed(seed)
-    p, q = rows(count, generator, cut), rows(count, generator, cut)
+    p = rows(count, generator, cut)
+    q = rows(count, generator, cut)
     return p, q, torch.multinomial(q, 1, generator=generator)[:, 0], generator
 
 
 def alone(p: torch.Tensor, q: torch.Tensor, tokens: torch.Tensor):
-    return RULE.law(torch.cat([p, torch.full((1, VOCAB), 1 / VOCAB)]), q, tokens)  # the last row has no part in tests
+    # the last row has no part in tests
+    return RULE.law(torch.cat([p, torch.full((1, VOCAB), 1 / VOCAB)]), q, tokens)
 
 
 def batch(sizes: list[int], temperatures: list[float] | None = None, **given: object) -> dict:
     """The arguments of vLLM's function for requests that drafted so many tokens."""
     temperature = torch.tensor(temperatures or [1.0] * len(sizes))
-    greedy, generators = temperature == 0, {0: torch.Generator().manual_seed(1)}
-    metadata = {"all_greedy": bool(greedy.all()), "all_random": not greedy.any(), "temperature": temperature}
+    greedy = temperature == 0
+    generators = {0: torch.Generator().manual_seed(1)}
+    metadata = {
+        "all_greedy": bool(greedy.all()),
+        "all_random": not greedy.any(),
+        "temperature": temperature,
+    }
     return {
-        "num_draft_tokens": sizes, "max_spec_len": max(sizes), "draft_probs": None, "synthetic_mode": False,
+        "num_draft_tokens": sizes,
+        "max_spec_len": max(sizes),
+        "draft_probs": None,
+        "synthetic_mode": False,
         "bonus_token_ids": torch.full((len(sizes), 1), BONUS, dtype=torch.int32),
-        "sampling_metadata": SimpleNamespace(**metadata, generators=generators), **given,
-    }  # fmt: skip
+        "sampling_metadata": SimpleNamespace(**metadata, generators=generators),
+        **given,
+    }
 
 
 def verified(coins: torch.Tensor, given: dict) -> tuple[list[list[int]], torch.Tensor]:
     """What each request commits, and the numbers that drew what follows its kept tokens."""
-    sizes, calls = given["num_draft_tokens"], []
+    sizes = given["num_draft_tokens"]
+    calls = []
 
     def uniform(count: int, counts: list[int], generators: dict, _: torch.device) -> torch.Tensor:
         calls.append((count, counts, generators))
@@ -67,7 +82,8 @@ def verified(coins: torch.Tensor, given: dict) -> tuple[list[list[int]], torch.T
 @pytest.mark.parametrize("certain", [False, True])
 @pytest.mark.parametrize("cut", [0, 3])
 def test_every_draft_is_judged_as_alone_on_equal_coins(cut: int, certain: bool):
-    sizes, ends = [3, 0, 2, 5, 1], (3, 3, 5, 10, 11)
+    sizes = [3, 0, 2, 5, 1]
+    ends = (3, 3, 5, 10, 11)
     for seed in range(40):
         p, q, tokens, generator = drafts(seed, sum(sizes), cut)
         coins = torch.rand(len(tokens), generator=generator, dtype=torch.float64)
@@ -91,7 +107,9 @@ def test_a_greedy_request_keeps_the_likeliest_tokens_and_names_the_next():
     tokens = best.clone()
     tokens[2] = (best[2] + 1) % VOCAB
     coins = torch.full((6,), 0.999, dtype=torch.float64)
-    given = batch([3, 2, 1], [0.0, 0.0, 1.0], draft_token_ids=tokens, target_logits=p.log(), draft_probs=p)
+    given = batch(
+        [3, 2, 1], [0.0, 0.0, 1.0], draft_token_ids=tokens, target_logits=p.log(), draft_probs=p
+    )
     assert verified(coins, given)[0][:2] == [best[:3].tolist(), [*best[3:5].tolist(), BONUS]]
 
 
@@ -99,23 +117,39 @@ def test_a_draft_ends_before_a_token_of_minus_one():
     p, q, tokens, _ = drafts(3, 4)
     tokens[2] = -1
     threshold = alone(p[:2], q[:2], tokens[:2]).threshold.tolist()
-    for coins, kept in (([1, threshold[1] - 2e-6], 2), ([threshold[0] - 2e-6, 1], 1), ([threshold[0] + 2e-6, 1], 0)):
+    for coins, kept in (
+        ([1, threshold[1] - 2e-6], 2),
+        ([threshold[0] - 2e-6, 1], 1),
+        ([threshold[0] + 2e-6, 1], 0),
+    ):
         thrown = torch.tensor([*coins, 0, 0], dtype=torch.float64)
-        texts, numbers = verified(thrown, batch([4], draft_token_ids=tokens, target_logits=p.log(), draft_probs=q))
+        texts, numbers = verified(
+            thrown, batch([4], draft_token_ids=tokens, target_logits=p.log(), draft_probs=q)
+        )
         assert texts[0][:-1] == tokens[:kept].tolist()
         if kept == 2:
-            assert texts[0][-1] == int(draw(p[2], numbers))  # the target's own row, as nothing was drafted
+            # the target's own row, as nothing was drafted
+            assert texts[0][-1] == int(draw(p[2], numbers))
 
 
 def test_a_batch_in_which_nobody_drafted_gets_its_bonus_tokens():
     none = torch.empty(0, VOCAB)
-    given = batch([0, 0], draft_token_ids=torch.empty(0, dtype=torch.int32), target_logits=none, draft_probs=none)
+    given = batch(
+        [0, 0],
+        draft_token_ids=torch.empty(0, dtype=torch.int32),
+        target_logits=none,
+        draft_probs=none,
+    )
     assert verified(torch.empty(0, dtype=torch.float64), given)[0] == [[BONUS], [BONUS]]
 
 
 def test_what_is_greedy_throughout_or_synthetic_is_left_to_vllm():
     p, q, tokens, _ = drafts(5, 2)
     watcher = Watcher(Settings(rule="hsd"), None)
-    for given in (batch([2], [0.0]), batch([2], synthetic_mode=True), batch([2], fly_window_size=3)):
+    for given in (
+        batch([2], [0.0]),
+        batch([2], synthetic_mode=True),
+        batch([2], fly_window_size=3),
+    ):
         given |= {"draft_token_ids": tokens, "target_logits": p.log(), "draft_probs": q}
         assert watcher.verify(given, lambda: "vLLM's") == "vLLM's"

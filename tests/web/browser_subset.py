@@ -1,6 +1,8 @@
-"""The runs that the browser decodes, and those that it leaves to the app: one file of cases, written by Python.
+"""The runs that the browser decodes, and those that it leaves to the app: one file of cases.
 
-PYTHONPATH=tests python tests/web/browser_subset.py    # writes browser_subset.json, to which both are held
+    PYTHONPATH=tests python tests/web/browser_subset.py
+
+writes browser_subset.json, to which Python and the browser are both held.
 """
 
 from __future__ import annotations
@@ -50,7 +52,10 @@ RUNS: list[dict[str, Any]] = [
 ]
 LEFT: list[tuple[dict[str, Any], str]] = [
     ({"system": "stack"}, "for system stack run the app"),
-    ({"system": "stack", "stack": [0, 1], "thresholds": [2], "level_rules": []}, "for system stack run the app"),
+    (
+        {"system": "stack", "stack": [0, 1], "thresholds": [2], "level_rules": []},
+        "for system stack run the app",
+    ),
     ({"system": "hispec", "exits": [2, 4]}, "for system hispec run the app"),
     ({"drafts": 2, "rule": "hsd", "tree": "comb"}, "choose drafts 1"),
     ({"drafts": 2, "rule": "one-hot", "tree": "grown", "nodes": 6}, "choose drafts 1"),
@@ -63,7 +68,8 @@ LEFT: list[tuple[dict[str, Any], str]] = [
 class Letters:
     """A codec without a tokenizer: one token for each character."""
 
-    vocab_size, end_ids = VOCAB, frozenset({END})
+    vocab_size = VOCAB
+    end_ids = frozenset({END})
 
     def encode(self, text: str) -> list[int]:
         return [ord(letter) % VOCAB for letter in text]
@@ -76,7 +82,9 @@ class Letters:
 
 
 def small_pair(folder: Path) -> tuple[hsd.Pair, list[Path]]:
-    """Write a random pair of the engine's shape; return it with the files of its target and its head."""
+    """Write a random pair of the engine's shape; return it with the files of its target and its
+    head.
+    """
     files = [folder / "small.gguf", folder / "model.safetensors"]
     write_gguf(files[0])
     weights = head_weights()
@@ -88,10 +96,16 @@ def small_pair(folder: Path) -> tuple[hsd.Pair, list[Path]]:
 
 
 def outcome(trace: dict[str, Any]) -> dict[str, Any]:
-    """Return what is compared of a run in the file: its tokens, how many each step kept, and why it ended."""
+    """Return what is compared of a run in the file: its tokens, how many each step kept, and why it
+    ended.
+    """
     steps = trace["steps"]
     tokens = [committed["token"] for step in steps for committed in step["committed"]]
-    return {"tokens": tokens, "kept": [step["kept"] for step in steps], "finish": trace["result"]["finish"]}
+    return {
+        "tokens": tokens,
+        "kept": [step["kept"] for step in steps],
+        "finish": trace["result"]["finish"],
+    }
 
 
 def decoded(pair: hsd.Pair, **options: Any) -> dict[str, Any]:

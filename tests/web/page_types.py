@@ -1,4 +1,5 @@
-"""The types of the page's data, `hsd/web/types.d.ts`, made from the JSON Schema of a trace and from the facts.
+"""The types of the page's data, `hsd/web/types.d.ts`, made from the JSON Schema of a trace and from
+the facts.
 
 `make types` writes the file; a test holds it to what this makes.
 """
@@ -20,14 +21,36 @@ from hsd.trace import verdict
 
 FILE = WEB / "types.d.ts"
 TOOL = Path(__file__).parents[2] / "node_modules/json-schema-to-typescript/dist/src/cli.js"
-BANNER = "// Types of traces and facts, made by `make types` from a trace's JSON Schema and facts.json: do not edit."
+BANNER = (
+    "// Types of traces and facts, made by `make types` from a trace's JSON Schema and facts.json: "
+    "do not edit."
+)
 Schema = dict[str, Any]
-FINITE = {"Draft", "Sampling", "Fuzzy", "SetupOptions"}  # their numbers are options, none of which may be infinite
+# their numbers are options, none of which may be infinite
+FINITE = {"Draft", "Sampling", "Fuzzy", "SetupOptions"}
 RENAMED = {"Node": "TreeNode", "Event": "LevelEvent"}  # which browsers have by these names too
-LEFT_OUT = {"$id", "$schema", "title", "description", "properties", "minItems", "maxItems", "propertyNames"}
+LEFT_OUT = {
+    "$id",
+    "$schema",
+    "title",
+    "description",
+    "properties",
+    "minItems",
+    "maxItems",
+    "propertyNames",
+}
 
-# A place in the facts is the names that lead there, with "*" for a place in a list and for any name of a map.
-MAPS = {"rules.*.modes", "forms", "forms.*.along", "letters", "glossary", "options.properties", "options.old"}
+# A place in the facts is the names that lead there, with "*" for a place in a list and for any name
+# of a map.
+MAPS = {
+    "rules.*.modes",
+    "forms",
+    "forms.*.along",
+    "letters",
+    "glossary",
+    "options.properties",
+    "options.old",
+}
 MAPS |= {"options.properties.*.when", "sentences"}
 NAMED = {  # place → the name of its type
     "rules.*": "RuleFacts",
@@ -44,16 +67,33 @@ NAMED = {  # place → the name of its type
     "options": "OptionsSchema",
     "options.properties.*": "OptionSchema",
 }
-EXPRESSIONS = {"forms.*.threshold", "forms.*.along.*", "forms.*.when", "forms.*.also.*", "sentences.*"}
-EXPRESSIONS |= {f"rules.*.{at}.{name}" for at in ("recipe", "modes.*", "cold.recipe") for name in ("a", "b", "inner")}
+EXPRESSIONS = {
+    "forms.*.threshold",
+    "forms.*.along.*",
+    "forms.*.when",
+    "forms.*.also.*",
+    "sentences.*",
+}
+EXPRESSIONS |= {
+    f"rules.*.{at}.{name}"
+    for at in ("recipe", "modes.*", "cold.recipe")
+    for name in ("a", "b", "inner")
+}
 
 
 def page_types() -> str:
     """The TypeScript of all types, by the package json-schema-to-typescript."""
-    options = ["--additionalProperties=false", "--ignoreMinAndMaxItems", f"--bannerComment={BANNER}"]
+    options = [
+        "--additionalProperties=false",
+        "--ignoreMinAndMaxItems",
+        f"--bannerComment={BANNER}",
+    ]
     command = [str(NODE), str(TOOL), *options]
-    done = subprocess.run(command, input=json.dumps(schema()), capture_output=True, text=True, check=True)
-    return re.sub(r"^export ", "", done.stdout, flags=re.MULTILINE)  # known in all modules without an import
+    done = subprocess.run(
+        command, input=json.dumps(schema()), capture_output=True, text=True, check=True
+    )
+    # known in all modules without an import
+    return re.sub(r"^export ", "", done.stdout, flags=re.MULTILINE)
 
 
 def schema() -> Schema:
@@ -62,18 +102,31 @@ def schema() -> Schema:
     known = {"Trace": of_trace, **of_trace.pop("$defs")}
     for name, one in list(known.items()):
         fields = getattr(getattr(trace, name, getattr(verdict, name, None)), "model_fields", {})
-        required = [n for n in one.get("properties", {}) if n not in fields or not fields[n].exclude_if]
+        required = [
+            n for n in one.get("properties", {}) if n not in fields or not fields[n].exclude_if
+        ]
         known[name] = {**_plain(one, finite=name in FINITE), "required": required}
-    known = {RENAMED.get(name, name): {**one, "title": RENAMED.get(name, name)} for name, one in known.items()}
+    known = {
+        RENAMED.get(name, name): {**one, "title": RENAMED.get(name, name)}
+        for name, one in known.items()
+    }
     known["Real"] = {"tsType": 'number | "Infinity" | "-Infinity"', "title": "Real"}
     known["Expression"] = {"tsType": "number | string | Expression[]", "title": "Expression"}
     known["Facts"] = _described([facts()], (), known)
     both = {name: {"$ref": f"#/$defs/{name}"} for name in ("Trace", "Facts", "Expression", "Real")}
-    return {"title": "PageData", "type": "object", "properties": both, "required": list(both), "$defs": known}
+    return {
+        "title": "PageData",
+        "type": "object",
+        "properties": both,
+        "required": list(both),
+        "$defs": known,
+    }
 
 
 def _plain(part: Any, finite: bool = False) -> Any:
-    """The part of a schema that is types: what has a name stands by that alone, and limits and words are left out."""
+    """The part of a schema that is types: what has a name stands by that alone, and limits and
+    words are left out.
+    """
     if isinstance(part, list):
         return [_plain(one, finite) for one in part]
     if not isinstance(part, dict):
@@ -90,20 +143,33 @@ def _plain(part: Any, finite: bool = False) -> Any:
 
 
 def _described(values: list[Any], place: tuple[str, ...], known: Schema) -> Schema:
-    """The schema of what all these values are, which stand at the same place; named types are added to `known`."""
+    """The schema of what all these values are, which stand at the same place; named types are added
+    to `known`.
+    """
     at = ".".join(place)
     found = [value for value in values if value is not None]
     kinds: list[Schema] = [{"type": "null"}] if len(found) < len(values) else []
     if at in EXPRESSIONS:
-        return {"anyOf": [{"$ref": "#/$defs/Expression"}, *kinds]} if kinds else {"$ref": "#/$defs/Expression"}
+        return (
+            {"anyOf": [{"$ref": "#/$defs/Expression"}, *kinds]}
+            if kinds
+            else {"$ref": "#/$defs/Expression"}
+        )
     dicts = [value for value in found if isinstance(value, dict)]
     lists = [value for value in found if isinstance(value, list | tuple)]
     if dicts:
         kinds.append(_of_objects(dicts, place, known))
     if lists:
-        kinds.append({"type": "array", "items": _described([x for one in lists for x in one], (*place, "*"), known)})
+        kinds.append(
+            {
+                "type": "array",
+                "items": _described([x for one in lists for x in one], (*place, "*"), known),
+            }
+        )
     names = {bool: "boolean", int: "number", float: "number", str: "string"}
-    kinds += [{"type": name} for name in sorted({names[type(x)] for x in found if type(x) in names})]
+    kinds += [
+        {"type": name} for name in sorted({names[type(x)] for x in found if type(x) in names})
+    ]
     return kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else {}
 
 
@@ -112,7 +178,10 @@ def _of_objects(values: list[dict[str, Any]], place: tuple[str, ...], known: Sch
         each = _described([x for one in values for x in one.values()], (*place, "*"), known)
         return {"type": "object", "additionalProperties": each}
     names = dict.fromkeys(name for one in values for name in one)
-    parts = {name: _described([one[name] for one in values if name in one], (*place, name), known) for name in names}
+    parts = {
+        name: _described([one[name] for one in values if name in one], (*place, name), known)
+        for name in names
+    }
     required = [name for name in names if all(name in one for one in values)]
     made = {"type": "object", "properties": parts, "required": required}
     name = NAMED.get(".".join(place))

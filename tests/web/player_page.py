@@ -13,7 +13,10 @@ from web_page import Browser, Guest, address, show
 import hsd
 from hsd.app.page import with_run
 
-STARTS = "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with her his they said"
+STARTS = (
+    "the a dog cat and ran sat on mat home she he saw it was big red then house tree to with "
+    "her his they said"
+)
 WORDS = [f" {word}" for word in STARTS.split()] + [
     ".",
     ",",
@@ -66,20 +69,30 @@ class WordCodec:
 
 
 def word_pair(
-    pieces: list[str] | None = None, seed: int = 0, closeness: float = 1.6, ends: frozenset[int] = frozenset()
+    pieces: list[str] | None = None,
+    seed: int = 0,
+    closeness: float = 1.6,
+    ends: frozenset[int] = frozenset(),
 ) -> hsd.Pair:
-    """A target and a draft over `pieces`: the next piece depends on the last one. The tokens `ends` end a text."""
+    """A target and a draft over `pieces`: the next piece depends on the last one. The tokens `ends`
+    end a text.
+    """
     pieces = pieces or WORDS
     size = len(pieces)
     generator = torch.Generator().manual_seed(seed)
     logits = 2.2 * torch.randn(size, size, generator=generator, dtype=torch.float64)
     noise = torch.randn(size, size, generator=generator, dtype=torch.float64) / closeness
-    target, draft = TableModel(logits.softmax(-1), "words"), TableModel((logits + noise).softmax(-1), "words, blurred")
+    target = TableModel(logits.softmax(-1), "words")
+    draft = TableModel((logits + noise).softmax(-1), "words, blurred")
     return hsd.Pair("words", target, draft, WordCodec(tuple(pieces), ends))
 
 
 def word_trace(
-    pieces: list[str] | None = None, *, table_seed: int = 0, ends: frozenset[int] = frozenset(), **options: object
+    pieces: list[str] | None = None,
+    *,
+    table_seed: int = 0,
+    ends: frozenset[int] = frozenset(),
+    **options: object,
 ) -> dict:
     """The parsed JSON of a run on a word pair."""
     defaults = {"rule": "hsd", "gamma": 5, "max_new_tokens": 60, "seed": 0}
@@ -88,11 +101,16 @@ def word_trace(
 
 
 def tree_trace() -> dict:
-    """A run whose first step is made into a draft tree: two more paths leave the first one at its start."""
+    """A run whose first step is made into a draft tree: two more paths leave the first one at its
+    start.
+    """
     trace = word_trace(max_new_tokens=18)
     step = trace["steps"][0]
     nodes = step["nodes"]
-    extra = [replace_parent(nodes[1], len(nodes) + 1, 1), replace_parent(nodes[2], len(nodes) + 2, len(nodes) + 1)]
+    extra = [
+        replace_parent(nodes[1], len(nodes) + 1, 1),
+        replace_parent(nodes[2], len(nodes) + 2, len(nodes) + 1),
+    ]
     extra.append(replace_parent(nodes[0], len(nodes) + 3, 0))
     step["nodes"] = nodes + extra
     first = [node["id"] for node in nodes]
@@ -103,7 +121,13 @@ def tree_trace() -> dict:
 
 def replace_parent(node: dict, number: int, parent: int) -> dict:
     """The same token as another node."""
-    return node | {"id": number, "parent": parent, "order": 1, "token": node["token"] + 1, "piece": node["piece"] + "′"}
+    return node | {
+        "id": number,
+        "parent": parent,
+        "order": 1,
+        "token": node["token"] + 1,
+        "piece": node["piece"] + "′",
+    }
 
 
 def page(dark: bool = False) -> str:
@@ -125,7 +149,8 @@ class Stage(Guest):
             """async ([trace, where, folded]) => {
               window.moves = [];
               const options = {onSelect: (state) => window.moves.push(state), link: () => "https://example.org/?step=1"};
-              window.player = window.player || window.hsdPlayer.create(document.getElementById("one"), options);
+              const root = document.getElementById("one");
+              window.player = window.player || window.hsdPlayer.create(root, options);
               window.player.load(trace, where);
               if (folded) return;
               for (const fold of document.querySelectorAll("#one .hp-fold")) fold.open = true;

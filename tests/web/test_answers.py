@@ -14,7 +14,14 @@ from web_page import Browser, Guest
 import hsd
 
 APP = Path(__file__).parents[1] / "running_app.py"
-RUN = {"pair": "tiny", "prompt": "Once upon a time", "max_new_tokens": 24, "temperature": 0.8, "seed": 5, "gamma": 3}
+RUN = {
+    "pair": "tiny",
+    "prompt": "Once upon a time",
+    "max_new_tokens": 24,
+    "temperature": 0.8,
+    "seed": 5,
+    "gamma": 3,
+}
 LONG = {**RUN, "max_new_tokens": 256, "gamma": 1, "seed": PATIENT}  # at least 128 steps
 OPEN = """async () => {
   const page = document.querySelector("script[type=module]").src;
@@ -91,7 +98,10 @@ def test_a_recorded_answer_is_the_same_wherever_the_page_lies(page):
 
 
 def test_options_that_are_refused_end_the_stream_with_their_line(page):
-    for wrong, words in (({"gamma": 99}, "99: choose a whole number"), ({"prompt": " "}, "the prompt is empty")):
+    for wrong, words in (
+        ({"gamma": 99}, "99: choose a whole number"),
+        ({"prompt": " "}, "the prompt is empty"),
+    ):
         seen = page.evaluate("run", {**RUN, **wrong})
         assert words in seen["line"]
         assert seen["messages"] == []
@@ -103,7 +113,10 @@ def test_a_run_that_is_left_ends_on_the_server_too(page, ending: str):
     seen = page.evaluate("([options, ending]) => run(options, { [ending]: 3 })", [LONG, ending])
     assert len(seen["messages"]) == 3
     assert seen["line"] is None
-    page.evaluate("(options) => { window.next = null; run(options).then((seen) => (window.next = seen)); }", RUN)
+    page.evaluate(
+        "(options) => { window.next = null; run(options).then((seen) => (window.next = seen)); }",
+        RUN,
+    )
     page.wait_for_function("window.next")  # the long run would have lasted longer than this waits
     assert page.evaluate("window.next")["messages"][-1]["finish"]
 
@@ -133,7 +146,11 @@ def test_a_page_of_files_says_what_takes_a_model(chromium: Browser, served):
 
 def test_a_run_that_the_server_stopped_says_why_and_keeps_its_steps():
     engine = Engine({"run": "answers/run.js"})
-    take = "(message) => { const it = { steps: [], heard() {} }; run.Run.prototype.take.call(it, message); return it; }"
+    take = """(message) => {
+      const it = { steps: [], heard() {} };
+      run.Run.prototype.take.call(it, message);
+      return it;
+    }"""
     why = "stopped after 120 s, the longest time here: ask for less"
     run = engine.call(take, {"steps": [1, 2], "message": why, "finish": "cancelled"})
     engine.stop()
@@ -142,7 +159,9 @@ def test_a_run_that_the_server_stopped_says_why_and_keeps_its_steps():
 
 
 @pytest.mark.core
-def test_a_run_works_under_the_pages_own_policy_and_asks_nobody_else(chromium: Browser, app: Server):
+def test_a_run_works_under_the_pages_own_policy_and_asks_nobody_else(
+    chromium: Browser, app: Server
+):
     guest = Guest(chromium, app.url, serious=("error",))
     guest.page.goto(app.url + "?preset=story")
     guest.page.locator(".hp-guess >> visible=true").first.wait_for()
@@ -154,14 +173,19 @@ def test_a_run_works_under_the_pages_own_policy_and_asks_nobody_else(chromium: B
 
 
 @pytest.mark.long
-def test_a_server_that_goes_away_is_told_and_the_steps_so_far_stay(chromium: Browser, nothing_fetched: None):
+def test_a_server_that_goes_away_is_told_and_the_steps_so_far_stay(
+    chromium: Browser, nothing_fetched: None
+):
     port = free_port()
     server = Server([sys.executable, str(APP), str(port)], port)
     guest = Guest(chromium, server.url, serious=(), bypass_csp=True)
     try:
         guest.page.goto(server.url + "?preset=story")
         guest.page.evaluate(OPEN)
-        guest.page.evaluate("(options) => { window.going = run(options).then((seen) => (window.seen = seen)); }", LONG)
+        guest.page.evaluate(
+            "(options) => { window.going = run(options).then((seen) => (window.seen = seen)); }",
+            LONG,
+        )
         guest.page.fill("#hsd-prompt textarea", "Once upon a time")
         guest.page.locator(".hp-guess >> visible=true").first.wait_for()
         guest.page.wait_for_function("window.arrived > 3")

@@ -11,11 +11,28 @@ import pytest
 import hsd
 from hsd.paths import TRACES
 
-TREE = {"prompt": "Once upon a time, there was a little girl", "rule": "traversal", "drafts": 4, "gamma": 4,
-        "temperature": 0.9, "seed": 5, "max_new_tokens": 40}  # fmt: skip
-LONG = {"prompt": "Once upon a time", "gamma": 1, "max_new_tokens": 160, "temperature": 1, "seed": 3}
-HOSTILE = ["<img src=x onerror='window.hacked=1'>", "${window.hacked=1}", "{{value}}",
-           "</script><script>window.hacked=1</script>"]  # fmt: skip
+TREE = {
+    "prompt": "Once upon a time, there was a little girl",
+    "rule": "traversal",
+    "drafts": 4,
+    "gamma": 4,
+    "temperature": 0.9,
+    "seed": 5,
+    "max_new_tokens": 40,
+}
+LONG = {
+    "prompt": "Once upon a time",
+    "gamma": 1,
+    "max_new_tokens": 160,
+    "temperature": 1,
+    "seed": 3,
+}
+HOSTILE = [
+    "<img src=x onerror='window.hacked=1'>",
+    "${window.hacked=1}",
+    "{{value}}",
+    "</script><script>window.hacked=1</script>",
+]
 
 
 def preset(name: str) -> dict:
@@ -45,7 +62,9 @@ def each(visitor):
 
 
 def sums(visitor) -> dict[str, list[str]]:
-    """The numbers, by the place of their row: kept, kept over all coins, steps with more, tokens per call."""
+    """The numbers, by the place of their row: kept, kept over all coins, steps with more, tokens
+    per call.
+    """
     rows = visitor.page.locator(".hf-sums tbody tr").all()
     return {row.get_attribute("data-place"): row.locator("td").all_inner_texts() for row in rows}
 
@@ -61,15 +80,22 @@ def test_the_sums_of_both_rules_are_those_of_the_trace(visitors, name) -> None:
     steps = preset(name)["steps"]
     visitor = visitors().open(link(preset=name))
     shadows = [step["shadow"] for step in steps]
-    drafted, count = sum(s["drafted"] for s in steps), len(steps)
-    run, other = sums(visitor)["this run"], sums(visitor)["on the same drafts"]
+    drafted = sum(s["drafted"] for s in steps)
+    count = len(steps)
+    run = sums(visitor)["this run"]
+    other = sums(visitor)["on the same drafts"]
     assert run[0] == f"{sum(s['kept'] for s in steps)} of {drafted}"
     assert other[0] == f"{sum(s['kept'] for s in shadows)} of {drafted}"
     for row, judged in ((run, "verdict"), (other, "shadow")):
         law = sum(s["expected_kept"][s[judged]["rule"]] for s in steps if s["drafted"])
         assert float(row[1]) == pytest.approx(law, rel=5e-3)
-    more = [sum(a > b for a, b in pairs) for pairs in zip(*(
-        ((s["kept"], s["shadow"]["kept"]), (s["shadow"]["kept"], s["kept"])) for s in steps), strict=True)]  # fmt: skip
+    more = [
+        sum(a > b for a, b in pairs)
+        for pairs in zip(
+            *(((s["kept"], s["shadow"]["kept"]), (s["shadow"]["kept"], s["kept"])) for s in steps),
+            strict=True,
+        )
+    ]
     assert [row[2].split()[0] for row in (run, other)] == [str(n) for n in more]
     gained = [tokens(steps), sum(s["kept"] + bool(s["next"]) for s in shadows)]
     for row, n in zip((run, other), gained, strict=True):
@@ -94,13 +120,17 @@ def test_where_there_is_nothing_to_compare_nothing_is_compared(visitors) -> None
 
 
 def test_a_run_compared_with_its_own_rule_has_no_second_text(visitors) -> None:
-    visitor = visitors().open(link(prompt="Once upon a time", rule="tokenwise", max_new_tokens=12, mode="free"))
+    visitor = visitors().open(
+        link(prompt="Once upon a time", rule="tokenwise", max_new_tokens=12, mode="free")
+    )
     shown(visitor)
     assert not visitor.page.is_visible(".hf-beside")
     assert not (visitor.page.evaluate("window.__hsdBeside") or {}).get("second")
 
 
-def test_several_drafts_are_compared_with_the_rule_that_takes_them_one_after_another(visitors) -> None:
+def test_several_drafts_are_compared_with_the_rule_that_takes_them_one_after_another(
+    visitors,
+) -> None:
     options = {name: value for name, value in TREE.items() if name != "prompt"}
     run = hsd.run(hsd.load_pair("tiny"), TREE["prompt"], **options)
     visitor = visitors().open(link(**TREE))
@@ -108,7 +138,9 @@ def test_several_drafts_are_compared_with_the_rule_that_takes_them_one_after_ano
     visitor.until("document.querySelectorAll('.hf-sums tbody tr').length === 2")
     found = sums(visitor)
     assert found["this run"][0].split()[0] == str(sum(step.kept for step in run.steps))
-    assert found["on the same drafts"][0].split()[0] == str(sum(step.shadow.kept for step in run.steps))
+    assert found["on the same drafts"][0].split()[0] == str(
+        sum(step.shadow.kept for step in run.steps)
+    )
 
 
 @pytest.mark.core
@@ -199,7 +231,9 @@ def test_a_new_run_ends_the_second_run_and_gets_the_model(visitors) -> None:
     assert len(state(visitor)["second"]["tokens"]) <= 12
 
 
-def test_a_trace_whose_pair_is_not_offered_here_says_why_it_has_no_second_run(visitors, tmp_path: Path) -> None:
+def test_a_trace_whose_pair_is_not_offered_here_says_why_it_has_no_second_run(
+    visitors, tmp_path: Path
+) -> None:
     trace = preset("story")
     trace["setup"]["pair"] = "qwen2.5-7b"
     file = tmp_path / "gpu.json"
@@ -225,7 +259,10 @@ def test_a_page_that_decodes_offers_a_second_run(visitors) -> None:
 
 @pytest.mark.parametrize("earlier", [{"tab": "compare", "length": 24}, {"max_new_tokens": 24}])
 def test_the_link_of_both_texts_makes_both_runs_again(visitors, earlier) -> None:
-    asked = {"prompt": "Once upon a time, there was a mole & a <b>hat</b>", "seed": "12345678901234567890"}
+    asked = {
+        "prompt": "Once upon a time, there was a mole & a <b>hat</b>",
+        "seed": "12345678901234567890",
+    }
     visitor = visitors().open(link(**asked, **earlier, mode="free"))
     ended(visitor)
     visitor.page.locator(".hf-player").focus()
@@ -243,7 +280,12 @@ def test_the_link_of_both_texts_makes_both_runs_again(visitors, earlier) -> None
 
 def test_hostile_tokens_are_only_text_in_both_texts(visitors, tmp_path: Path) -> None:
     trace = preset("story")
-    parts = [c for step in trace["steps"] for c in [*step["committed"], *step["nodes"], step["shadow"]["next"]] if c]
+    parts = [
+        c
+        for step in trace["steps"]
+        for c in [*step["committed"], *step["nodes"], step["shadow"]["next"]]
+        if c
+    ]
     for i, part in enumerate(parts):
         part["piece"] = HOSTILE[i % len(HOSTILE)]
     trace["setup"]["pair"] = trace["setup"]["options"]["rule"] = HOSTILE[0]

@@ -1,6 +1,8 @@
-"""Decoding in the browser is decoding in Python: the same numbers from a seed, the same rows, and the same steps.
+"""Decoding in the browser is decoding in Python: the same numbers from a seed, the same rows, and
+the same steps.
 
-The modules run in Node here; `test_browser_page.py` has them in a browser."""
+The modules run in Node here; `test_browser_page.py` has them in a browser.
+"""
 
 from __future__ import annotations
 
@@ -54,9 +56,15 @@ MAKE = """async (told, [module, weights, head], real) => {
   if (real) { globalThis.it = await pair.makePair(told, files); return; }
   const [made, file] = [new engine.Engine(files.module), await gguf.readGguf(files.weights)];
   const target = await engine.loadModel(made, file, told.config.target_layers);
-  const codec = { size: target.vocab, ends: [60], encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
-    decode: (ids) => ids.map((id) => `<${id}>`).join(""), described: (id) => ({ token: id, piece: `<${id}>` }) };
-  const drafter = await engine.loadHead(target, told.config, await gguf.readSafetensors(files.head));
+  const codec = {
+    size: target.vocab,
+    ends: [60],
+    encode: (text) => [...text].map((x) => x.codePointAt(0) % 64),
+    decode: (ids) => ids.map((id) => `<${id}>`).join(""),
+    described: (id) => ({ token: id, piece: `<${id}>` }),
+  };
+  const tensors = await gguf.readSafetensors(files.head);
+  const drafter = await engine.loadHead(target, told.config, tensors);
   globalThis.it = { about: told, target, head: drafter, codec };
 }"""
 RUN = """(given, page) => {
@@ -89,14 +97,20 @@ def page(**instead: Any) -> dict[str, Any]:
 
 
 def differences(ours: Any, theirs: Any, path: str = "") -> Iterator[str]:
-    """Where two records are not the same but for rounding. Tokens with equal chances may be listed in any order."""
+    """Where two records are not the same but for rounding. Tokens with equal chances may be listed
+    in any order.
+    """
     if isinstance(ours, dict):
         assert isinstance(theirs, dict), path
         for name in sorted({*ours, *theirs} - NOT_OF_THE_STEP):
-            yield from differences(ours.get(name, "absent"), theirs.get(name, "absent"), f"{path}.{name}")
+            yield from differences(
+                ours.get(name, "absent"), theirs.get(name, "absent"), f"{path}.{name}"
+            )
     elif isinstance(ours, list):
         if path.endswith(".top"):
-            ours, theirs = (sorted(filter(seen, top), key=lambda one: one["token"]) for top in (ours, theirs))
+            ours, theirs = (
+                sorted(filter(seen, top), key=lambda one: one["token"]) for top in (ours, theirs)
+            )
         if len(ours) != len(theirs):
             yield f"{path}: {len(ours)} and {len(theirs)}"
         for i, (one, other) in enumerate(zip(ours, theirs, strict=False)):
@@ -117,13 +131,18 @@ def same(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any
     return len(outcome(both(node, pair, prompt, told, **how)[0])["tokens"])
 
 
-def both(node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any) -> list[dict[str, Any]]:
+def both(
+    node: Engine, pair: Pair, prompt: str, told: dict[str, Any], **how: Any
+) -> list[dict[str, Any]]:
     """The traces of a run in Python and in the browser's modules, which must not differ."""
-    trace, found = decoded(pair, prompt=prompt, **how), node.call(RUN, {"prompt": prompt, **how}, told)
+    trace = decoded(pair, prompt=prompt, **how)
+    found = node.call(RUN, {"prompt": prompt, **how}, told)
     assert isinstance(found, dict)
     assert list(differences(trace["steps"], found["steps"])) == [], (prompt, how)
     assert list(differences(trace["setup"]["options"], found["setup"]["options"])) == []
-    described = [[(one["layers"], one["taps"]) for one in run["setup"]["models"]] for run in (trace, found)]
+    described = [
+        [(one["layers"], one["taps"]) for one in run["setup"]["models"]] for run in (trace, found)
+    ]
     assert described[0] == described[1]
     assert [trace["result"][name] for name in ("text", "finish")] == [
         found["result"][name] for name in ("text", "finish")
@@ -142,7 +161,10 @@ def test_a_seed_gives_the_numbers_that_it_gives_in_python(node: Engine, seed: in
     streams = Streams(seed)
     for name in ("draft", "coins", "after"):
         wanted = [getattr(streams, name)(count).tolist() for count in counts]
-        call = f"(seed, counts) => {{ const one = numbers.streams(seed); return counts.map((n) => one.{name}(n)); }}"
+        call = f"""(seed, counts) => {{
+          const streams = numbers.streams(seed);
+          return counts.map((count) => streams.{name}(count));
+        }}"""
         assert node.call(call, str(seed), counts) == wanted
 
 
@@ -150,7 +172,10 @@ def test_a_seed_gives_the_numbers_that_it_gives_in_python(node: Engine, seed: in
 def test_a_place_of_the_text_has_the_race_that_it_has_in_python(node: Engine, seed: int):
     streams = Streams(seed)
     for begin, count in ((3, 2), (4, 5), (1_000, 1)):
-        call = "(seed, begin, count) => numbers.streams(seed).times(begin, count, 700).map((row) => [...row])"
+        call = """(seed, begin, count) => {
+          const rows = numbers.streams(seed).times(begin, count, 700);
+          return rows.map((row) => [...row]);
+        }"""
         found = torch.tensor(node.call(call, str(seed), begin, count), dtype=torch.float64)
         torch.testing.assert_close(found, streams.times(begin, count, 700), atol=0, rtol=1e-14)
 
@@ -158,13 +183,16 @@ def test_a_place_of_the_text_has_the_race_that_it_has_in_python(node: Engine, se
 @pytest.mark.parametrize("top_p", [1, 0.95, 0.5, 1e-9])
 @pytest.mark.parametrize("top_k", [0, 1, 7, 500])
 @pytest.mark.parametrize("temperature", [0, 0.3, 1, 3.7])
-def test_logits_become_the_rows_that_they_become_in_python(node: Engine, temperature: float, top_k: int, top_p: float):
+def test_logits_become_the_rows_that_they_become_in_python(
+    node: Engine, temperature: float, top_k: int, top_p: float
+):
     logits = 4 * torch.randn(3, 400, generator=torch.Generator().manual_seed(top_k))
     logits[1, 10:20] = logits[1].sort().values[-4]  # which are equal
     rows = Sampling(temperature, top_k, top_p).probabilities(logits)
     how = {"temperature": temperature, "top_k": top_k, "top_p": top_p}
     found = torch.tensor(node.call(SOFTEN, logits.tolist(), how, str(MODULE)), dtype=torch.float32)
-    kept = slice(None) if top_p == 1 else [0, 2]  # of equal tokens it is arbitrary which reach the mass
+    # of equal tokens it is arbitrary which reach the mass
+    kept = slice(None) if top_p == 1 else [0, 2]
     torch.testing.assert_close(found[kept], rows[kept], atol=1e-6, rtol=1e-5)
     assert ((found > 0).sum(-1) == (rows > 0).sum(-1)).all()
 
@@ -178,7 +206,11 @@ def test_a_number_picks_the_token_that_it_picks_in_python():
         1 - 2**-53,
     ]
     law = Engine({"law": "rules/law.js"})
-    found = law.call("(row, numbers) => numbers.map((u) => law.pick(new Float32Array(row), u))", row.tolist(), numbers)
+    found = law.call(
+        "(row, numbers) => numbers.map((u) => law.pick(new Float32Array(row), u))",
+        row.tolist(),
+        numbers,
+    )
     law.stop()
     assert found == [int(draw(row, torch.tensor([u], dtype=torch.float64))) for u in numbers]
 
@@ -209,7 +241,8 @@ def small(node: Engine, tmp_path_factory: pytest.TempPathFactory) -> tuple[Pair,
 
 def made(node: Engine, pair: Pair, files: list[Path]) -> dict[str, Any]:
     """Make the pair in the engine; what the page would know of it."""
-    told, about = page(), {"name": "small", "revision": "", "dtype": pair.target.dtype}
+    told = page()
+    about = {"name": "small", "revision": "", "dtype": pair.target.dtype}
     told["browser"]["pair"] |= {"config": HEAD, "target": about}
     node.call(MAKE, told["browser"]["pair"], [str(path) for path in (MODULE, *files)], False)
     return told
@@ -218,15 +251,21 @@ def made(node: Engine, pair: Pair, files: list[Path]) -> dict[str, Any]:
 # ---- the declared subset
 
 
-@pytest.mark.parametrize("case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values())))
-def test_python_and_the_browser_decode_what_the_file_of_cases_says(node: Engine, small, case: dict[str, Any]):
+@pytest.mark.parametrize(
+    "case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values()))
+)
+def test_python_and_the_browser_decode_what_the_file_of_cases_says(
+    node: Engine, small, case: dict[str, Any]
+):
     wanted = {name: case[name] for name in ("tokens", "kept", "finish")}
     assert len(wanted["tokens"]) > 3
     found = both(node, small[0], told=small[1], **SHARED | case["options"])
     assert [outcome(one) for one in found] == [wanted, wanted]
 
 
-@pytest.mark.parametrize("case", SUBSET["left"], ids=lambda case: "-".join(map(str, case["options"].values())))
+@pytest.mark.parametrize(
+    "case", SUBSET["left"], ids=lambda case: "-".join(map(str, case["options"].values()))
+)
 def test_what_the_file_of_cases_leaves_to_the_app_is_an_option_there_and_refused_here(
     node: Engine, case: dict[str, Any]
 ):
@@ -237,27 +276,42 @@ def test_what_the_file_of_cases_leaves_to_the_app_is_an_option_there_and_refused
 def test_the_file_of_cases_is_the_one_that_its_script_writes_and_has_every_rule_and_option():
     assert [case["options"] for case in SUBSET["runs"]] == RUNS
     assert [(case["options"], case["line"]) for case in SUBSET["left"]] == LEFT
-    met = {name for case in (*SUBSET["runs"], *SUBSET["left"]) for name in case["options"]} | {*SHARED}
-    others = {"prompt_as", "engine", "trace"}  # how a prompt is read, and what a browser has no choice of
+    met = {name for case in (*SUBSET["runs"], *SUBSET["left"]) for name in case["options"]} | {
+        *SHARED
+    }
+    # how a prompt is read, and what a browser has no choice of
+    others = {"prompt_as", "engine", "trace"}
     missing = {*RunOptions.options()} - others - met
-    assert not missing, f"add a run with {', '.join(missing)} to RUNS or LEFT in browser_subset.py, and run that file"
-    decoded, left = ({case["options"].get("rule") for case in SUBSET[of]} for of in ("runs", "left"))
+    assert not missing, (
+        f"add a run with {', '.join(missing)} to RUNS or LEFT in browser_subset.py, and run that "
+        "file"
+    )
+    decoded, left = (
+        {case["options"].get("rule") for case in SUBSET[of]} for of in ("runs", "left")
+    )
     assert {name for name, rule in RULES.items() if not rule.recipe.clipped} <= decoded
     assert not decoded & {name for name, rule in RULES.items() if rule.recipe.clipped}
     assert left & {name for name, rule in RULES.items() if rule.recipe.clipped}
     copiers = {name for name, one in COPIERS.items() if one.longest}
     missing = copiers - {case["options"].get("proposer") for case in SUBSET["runs"]}
-    assert not missing, f"add a run by proposer {', '.join(missing)} to RUNS in browser_subset.py, and run that file"
+    assert not missing, (
+        f"add a run by proposer {', '.join(missing)} to RUNS in browser_subset.py, and run that "
+        "file"
+    )
 
 
 def refused(node: Engine, given: dict[str, Any], told: dict[str, Any]) -> str:
     """The line with which the browser refuses a run."""
     with pytest.raises(AssertionError) as caught:
-        node.call("(given, page) => options.readRequest(given, page)", {"prompt": "a", **given}, told)
+        node.call(
+            "(given, page) => options.readRequest(given, page)", {"prompt": "a", **given}, told
+        )
     return str(caught.value).splitlines()[0]
 
 
-def test_a_second_copier_is_one_record_in_python_and_in_the_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_second_copier_is_one_record_in_python_and_in_the_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     further = {
         "suffix": Copier("Longest suffix", "suffix", longest=9),
         "mirror": Copier("Mirror", "mirror", copies=lambda text, most: [*text[::-1][:most]]),
@@ -270,7 +324,8 @@ def test_a_second_copier_is_one_record_in_python_and_in_the_browser(tmp_path: Pa
     engine = Engine({name: f"answers/browser/{name}.js" for name in MODULES})
     try:
         pair, files = small_pair(tmp_path)
-        told, how = made(engine, pair, files), {"gamma": 4, "max_new_tokens": 24, "temperature": 0.3}
+        told = made(engine, pair, files)
+        how = {"gamma": 4, "max_new_tokens": 24, "temperature": 0.3}
         text = "a long line, a long line, a line, a long line"
         for proposer in ("suffix", "ngram"):
             trace, _ = both(engine, pair, text, told, proposer=proposer, **how)
@@ -307,7 +362,9 @@ def fit(node: Engine, small: tuple[Pair, dict[str, Any]], seeds: int, **how: Any
     return chi_square_p(counts, token_law(pair, "a text", **warping))
 
 
-@pytest.mark.parametrize("how", [{"rule": rule} for rule in ("tokenwise", "blockwise", "hsd")] + [{"system": "plain"}])
+@pytest.mark.parametrize(
+    "how", [{"rule": rule} for rule in ("tokenwise", "blockwise", "hsd")] + [{"system": "plain"}]
+)
 def test_the_first_two_tokens_follow_the_targets_law(node: Engine, small, how: dict[str, Any]):
     assert fit(node, small, 1500, **how) > 1e-4
 
@@ -340,7 +397,7 @@ BEYOND = """() => {
   for (const text of texts) read(text, [1, 2, 3]);
   const found = [];
   for (const text of texts.slice(0, 2)) {
-    for (const tokens of [[64], [-1], [1.5], [undefined]]) found.push(refused(() => read(text, tokens)));
+    for (const token of [64, -1, 1.5, undefined]) found.push(refused(() => read(text, [token])));
     text.length = 8190;
     found.push(refused(() => read(text, [1, 2, 3])));
     text.length = 3;
@@ -389,16 +446,25 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
         ({"seed": "x"}, "choose a whole number"),
     ],
 )
-def test_what_only_the_app_can_do_is_refused_in_one_line(node: Engine, given: dict[str, Any], line: str):
+def test_what_only_the_app_can_do_is_refused_in_one_line(
+    node: Engine, given: dict[str, Any], line: str
+):
     assert line in refused(node, given, page())
 
 
 def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
     asked = {"rule": "fuzzy", "gamma": 4, "seed": 2**53 + 1, "tolerance": 0.2, "max_new_tokens": 9}
-    call = "(given, page) => options.link('a', options.readRequest(given, page).options, { name: 'smollm2' })"
+    call = """(given, page) => {
+      const request = options.readRequest(given, page);
+      return options.link("a", request.options, { name: "smollm2" });
+    }"""
     given = {name: str(value) for name, value in asked.items()}
     wanted = RunOptions(**asked, engine="portable").query()
-    assert node.call(call, {"prompt": "a", **given}, page()) == {"pair": "smollm2", "prompt": "a", **wanted}
+    assert node.call(call, {"prompt": "a", **given}, page()) == {
+        "pair": "smollm2",
+        "prompt": "a",
+        **wanted,
+    }
 
 
 # ---- the real model
@@ -408,17 +474,32 @@ def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
 def smollm2(node: Engine) -> Iterator[tuple[Pair, dict[str, Any]]]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(fetch, "find", lambda name: FILE)
-        pair, told = load_pair("smollm2"), page()
-        node.call(MAKE, told["browser"]["pair"], [str(MODULE), str(FILE), str(browser.HEAD_FILE)], True)
+        pair = load_pair("smollm2")
+        told = page()
+        node.call(
+            MAKE, told["browser"]["pair"], [str(MODULE), str(FILE), str(browser.HEAD_FILE)], True
+        )
         yield pair, told
 
 
 @real
 def test_the_files_tokenizer_reads_and_writes_as_in_python(node: Engine, smollm2):
     assert FILE is not None
-    ours, codec = FileTokenizer(read_gguf(FILE).fields), smollm2[0].codec
-    texts = [part for file in sorted(ROOT.glob("*.md")) for part in file.read_text(encoding="utf-8").split("\n\n")]
-    texts += ["", " ", "naïve 東京 🙂 1234567 \t\n\n  x", "<|im_start|>user\nhi<|im_end|>", "á �", "don't I'LL"]
+    ours = FileTokenizer(read_gguf(FILE).fields)
+    codec = smollm2[0].codec
+    texts = [
+        part
+        for file in sorted(ROOT.glob("*.md"))
+        for part in file.read_text(encoding="utf-8").split("\n\n")
+    ]
+    texts += [
+        "",
+        " ",
+        "naïve 東京 🙂 1234567 \t\n\n  x",
+        "<|im_start|>user\nhi<|im_end|>",
+        "á �",
+        "don't I'LL",
+    ]
     for text in texts:
         ids = ours(text)["input_ids"]
         assert node.call("(text) => it.codec.encode(text, 'text')", text) == ids, text
@@ -432,10 +513,16 @@ def test_the_files_tokenizer_reads_and_writes_as_in_python(node: Engine, smollm2
 
 @real
 @pytest.mark.parametrize(
-    "how", [{"rule": "hsd", "seed": 5}, {"rule": "tokenwise", "temperature": 0}, {"system": "plain"}]
+    "how",
+    [{"rule": "hsd", "seed": 5}, {"rule": "tokenwise", "temperature": 0}, {"system": "plain"}],
 )
-def test_the_real_model_decodes_in_the_browser_as_in_python(node: Engine, smollm2, how: dict[str, Any]):
-    assert same(node, smollm2[0], PROMPTS[0], smollm2[1], **{"gamma": 2, "max_new_tokens": 12, **how}) > 4
+def test_the_real_model_decodes_in_the_browser_as_in_python(
+    node: Engine, smollm2, how: dict[str, Any]
+):
+    assert (
+        same(node, smollm2[0], PROMPTS[0], smollm2[1], **{"gamma": 2, "max_new_tokens": 12, **how})
+        > 4
+    )
 
 
 def facts(trace: dict[str, Any]) -> list[Any]:
@@ -443,7 +530,10 @@ def facts(trace: dict[str, Any]) -> list[Any]:
     return [
         (
             [(node["token"], node["draw"], node["coin"]) for node in step["nodes"]],
-            [[(d["node"], d["coin"], d["accepted"]) for d in step[of]["decisions"]] for of in ("verdict", "shadow")],
+            [
+                [(d["node"], d["coin"], d["accepted"]) for d in step[of]["decisions"]]
+                for of in ("verdict", "shadow")
+            ],
             [(one["token"], one["origin"]) for one in step["committed"]],
         )
         for step in trace["steps"]
@@ -453,14 +543,22 @@ def facts(trace: dict[str, Any]) -> list[Any]:
 @real
 @pytest.mark.slow
 @pytest.mark.parametrize("temperature", [0, 0.7, 1])
-@pytest.mark.parametrize("how", [{"rule": rule} for rule in ("tokenwise", "hsd", "blockwise")] + [{"system": "plain"}])
+@pytest.mark.parametrize(
+    "how", [{"rule": rule} for rule in ("tokenwise", "hsd", "blockwise")] + [{"system": "plain"}]
+)
 def test_twenty_seeds_of_five_prompts_decide_as_in_python(
     node: Engine, smollm2, how: dict[str, Any], temperature: float
 ):
     pair, told = smollm2
     for prompt in PROMPTS:
         for seed in range(20 if temperature else 1):
-            asked = {"gamma": 2, "max_new_tokens": 16, "temperature": temperature, "seed": seed, **how}
+            asked = {
+                "gamma": 2,
+                "max_new_tokens": 16,
+                "temperature": temperature,
+                "seed": seed,
+                **how,
+            }
             trace = json.loads(hsd.run(pair, prompt, engine="portable", **asked).to_json())
             found = node.call(RUN, {"prompt": prompt, **asked}, told)
             assert isinstance(found, dict)

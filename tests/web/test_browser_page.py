@@ -1,4 +1,6 @@
-"""The exported page decodes by itself: it asks before it loads a model, refuses a wrong one, and shows its runs."""
+"""The exported page decodes by itself: it asks before it loads a model, refuses a wrong one, and
+shows its runs.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ class Page(Guest):
         self.page.goto(files.url)
         self.page.evaluate("caches.delete('hsd-models')")
         self.page.goto(files.url)
-        self.page.locator(".hf-device", has_text="in this browser").wait_for()  # what is drawn first is only a picture
+        # what is drawn first is only a picture
+        self.page.locator(".hf-device", has_text="in this browser").wait_for()
 
     def ask(self, prompt: str) -> Any:
         """Press Run; the question that comes."""
@@ -92,7 +95,11 @@ def test_a_file_of_the_right_length_and_other_bytes_is_refused(guest: Page, tmp_
 def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
     head = f"**/{browser.HEAD_PATH}.1"
     guest.page.route(head, lambda route: route.fulfill(body=b"short"))
-    weights = {"name": "any.gguf", "mimeType": "application/octet-stream", "buffer": b"read after the draft"}
+    weights = {
+        "name": "any.gguf",
+        "mimeType": "application/octet-stream",
+        "buffer": b"read after the draft",
+    }
     guest.ask(PROMPT).locator("input").set_input_files(weights)
     guest.told("the draft came only in part: press Run to load the rest")
     guest.page.unroute(head)
@@ -105,23 +112,30 @@ def test_a_download_that_breaks_off_is_told_and_begun_again(guest: Page):
 
 
 def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
-    """Put the file's pieces of `size` bytes into a site, as the export does; what the page is told of them."""
+    """Put the file's pieces of `size` bytes into a site, as the export does; what the page is told
+    of them.
+    """
     path = f"{browser.FOLDER}{file.name}"
     content = file.read_bytes()
     parts = [content[at : at + size] for at in range(0, len(content), size)]
     for i, part in enumerate(parts):
         (site / f"{path}.{i}").write_bytes(part)
     hashes = [sha256(part).hexdigest() for part in parts]
-    return [{"path": f"{path}.{i}", "bytes": len(x), "sha256": hashes[i]} for i, x in enumerate(parts)]
+    return [
+        {"path": f"{path}.{i}", "bytes": len(x), "sha256": hashes[i]} for i, x in enumerate(parts)
+    ]
 
 
 @pytest.fixture
 def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
-    """A page whose weights are three pieces of a GGUF file that says so little of itself that it is refused."""
+    """A page whose weights are three pieces of a GGUF file that says so little of itself that it is
+    refused.
+    """
     shutil.copytree(folder, tmp_path / "page")
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
-    beginning = b"GGUF" + struct.pack("<IQQQ1sIQ", 3, 0, 1, 1, b"a", 8, 2955)  # no tensor, one field: a text
+    # no tensor, one field: a text
+    beginning = b"GGUF" + struct.pack("<IQQQ1sIQ", 3, 0, 1, 1, b"a", 8, 2955)
     (tmp_path / "any.gguf").write_bytes(beginning + b"a" * 955 + b"b" * 1000 + b"c" * 1000)
     found = laid(tmp_path / "any.gguf", tmp_path / "page", 1000)
     page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": found}
@@ -144,7 +158,9 @@ def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
     ],
     ids=["cut short", "other bytes", "too long", "not there"],
 )
-def test_a_download_goes_on_from_the_last_whole_piece(pieces: Page, answer: dict[str, Any], words: str):
+def test_a_download_goes_on_from_the_last_whole_piece(
+    pieces: Page, answer: dict[str, Any], words: str
+):
     page = pieces.page
     asked: list[str] = []
     page.context.on("request", lambda request: asked.append(request.url.rsplit("/", 1)[-1]))
@@ -162,7 +178,10 @@ def test_a_download_goes_on_from_the_last_whole_piece(pieces: Page, answer: dict
     assert "0 MB, once" in question.inner_text()
     question.get_by_role("button", name="Load").click()
     pieces.told("this file holds another model")  # it is whole, and only now it is known
-    assert [name for name in asked if ".gguf." in name or ".safetensors." in name] == ["any.gguf.1", "any.gguf.2"]
+    assert [name for name in asked if ".gguf." in name or ".safetensors." in name] == [
+        "any.gguf.1",
+        "any.gguf.2",
+    ]
 
 
 def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
@@ -186,7 +205,10 @@ def test_two_tabs_that_load_at_once_fetch_each_piece_once(pieces: Page):
 
 def test_what_only_the_app_can_do_is_told_without_a_question(guest: Page):
     guest.page.goto(guest.page.url.split("?")[0] + "?prompt=Once&pair=smollm2&drafts=3")
-    guest.told("this page judges one draft at a time: choose drafts 1, or run the app, as this page's foot says")
+    guest.told(
+        "this page judges one draft at a time: choose drafts 1, or run the app, as this page's "
+        "foot says"
+    )
     assert not guest.page.locator("dialog.hf-consent").is_visible()
 
 
@@ -194,7 +216,9 @@ def test_without_vector_instructions_recorded_runs_stay(chromium: Browser, serve
     guest = Guest(chromium, served.url)
     guest.page.add_init_script("WebAssembly.validate = () => false")
     guest.page.goto(served.url + "?prompt=Once")
-    guest.page.locator(".hf-alert:not([hidden])", has_text="lacks WebAssembly's vector instructions").wait_for()
+    guest.page.locator(
+        ".hf-alert:not([hidden])", has_text="lacks WebAssembly's vector instructions"
+    ).wait_for()
     guest.page.locator(".hp-guess, .hp-node").first.wait_for()
     assert not guest.page.is_visible("#hsd-run")
     guest.page.close()  # with it goes the script
@@ -213,7 +237,8 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     assert "here a check of" in page.locator(".hf-outcome").inner_text()
 
     page.goto(
-        page.url.split("?")[0] + "?prompt=What+is+the+capital+of+France%3F&temperature=0&gamma=2&max_new_tokens=12"
+        page.url.split("?")[0]
+        + "?prompt=What+is+the+capital+of+France%3F&temperature=0&gamma=2&max_new_tokens=12"
     )
     page.locator(".hf-source", has_text="● live").wait_for()  # without a question
     page.locator("#hsd-run:enabled").wait_for()
@@ -233,7 +258,8 @@ ROWS = """async ([folder, threads, ids]) => {
   const read = async (path) => new Uint8Array(await (await fetch(at(path))).arrayBuffer());
   const [{ Engine, loadModel, sharing, TargetText }, { readGguf }] = await Promise.all(
     ["engine", "gguf"].map((name) => import(at(`${folder}answers/browser/${name}.js`))));
-  const module = await WebAssembly.compile(await read(`${folder}engine${threads > 1 ? "_threads" : ""}.wasm`));
+  const name = threads > 1 ? "engine_threads" : "engine";
+  const module = await WebAssembly.compile(await read(`${folder}${name}.wasm`));
   const engine = new Engine(module, sharing(threads));
   const model = await loadModel(engine, await readGguf(new Blob([await read("small.gguf")])), []);
   const text = new TargetText(model);
@@ -246,7 +272,9 @@ ROWS = """async ([folder, threads, ids]) => {
 }"""
 
 
-def test_several_threads_of_a_browser_give_the_bits_of_one(chromium: Browser, folder: Path, tmp_path: Path):
+def test_several_threads_of_a_browser_give_the_bits_of_one(
+    chromium: Browser, folder: Path, tmp_path: Path
+):
     shutil.copytree(folder, tmp_path / "page")
     write_gguf(tmp_path / "page" / "small.gguf")
     told = json.loads((tmp_path / "page" / "data" / "page.json").read_text())
@@ -254,10 +282,14 @@ def test_several_threads_of_a_browser_give_the_bits_of_one(chromium: Browser, fo
     files = Files(tmp_path, "page/", isolated=True)
     page = chromium.profile(bypass_csp=True).new_page()
     page.goto(files.url)
-    one, two, four = (page.evaluate(ROWS, [at, threads, list(range(1, 23))]) for threads in (1, 2, 4))
+    one, two, four = (
+        page.evaluate(ROWS, [at, threads, list(range(1, 23))]) for threads in (1, 2, 4)
+    )
     assert one["rows"].count(",") == 2 * 22 * VOCAB - 1
     assert one["rows"] == two["rows"] == four["rows"]
-    page.evaluate("() => { WebAssembly.Memory = class { constructor() { throw new RangeError(); } }; }")
+    page.evaluate(
+        "() => { WebAssembly.Memory = class { constructor() { throw new RangeError(); } }; }"
+    )
     assert page.evaluate(ROWS, [at, 1, [1]])["usual"] == 1, "what cannot be shared is done by one"
     assert [one["threads"], two["threads"], four["threads"]] == [1, 2, 4]
     assert one["usual"] == min(os.cpu_count() or 1, 4)
@@ -287,7 +319,9 @@ def test_a_folder_with_weights_asks_once_how_large_they_are(
     with guest.page.expect_download() as saved:
         guest.page.get_by_role("button", name="JSON", exact=True).click()
     several = isolated and (os.cpu_count() or 1) > 1
-    assert hsd.Trace.from_file(saved.value.path()).setup.device.endswith(" threads" if several else ", one thread")
+    assert hsd.Trace.from_file(saved.value.path()).setup.device.endswith(
+        " threads" if several else ", one thread"
+    )
     guest.page.evaluate("caches.delete('hsd-models')")
     guest.close()
     files.stop()
@@ -313,7 +347,14 @@ def test_a_question_that_is_typed_is_answered(live: Page):
 @real
 def test_every_export_and_a_what_if_work_on_a_run_that_was_decoded_here(live: Page):
     page = live.page
-    beginnings = {"PNG": b"\x89PNG", "GIF": b"GIF89a", "SVG": b"<svg", "CSV": b"", "JSON": b"{", "Report": b""}
+    beginnings = {
+        "PNG": b"\x89PNG",
+        "GIF": b"GIF89a",
+        "SVG": b"<svg",
+        "CSV": b"",
+        "JSON": b"{",
+        "Report": b"",
+    }
     beginnings["HTML"] = b"<!doctype"
     for name, beginning in beginnings.items():
         with page.expect_download() as saved:
@@ -341,7 +382,9 @@ def test_a_worker_that_is_lost_and_a_page_that_sleeps_keep_what_was_decoded(live
     while page.evaluate("window.__hsd.steps") < begun + 3:
         page.wait_for_timeout(50)
     page.workers[-1].evaluate("() => { setTimeout(() => { throw new Error('lost'); }); }")
-    live.told("the model was lost, as a browser may do with a page in the background: press Run again")
+    live.told(
+        "the model was lost, as a browser may do with a page in the background: press Run again"
+    )
     assert page.evaluate("window.__hsd.steps") >= begun + 3
     assert page.is_enabled("#hsd-run")
     live.problems.clear()  # the error is this test's own

@@ -1,4 +1,6 @@
-"""A race in the visitor's browser is planned and told as the app's: the same names, numbers and sentences."""
+"""A race in the visitor's browser is planned and told as the app's: the same names, numbers and
+sentences.
+"""
 
 from __future__ import annotations
 
@@ -59,12 +61,16 @@ def test_the_recorded_races_are_told_as_in_python(node: Engine, number: int, rou
     one = json.loads(race.FILE.read_text(encoding="utf-8"))["races"][number]
     lanes = [{**lane, "lossless": True} for lane in one["header"]["lanes"]]
     records = [e["record"] for e in one["events"] if "record" in e and e["record"]["prompt"] == 0]
-    records = [{**r, "repetition": 1 + i} for r in records if r["repetition"] == 1 for i in range(rounds)]
+    records = [
+        {**r, "repetition": 1 + i} for r in records if r["repetition"] == 1 for i in range(rounds)
+    ]
     records.sort(key=lambda record: record["repetition"])
     cases = [race.Case(lane["name"], lane["options"]) for lane in lanes]
     for count in (len(records), len(lanes) + 2, 1):
         theirs = race.report(cases, records[:count])
-        ours = node.call("(lanes, records) => report.report(lanes, records)", lanes, records[:count])
+        ours = node.call(
+            "(lanes, records) => report.report(lanes, records)", lanes, records[:count]
+        )
         if theirs is None:
             assert ours is None
             continue
@@ -81,7 +87,8 @@ def test_a_race_with_another_copier_is_told_as_in_python(monkeypatch: pytest.Mon
     monkeypatch.setitem(PROPOSER_NAMES, "suffix", "Longest suffix")
     monkeypatch.setattr("hsd.decoding.options.PROPOSERS", ("model", *COPIERS))
     monkeypatch.setattr("hsd.facts.PROPOSERS", ("model", *COPIERS))
-    one = json.loads(race.FILE.read_text(encoding="utf-8").replace('"ngram"', '"suffix"'))["races"][0]
+    text = race.FILE.read_text(encoding="utf-8").replace('"ngram"', '"suffix"')
+    one = json.loads(text)["races"][0]
     lanes = [{**lane, "lossless": True} for lane in one["header"]["lanes"]]
     assert "suffix" in {lane["options"].get("proposer") for lane in lanes}
     records = [e["record"] for e in one["events"] if "record" in e and e["record"]["prompt"] == 0]
@@ -97,19 +104,24 @@ def test_a_race_with_another_copier_is_told_as_in_python(monkeypatch: pytest.Mon
         same(row, other)
 
 
-@pytest.mark.parametrize("lanes", [*([lane] for lane in LANES), LANES[:2], [LANES[0], LANES[0]], None])
+@pytest.mark.parametrize(
+    "lanes", [*([lane] for lane in LANES), LANES[:2], [LANES[0], LANES[0]], None]
+)
 def test_lanes_are_named_and_linked_as_in_python(node: Engine, lanes: list[dict[str, Any]] | None):
     given = {**SHARED, "temperature": 0.7, **({"lanes": lanes} if lanes else {"gamma": 3})}
     theirs = race.read_plan(load(), given).as_data()
     found = node.call("(given, page) => race.plan(given, page).header", given, page())
-    theirs["link"]["pair"] = "smollm2"  # it is not fetched where tests run, and the app takes another
+    # it is not fetched where tests run, and the app takes another
+    theirs["link"]["pair"] = "smollm2"
     assert found == json.loads(json.dumps(theirs))
     again = node.call("(given, page) => race.plan(given, page).header", found["link"], page())
     assert again == found
 
 
 def test_a_temperature_of_zero_is_a_temperature(node: Engine):
-    found = node.call("(given, page) => race.plan(given, page).header", {**SHARED, "temperature": 0}, page())
+    found = node.call(
+        "(given, page) => race.plan(given, page).header", {**SHARED, "temperature": 0}, page()
+    )
     assert found["sampling"]["temperature"] == 0
     assert float(found["link"]["temperature"]) == 0
 
@@ -117,7 +129,10 @@ def test_a_temperature_of_zero_is_a_temperature(node: Engine):
 @pytest.mark.parametrize(
     ("given", "line"),
     [
-        ({"lanes": [{"rule": "top-down", "drafts": 2}]}, "lane 2: this page judges one draft at a time"),
+        (
+            {"lanes": [{"rule": "top-down", "drafts": 2}]},
+            "lane 2: this page judges one draft at a time",
+        ),
         ({"lanes": "hsd~gamma:4"}, "lane 2: unknown option 'hsd'"),
         ({"lanes": [{"system": "stack"}]}, "lane 2: this page has no levels"),
         ({"lanes": [{"url": "http://x"}]}, "lane 2: this page reaches no server"),
@@ -125,7 +140,9 @@ def test_a_temperature_of_zero_is_a_temperature(node: Engine):
         ({"rounds": 2}, "2 timed runs per lane: choose"),
     ],
 )
-def test_what_a_page_cannot_race_is_told_in_one_line(node: Engine, given: dict[str, Any], line: str):
+def test_what_a_page_cannot_race_is_told_in_one_line(
+    node: Engine, given: dict[str, Any], line: str
+):
     with pytest.raises(AssertionError) as caught:
         node.call("(given, page) => race.plan(given, page)", {**SHARED, **given}, page())
     assert line in str(caught.value).splitlines()[0]

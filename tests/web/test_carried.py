@@ -68,5 +68,7 @@ def test_a_link_whose_trace_is_broken_is_told_and_a_preset_is_shown(visitors):
     visitor = visitors()
     visitor.page.goto(visitor.app.url + "#trace=abc*")
     assert "copy the whole link again" in visitor.alert()
-    visitor.until("window.__hsd && window.__hsd.ready && document.querySelector('.hp-guess, .hp-node')")
+    visitor.until(
+        "window.__hsd && window.__hsd.ready && document.querySelector('.hp-guess, .hp-node')"
+    )
     visitor.until_source("recorded")

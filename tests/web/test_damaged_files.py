@@ -1,4 +1,6 @@
-"""Of a damaged GGUF file the browser's reader says one line, or it reads as the whole one: the cases of Python."""
+"""Of a damaged GGUF file the browser's reader says one line, or it reads as the whole one: the
+cases of Python.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ from small_gguf import VOCAB, write_gguf
 
 from hsd.models.small.machine import MODULE
 
-# What a file comes to: the logits after a few tokens, or the line of a refusal. Any other error is one of ours.
+# What a file comes to: the logits after a few tokens, or the line of a refusal. Any other error is
+# one of ours.
 READ = """async (module, paths) => {
   const { readFileSync } = process.getBuiltinModule("fs");
   globalThis.compiled ??= new WebAssembly.Module(readFileSync(module));
@@ -21,9 +24,11 @@ READ = """async (module, paths) => {
     try {
       const file = await gguf.readGguf(new Blob([readFileSync(path)]));
       const model = await engine.loadModel(new engine.Engine(compiled), file, []);
-      found.push([null, new engine.TargetText(model).read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
+      const text = new engine.TargetText(model);
+      found.push([null, text.read([5, 17, 3, 60], 1, (row) => [...row])[0]]);
     } catch (error) {
-      found.push([error.name === "Error" || error.constructor.name === "Refusal" ? error.message : error.stack, null]);
+      const refused = error.name === "Error" || error.constructor.name === "Refusal";
+      found.push([refused ? error.message : error.stack, null]);
     }
   }
   return found;
@@ -44,7 +49,9 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
-def read(node: Engine, place: Path, files: list[tuple[str, bytes]]) -> list[tuple[str, str | None, list[float] | None]]:
+def read(
+    node: Engine, place: Path, files: list[tuple[str, bytes]]
+) -> list[tuple[str, str | None, list[float] | None]]:
     """Name, line and logits of each."""
     paths = []
     for i, (_, data) in enumerate(files):
@@ -55,7 +62,9 @@ def read(node: Engine, place: Path, files: list[tuple[str, bytes]]) -> list[tupl
     return [(name, *answer) for (name, _), answer in zip(files, found, strict=True)]
 
 
-def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(node: Engine, file: Path, tmp_path: Path):
+def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(
+    node: Engine, file: Path, tmp_path: Path
+):
     _, _, wanted = read(node, tmp_path, [("whole", file.read_bytes())])[0]
     assert wanted is not None
     assert len(wanted) == VOCAB

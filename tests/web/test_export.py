@@ -1,4 +1,5 @@
-"""The page without a server: the exported folder, the single file, and the commands that write them.
+"""The page without a server: the exported folder, the single file, and the commands that write
+them.
 
 Most tests of what they show are those of the app's screens, marked `recorded`.
 """
@@ -47,11 +48,16 @@ def lecture() -> list[str]:
 
 
 @pytest.mark.core
-def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_policy(chromium: Browser, served: Files):
-    guest = Guest(chromium, served.url)  # a file that is not there, and a broken policy, are messages of the console
+def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_policy(
+    chromium: Browser, served: Files
+):
+    # a file that is not there, and a broken policy, are messages of the console
+    guest = Guest(chromium, served.url)
     page = guest.page
     page.goto(served.url)
-    assert "default-src 'none'" in page.get_attribute("meta[http-equiv=Content-Security-Policy]", "content")
+    assert "default-src 'none'" in page.get_attribute(
+        "meta[http-equiv=Content-Security-Policy]", "content"
+    )
     for screen in SCREENS:
         page.click(f"#hsd-tab-{screen}-button")
         page.locator(DRAWN[screen]).first.wait_for(state="attached")
@@ -61,7 +67,9 @@ def test_every_screen_of_the_folder_is_drawn_by_its_own_files_and_keeps_to_its_p
 
 
 @pytest.mark.core
-def test_what_would_need_the_app_is_absent_and_a_line_says_how_to_get_it(chromium: Browser, served: Files):
+def test_what_would_need_the_app_is_absent_and_a_line_says_how_to_get_it(
+    chromium: Browser, served: Files
+):
     guest = Guest(chromium, served.url)
     page = guest.page
     page.goto(served.url)
@@ -86,7 +94,12 @@ def test_a_lecturers_ten_links_play_from_the_folder_without_anything_else(
     guest = Guest(chromium, served.url)  # a file that is not there is a message of the console
     for query in lecture:
         guest.page.goto(f"{served.url}?{query}")
-        screen = "learn" if "lesson" in query else query.removeprefix("tab=") if "tab=" in query else "watch"
+        if "lesson" in query:
+            screen = "learn"
+        elif "tab=" in query:
+            screen = query.removeprefix("tab=")
+        else:
+            screen = "watch"
         drawn = "dialog.hf-present[open] h2" if "present=1" in query else DRAWN[screen]
         guest.page.locator(f"{drawn} >> visible=true").first.wait_for()
         assert not guest.page.is_visible(".hf-alert"), query
@@ -98,7 +111,9 @@ def test_a_lecturers_ten_links_play_from_the_folder_without_anything_else(
 
 def test_the_ten_links_of_the_notes_are_those_of_the_page_on_use(lecture: list):
     listed = re.findall(
-        r"^\d+\. `(?:\./|\?(\S+))` –", (ROOT / "assets" / "docs" / "use.md").read_text("utf-8"), re.MULTILINE
+        r"^\d+\. `(?:\./|\?(\S+))` –",
+        (ROOT / "assets" / "docs" / "use.md").read_text("utf-8"),
+        re.MULTILINE,
     )
     assert [query or "board=first" for query in listed] == lecture
     assert len(lecture) == 10
@@ -133,10 +148,16 @@ def test_each_answer_of_the_folder_is_one_of_the_apps(folder: Path):
 def test_a_static_space_reads_its_settings_from_the_folder(folder: Path):
     text = (folder / "README.md").read_text()
     card = yaml.safe_load(text.split("---\n")[1])
-    assert (card["sdk"], card["app_file"], card["title"]) == ("static", "index.html", space.load().title)
+    assert (card["sdk"], card["app_file"], card["title"]) == (
+        "static",
+        "index.html",
+        space.load().title,
+    )
     assert not {"sdk_version", "python_version", "suggested_hardware"} & set(card)
     assert space.check(folder / "README.md", "static") == []
-    assert {"2211.17192", "2403.10444", "2601.05724"} <= set(re.findall(r"https://arxiv\.org/abs/([\d.]+)", text))
+    assert {"2211.17192", "2403.10444", "2601.05724"} <= set(
+        re.findall(r"https://arxiv\.org/abs/([\d.]+)", text)
+    )
 
 
 def test_the_folder_is_small_and_holds_nothing_but_what_the_page_reads(folder: Path):
@@ -146,7 +167,15 @@ def test_the_folder_is_small_and_holds_nothing_but_what_the_page_reads(folder: P
     ]  # read when a visitor wants it
     assert sum(path.stat().st_size for path in files if path not in model) < 13_000_000
     assert sum(path.stat().st_size for path in model) < 19_000_000
-    assert {path.suffix for path in {*files} - {*model}} == {".html", ".js", ".css", ".json", ".md", ".LICENSE", ".png"}
+    assert {path.suffix for path in {*files} - {*model}} == {
+        ".html",
+        ".js",
+        ".css",
+        ".json",
+        ".md",
+        ".LICENSE",
+        ".png",
+    }
 
 
 @pytest.fixture(scope="module")
@@ -154,7 +183,9 @@ def check(chromium: Browser) -> Iterator[Callable[[object], dict]]:
     """Judges a trace, or a text, as the folder's page does."""
     guest = Guest(chromium, address())
     show(guest.page, page())
-    judge = "async ([text, schema]) => (await import('./answers/check.js')).check(text, schema, 32e6)"
+    judge = (
+        "async ([text, schema]) => (await import('./answers/check.js')).check(text, schema, 32e6)"
+    )
     schema = Trace.schema_for_others()
 
     def judged(trace: object) -> dict:
@@ -206,7 +237,10 @@ def test_parts_that_a_trace_leaves_out_get_the_defaults_of_its_format(check):
     trace = changed(lambda t: [step.pop("growth") for step in t["steps"] if "growth" in step])
     opened = check(trace)["trace"]
     assert all("growth" in step for step in opened["steps"])
-    assert Trace.from_json(json.dumps(opened)).to_json() == Trace.from_json(json.dumps(trace)).to_json()
+    assert (
+        Trace.from_json(json.dumps(opened)).to_json()
+        == Trace.from_json(json.dumps(trace)).to_json()
+    )
 
 
 # ---- the single file
@@ -222,14 +256,33 @@ def opened(chromium: Browser, file: Path, **options: object) -> Guest:
 
 @pytest.mark.core
 @pytest.mark.parametrize("width", [1280, 390])
-def test_a_run_in_one_file_opens_from_a_disk_without_a_network(chromium: Browser, tmp_path: Path, width: int):
+def test_a_run_in_one_file_opens_from_a_disk_without_a_network(
+    chromium: Browser, tmp_path: Path, width: int
+):
     file = tmp_path / "run.html"
     assert (
-        main(["space", "export", "--html", str(STORY), "-o", str(file), "--step", "3", "--title", "A <b>run</b>"]) == 0
+        main(
+            [
+                "space",
+                "export",
+                "--html",
+                str(STORY),
+                "-o",
+                str(file),
+                "--step",
+                "3",
+                "--title",
+                "A <b>run</b>",
+            ]
+        )
+        == 0
     )
     guest = opened(chromium, file, width=width)
     page = guest.page
-    assert page.evaluate("[window.__hsd.step, window.__hsd.steps]") == [2, len(Trace.from_file(STORY).steps)]
+    assert page.evaluate("[window.__hsd.step, window.__hsd.steps]") == [
+        2,
+        len(Trace.from_file(STORY).steps),
+    ]
     assert page.inner_text("h1") == "A <b>run</b>"
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.locator(".hp-board [data-term] >> visible=true").first.hover()
@@ -237,7 +290,10 @@ def test_a_run_in_one_file_opens_from_a_disk_without_a_network(chromium: Browser
     page.locator(".hf-player").focus()
     page.keyboard.press("End")
     assert page.evaluate("window.__hsd.step === window.__hsd.steps - 1")
-    assert page.locator(".hp-tools button", has_text=re.compile("^(Copy link|Embed|HTML)$")).count() == 0
+    assert (
+        page.locator(".hp-tools button", has_text=re.compile("^(Copy link|Embed|HTML)$")).count()
+        == 0
+    )
     guest.close()
 
 
@@ -276,7 +332,9 @@ def test_the_file_prints_in_light_colours_without_its_buttons(chromium: Browser,
 
 
 @pytest.mark.recorded
-def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chromium: Browser, tmp_path: Path):
+def test_the_players_button_saves_the_file_that_the_command_writes(
+    visitors, chromium: Browser, tmp_path: Path
+):
     visitor = visitors().open("?preset=story&step=4", options=False)
     visitor.until("window.__hsd.step === 4")
     visitor.page.select_option(".hp-lane-rule", "blockwise")
@@ -288,10 +346,14 @@ def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chr
     assert guest.page.evaluate("window.__hsd.step") == 4
     assert guest.page.inner_text("h1") == "HSD, hierarchical, step by step"
     prompt = Trace.from_file(STORY).prompt.text
-    line = f"A file with one recorded run, which needs no network. Prompt: “{prompt}” Open it where it was saved"
+    line = (
+        f"A file with one recorded run, which needs no network. Prompt: “{prompt}” "
+        "Open it where it was saved"
+    )
     assert guest.page.inner_text(".hf-sentence") == line
     lanes = "(all) => all.map((one) => one.textContent)"
-    assert guest.page.eval_on_selector_all(".hp-trial", lanes) == visitor.page.eval_on_selector_all(".hp-trial", lanes)
+    wanted = visitor.page.eval_on_selector_all(".hp-trial", lanes)
+    assert guest.page.eval_on_selector_all(".hp-trial", lanes) == wanted
     link = guest.page.locator(".hf-under a", has_text="where it was saved")
     assert link.get_attribute("href") == visitor.page.url
     guest.page.locator(".hf-player").focus()
@@ -299,24 +361,33 @@ def test_the_players_button_saves_the_file_that_the_command_writes(visitors, chr
     back = visitors().open("?" + urlsplit(link.get_attribute("href")).query, options=False)
     back.until("window.__hsd.step === 3 && location.search.includes('judge=blockwise')")
     guest.close()
-    written, saved = single(Trace.from_file(STORY), step=5), file.read_text(encoding="utf-8")
+    written = single(Trace.from_file(STORY), step=5)
+    saved = file.read_text(encoding="utf-8")
     without_run = re.compile(r'(id="hsd-one-run">).*?(</script>)', re.DOTALL)
     assert without_run.sub(r"\1\2", saved) == without_run.sub(r"\1\2", written)
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("address", ["javascript:window.hacked=1", "file:///etc/passwd", "http://", "", None])
-def test_a_file_links_to_pages_of_servers_only(chromium: Browser, tmp_path: Path, address: str | None):
+@pytest.mark.parametrize(
+    "address", ["javascript:window.hacked=1", "file:///etc/passwd", "http://", "", None]
+)
+def test_a_file_links_to_pages_of_servers_only(
+    chromium: Browser, tmp_path: Path, address: str | None
+):
     file = tmp_path / "run.html"
     trace = Trace.from_file(STORY).model_dump(mode="json")
-    file.write_text(with_run({"trace": trace, "step": 0, "title": "", "from": address}), encoding="utf-8")
+    file.write_text(
+        with_run({"trace": trace, "step": 0, "title": "", "from": address}), encoding="utf-8"
+    )
     guest = opened(chromium, file)
     assert guest.page.locator("#hsd-app .hf-under a").count() == 0
     guest.close()
 
 
 @pytest.mark.recorded
-def test_the_file_of_a_trace_from_a_disk_leads_to_the_page_or_carries_it(visitors, chromium: Browser, tmp_path: Path):
+def test_the_file_of_a_trace_from_a_disk_leads_to_the_page_or_carries_it(
+    visitors, chromium: Browser, tmp_path: Path
+):
     for name, carried in (("sum.json", True), ("lighthouse.json", False)):
         visitor = visitors().open(options=False)
         visitor.page.set_input_files(".hf-file", TRACES / name)
@@ -352,7 +423,9 @@ def test_a_folder_with_something_else_in_it_is_refused_and_left_alone(capsys, tm
 
 def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_path: Path):
     (tmp_path / "file").write_text("")
-    assert "cannot write" in refused(capsys, "export", "--static", str(tmp_path / "file" / "inside"))
+    assert "cannot write" in refused(
+        capsys, "export", "--static", str(tmp_path / "file" / "inside")
+    )
 
     def denied(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
@@ -366,14 +439,24 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_pa
 
 def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypatch, tmp_path: Path):
     index = f'{export.MARK}0.1.0">'.encode()
-    monkeypatch.setattr(export, "site", lambda *_, **__: {"index.html": lambda: index, "data/old.json": lambda: b"{}"})
+    monkeypatch.setattr(
+        export,
+        "site",
+        lambda *_, **__: {"index.html": lambda: index, "data/old.json": lambda: b"{}"},
+    )
     export.write(tmp_path / "page", space.load())
     (tmp_path / "page" / ".git").mkdir()
     (tmp_path / "page" / "notes.txt").write_text("mine")
-    monkeypatch.setattr(export, "site", lambda *_, **__: {"index.html": lambda: index, "data/new.json": lambda: b"{}"})
+    monkeypatch.setattr(
+        export,
+        "site",
+        lambda *_, **__: {"index.html": lambda: index, "data/new.json": lambda: b"{}"},
+    )
     written = export.write(tmp_path / "page", space.load())
     assert [path.name for path in written] == ["README.md", "new.json", "index.html"]
-    kept = {path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")}
+    kept = {
+        path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")
+    }
     assert kept == {".git", "notes.txt", "README.md", "index.html", "data", "data/new.json"}
 
 
@@ -382,12 +465,18 @@ def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):
     (tmp_path / "bad.json").write_text("{}")
     assert "not a trace" in refused(capsys, "export", "--html", str(tmp_path / "bad.json"))
     out = ["-o", str(tmp_path / "run.html")]
-    assert "there is no step 99" in refused(capsys, "export", "--html", str(STORY), *out, "--step", "99")
-    assert "existing folder" in refused(capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "no" / "run.html"))
+    assert "there is no step 99" in refused(
+        capsys, "export", "--html", str(STORY), *out, "--step", "99"
+    )
+    assert "existing folder" in refused(
+        capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "no" / "run.html")
+    )
     assert "--address is for --static" in refused(
         capsys, "export", "--html", str(STORY), *out, "--address", "https://x/"
     )
-    assert "--step is for --html" in refused(capsys, "export", "--static", str(tmp_path / "new"), "--step", "1")
+    assert "--step is for --html" in refused(
+        capsys, "export", "--static", str(tmp_path / "new"), "--step", "1"
+    )
     assert "name the Space" in refused(capsys, "publish")
     assert not (tmp_path / "run.html").exists()
 
@@ -395,24 +484,38 @@ def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):
 def test_a_dry_run_lists_every_setting_and_file_of_both_kinds(capsys, monkeypatch, folder: Path):
     assert main(["space", "publish", "--dry-run"]) == 0
     told = capsys.readouterr().out
-    for line in ("sdk: gradio", f"python_version: '{space.load().python_version}'", "suggested_hardware: cpu-basic"):
+    for line in (
+        "sdk: gradio",
+        f"python_version: '{space.load().python_version}'",
+        "suggested_hardware: cpu-basic",
+    ):
         assert line in told.splitlines()
-    assert [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)] == space.space_files()
+    assert [
+        line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)
+    ] == space.space_files()
     told = "\n".join(space.listing("static", folder))
     assert "sdk: static" in told.splitlines()
-    assert "  cross-origin-embedder-policy: require-corp" in told.splitlines()  # for threads in the browser
+    # for threads in the browser
+    assert "  cross-origin-embedder-policy: require-corp" in told.splitlines()
     assert "python_version" not in told
     files = [line.split()[1] for line in told.splitlines() if re.match(r"\s*[\d,]+  \S", line)]
-    assert files == sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    assert files == sorted(
+        path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()
+    )
     assert {"index.html", "README.md", "data/page.json"} <= set(files)
 
 
 @pytest.mark.parametrize("width", [1920, 1280, 1199, 1024, 768, 390])
-def test_nothing_in_the_head_of_a_file_lies_over_anything_else(chromium: Browser, tmp_path: Path, width: int):
+def test_nothing_in_the_head_of_a_file_lies_over_anything_else(
+    chromium: Browser, tmp_path: Path, width: int
+):
     data = json.loads((TRACES / "paris.json").read_text())
     data["setup"]["pair"] = "a pair with quite a long name, " * 2
     data["prompt"]["text"] = "a prompt with many words " * 30
-    for name, trace in (("short", Trace.from_file(TRACES / "paris.json")), ("long", Trace.from_json(json.dumps(data)))):
+    for name, trace in (
+        ("short", Trace.from_file(TRACES / "paris.json")),
+        ("long", Trace.from_json(json.dumps(data))),
+    ):
         file = tmp_path / f"{name}.html"
         file.write_text(single(trace), encoding="utf-8")
         guest = opened(chromium, file, width=width)
@@ -424,6 +527,12 @@ def test_nothing_in_the_head_of_a_file_lies_over_anything_else(chromium: Browser
         )
         for (one, a), (other, b) in itertools.combinations(boxes, 2):
             apart_across = a["right"] <= b["left"] + 1 or b["right"] <= a["left"] + 1
-            assert apart_across or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (name, one, other)
-        assert guest.page.locator(".hp-flow").first.bounding_box()["height"] > 40, "there is room for the text"
+            assert apart_across or a["bottom"] <= b["top"] + 1 or b["bottom"] <= a["top"] + 1, (
+                name,
+                one,
+                other,
+            )
+        assert guest.page.locator(".hp-flow").first.bounding_box()["height"] > 40, (
+            "there is room for the text"
+        )
         guest.close()

@@ -1,4 +1,6 @@
-"""The first screen of somebody who was never here: a step that plays, both rules in a line each, and little else."""
+"""The first screen of somebody who was never here: a step that plays, both rules in a line each,
+and little else.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,16 @@ NUMBER = re.compile(r"[≈<>]?\d*\.?\d+(?:·10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)
 SEEN = """(height) => {
   const inside = (box) => box.top < height && box.bottom > 0 && box.width > 1 && box.height > 1;
   const shown = (one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true });
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT), words = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const words = [];
   while (walker.nextNode()) {
-    const { currentNode: text } = walker, parent = text.parentElement, range = document.createRange();
+    const text = walker.currentNode;
+    const parent = text.parentElement;
+    const range = document.createRange();
     range.selectNodeContents(text);
     const unseen = parent.closest(".hp-unseen, .hp-token, script, option, textarea");
-    if (!unseen && shown(parent) && inside(range.getBoundingClientRect())) words.push(text.textContent);
+    const seen = !unseen && shown(parent) && inside(range.getBoundingClientRect());
+    if (seen) words.push(text.textContent);
   }
   const kinds = "button, a[href], input, select, textarea, summary, [tabindex='0']";
   const controls = [...document.querySelectorAll(kinds)].filter((one) =>
@@ -27,17 +33,26 @@ SEEN = """(height) => {
     inside(one.getBoundingClientRect()));
   return [words, controls.map((one) => one.outerHTML.slice(0, 90))];
 }"""
-SMALL = """(all) => all.filter((e) => [...e.childNodes].some((n) => n.nodeType === 3 && /\\w/.test(n.data)))
-  .filter((e) => e.checkVisibility() && !e.closest(".hp-unseen, option"))
-  .map((e) => [parseFloat(getComputedStyle(e).fontSize) * (e.getScreenCTM?.().d ?? e.currentCSSZoom), e.outerHTML])
-  .filter(([size]) => size < 20)"""
+SMALL = """(all) => {
+  const isText = (node) => node.nodeType === 3 && /\\w/.test(node.data);
+  const scale = (e) => e.getScreenCTM?.().d ?? e.currentCSSZoom;
+  return all
+    .filter((e) => [...e.childNodes].some(isText))
+    .filter((e) => e.checkVisibility() && !e.closest(".hp-unseen, option"))
+    .map((e) => [parseFloat(getComputedStyle(e).fontSize) * scale(e), e.outerHTML])
+    .filter(([size]) => size < 20);
+}"""
 STILL = {"reduced_motion": "reduce"}
 
 
 @pytest.mark.core
 @pytest.mark.recorded
-@pytest.mark.parametrize(("width", "height", "numbers", "controls"), [(1280, 800, 20, 20), (390, 844, 18, 15)])
-def test_the_first_screen_has_few_numbers_few_controls_and_both_rules(visitors, width, height, numbers, controls):
+@pytest.mark.parametrize(
+    ("width", "height", "numbers", "controls"), [(1280, 800, 20, 20), (390, 844, 18, 15)]
+)
+def test_the_first_screen_has_few_numbers_few_controls_and_both_rules(
+    visitors, width, height, numbers, controls
+):
     visitor = visitors(width=width, height=height, brief=True, **STILL).open(options=False)
     words, found = visitor.page.evaluate(SEEN, height)
     counted = [number for text in words for number in NUMBER.findall(text)]
@@ -60,7 +75,10 @@ def test_the_first_screen_has_few_numbers_few_controls_and_both_rules(visitors, 
 def test_what_decides_a_cell_stands_in_it(visitors):
     """Masses appear when HSD steps back, and only in the cells that they decide."""
     visitor = visitors(brief=True, **STILL).open(options=False)
-    decided = "(cells) => cells.map((e) => [e.querySelectorAll('.is-excess, .is-deficient').length, e.innerText])"
+    decided = """(cells) => cells.map((cell) => {
+      const swatches = cell.querySelectorAll(".is-excess, .is-deficient");
+      return [swatches.length, cell.innerText];
+    })"""
     cells = visitor.page.locator(".hp-cell-of.is-own.is-lane[data-node]").evaluate_all(decided)
     prefixes = [text for swatches, text in cells if swatches]
     assert prefixes
@@ -68,7 +86,9 @@ def test_what_decides_a_cell_stands_in_it(visitors):
     assert all("lack ÷" in text and "coin" in text for text in prefixes)
     for text in prefixes:
         little, much, _, threshold = map(float, re.findall(r"(?<!\d)(?:0?\.\d+|\d+)", text)[-4:])
-        assert f"{little / much:.2f}" == f"{threshold:.2f}", "the quotient of what is printed is what is printed"
+        assert f"{little / much:.2f}" == f"{threshold:.2f}", (
+            "the quotient of what is printed is what is printed"
+        )
     assert "p/q of the whole draft" in cells[-1][1]
     assert visitor.page.locator(".is-shadow .is-excess, .is-shadow .is-deficient").count() == 0
     assert visitor.page.locator(".is-none .hp-gauge").count() == 0, "no line where no test was made"
@@ -82,7 +102,9 @@ def test_a_cell_of_a_token_that_passes_by_divergence_says_so(visitors):
     divergence, tolerance = map(float, re.search(r"D (\S+) ≤ T (\S+)", last).groups())
     trace = trace_of(of_systems()["fsd-sum"])
     exact = trace.steps[visitor.state["step"]].divergences[-1]
-    assert (divergence, tolerance) == pytest.approx((exact, trace.setup.options.fuzzy.tolerance), rel=0.05)
+    assert (divergence, tolerance) == pytest.approx(
+        (exact, trace.setup.options.fuzzy.tolerance), rel=0.05
+    )
     assert "coin" in last
 
 
@@ -104,7 +126,9 @@ def test_it_plays_once_by_itself_and_the_first_touch_stops_it(visitors):
     visitor.page.mouse.click(640, 300)
     visitor.until("document.querySelector('.hp-play').getAttribute('aria-pressed') === 'false'")
     assert visitor.state["step"] == step
-    visitor.page.locator(".hp-scrub").evaluate("(e) => { e.value = e.max - 1; e.dispatchEvent(new Event('input')); }")
+    visitor.page.locator(".hp-scrub").evaluate(
+        "(e) => { e.value = e.max - 1; e.dispatchEvent(new Event('input')); }"
+    )
     visitor.page.evaluate("document.activeElement.blur()")
     visitor.page.keyboard.press("ArrowRight")  # keys work though nothing has the focus
     visitor.until("document.querySelector('.hf-player').dataset.phase === 'commit'")
@@ -162,8 +186,12 @@ def test_play_is_among_the_first_tab_stops(visitors):
 @pytest.mark.recorded
 def test_no_number_is_heard_without_its_token_and_no_token_is_translated(visitors):
     visitor = visitors(brief=True, **STILL).open(options=False)
-    texts = visitor.page.locator(".hp-cell-of[data-node]").evaluate_all("(all) => all.map((e) => e.textContent)")
-    tokens = visitor.page.locator(".hp-guess:not(.is-root) .hp-token").evaluate_all("(all) => all.map((e) => e.title)")
+    texts = visitor.page.locator(".hp-cell-of[data-node]").evaluate_all(
+        "(all) => all.map((e) => e.textContent)"
+    )
+    tokens = visitor.page.locator(".hp-guess:not(.is-root) .hp-token").evaluate_all(
+        "(all) => all.map((e) => e.title)"
+    )
     assert len(texts) == 4 * len(tokens)
     assert all(text.startswith(f"{tokens[i % len(tokens)]}: ") for i, text in enumerate(texts))
     translated = "(all) => all.filter((one) => one.translate).length"
@@ -177,8 +205,10 @@ def test_that_texts_keep_the_law_is_said_of_lossless_rules_alone(visitors, prese
     visitor.page.locator(".hf-sentence").wait_for()
     assert ("as likely as" in visitor.page.inner_text(".hf-sentence")) == said
     visitor.page.locator("#hsd-tabs").get_by_text("Lab", exact=True).click()
-    visitor.page.locator("#hsd-tab-lab ol.hf-law").wait_for()  # the outcomes of a rule, whatever Watch shows
-    assert "as likely as" not in visitor.page.inner_text(".hf-sentence")  # rules that are not lossless stand there too
+    # the outcomes of a rule, whatever Watch shows
+    visitor.page.locator("#hsd-tab-lab ol.hf-law").wait_for()
+    # rules that are not lossless stand there too
+    assert "as likely as" not in visitor.page.inner_text(".hf-sentence")
 
 
 @pytest.mark.recorded
@@ -206,8 +236,12 @@ def test_run_stays_under_the_pointer_while_a_prompt_of_several_lines_folds(visit
 def test_the_line_over_a_run_moves_nothing_when_it_wraps(visitors):
     visitor = visitors().open("?preset=story", options=False)
     top = visitor.page.locator(".hf-player").bounding_box()["y"]
-    visitor.page.locator(".hf-outcome").evaluate("(line) => line.append(...line.cloneNode(true).children)")
-    ends = visitor.page.locator(".hf-outcome-part").evaluate_all("(all) => all.map((e) => e.offsetTop)")
+    visitor.page.locator(".hf-outcome").evaluate(
+        "(line) => line.append(...line.cloneNode(true).children)"
+    )
+    ends = visitor.page.locator(".hf-outcome-part").evaluate_all(
+        "(all) => all.map((e) => e.offsetTop)"
+    )
     assert len(set(ends)) == 2, "two lines"
     assert visitor.page.locator(".hf-player").bounding_box()["y"] == top
 
@@ -216,7 +250,9 @@ def test_the_line_over_a_run_moves_nothing_when_it_wraps(visitors):
 def test_the_line_over_a_run_covers_no_button_beside_the_options(visitors):
     page = visitors().open("?preset=story").page
     strip = page.locator("#hsd-strip").bounding_box()
-    tops = page.locator(".hf-outcome-part").evaluate_all("(all) => all.map((e) => e.getBoundingClientRect().top)")
+    tops = page.locator(".hf-outcome-part").evaluate_all(
+        "(all) => all.map((e) => e.getBoundingClientRect().top)"
+    )
     assert min(tops) >= strip["y"] + strip["height"]
 
 
@@ -232,7 +268,14 @@ def test_a_race_fills_a_screen_before_a_room(visitors):
 @pytest.mark.recorded
 def test_a_full_screen_before_a_room_is_large_and_a_clicker_moves_it(visitors):
     visitor = visitors(brief=True, width=1920, height=1080, **STILL)
-    for preset in ("stack-three", "hispec-trained", "fsd-sum", "eagle-chosen", "drafts-traversal", ""):
+    for preset in (
+        "stack-three",
+        "hispec-trained",
+        "fsd-sum",
+        "eagle-chosen",
+        "drafts-traversal",
+        "",
+    ):
         visitor.open(f"?preset={preset}" if preset else "", options=False)
         visitor.page.evaluate("document.querySelector('.hf-player').classList.add('is-maximised')")
         assert visitor.page.locator(".hf-player *").evaluate_all(SMALL) == [], preset

@@ -1,4 +1,6 @@
-"""What is seen before the page runs: its first step as a picture in it, and a card where a link to it is shared."""
+"""What is seen before the page runs: its first step as a picture in it, and a card where a link to
+it is shared.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,10 @@ from hsd.paths import TRACES
 SPACE = space.load()
 HOW = "python examples/reproduce/first_picture.py makes it again"
 PARTS = (".hp-story", ".hp-board", ".hp-transport")
-WORDS = """(parts) => Object.fromEntries(parts.map((part) => [part, document.querySelector(part).innerText]))"""
+WORDS = """(parts) => {
+  const words = (part) => [part, document.querySelector(part).innerText];
+  return Object.fromEntries(parts.map(words));
+}"""
 BOXES = """(parts) => parts.map((part) => {
   const { x, y, width, height } = document.querySelector(part).getBoundingClientRect();
   return [part, x, y, width, height].map((n) => Math.round(n) || n);
@@ -43,7 +48,9 @@ def opened(chromium: Browser, url: str, width: int = 1280, scripts: bool = True,
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_first_step_is_seen_before_any_script_and_nothing_moves_when_they_come(chromium, served: Files, width: int):
+def test_the_first_step_is_seen_before_any_script_and_nothing_moves_when_they_come(
+    chromium, served: Files, width: int
+):
     before = opened(chromium, served.url, width, scripts=False)
     assert before.is_visible(".hf-first .hp-board")
     after = opened(chromium, served.url, width)
@@ -64,13 +71,19 @@ def test_the_picture_says_what_the_player_says(chromium, served: Files):
         assert plain.locator(part).inner_text().split() == shown[part].split(), HOW
     trace = Trace.from_file(definitions()[SPACE.presets[0]].file)
     drafted = {node.piece.strip() for node in trace.steps[live.evaluate("window.__hsd.step")].nodes}
-    assert all(piece in plain.locator(".hp-board").inner_text() for piece in drafted if piece.isalnum())
+    assert all(
+        piece in plain.locator(".hp-board").inner_text() for piece in drafted if piece.isalnum()
+    )
     for visit in (plain, live):
         visit.context.close()
 
 
-@pytest.mark.parametrize("query", ["?preset=story&step=3", "?tab=lab", "?prompt=Once", "#trace=abc"])
-def test_the_picture_is_not_shown_where_the_address_asks_for_something_else(chromium, served: Files, query: str):
+@pytest.mark.parametrize(
+    "query", ["?preset=story&step=3", "?tab=lab", "?prompt=Once", "#trace=abc"]
+)
+def test_the_picture_is_not_shown_where_the_address_asks_for_something_else(
+    chromium, served: Files, query: str
+):
     visit = opened(chromium, served.url + query, scripts=False)
     assert visit.locator(".hf-first").count() == 1
     assert not visit.is_visible(".hf-first .hp-board")
@@ -82,7 +95,9 @@ def test_a_picture_of_another_run_is_left_out(monkeypatch: pytest.MonkeyPatch, t
         return site(manifest, "files", trace)["index.html"]().decode()
 
     assert "hf-first" in index(SPACE)
-    assert "hf-first" not in index(SPACE, Trace.from_file(TRACES / "story.json")), "it is opened first"
+    assert "hf-first" not in index(SPACE, Trace.from_file(TRACES / "story.json")), (
+        "it is opened first"
+    )
     assert "hf-first" not in index(SPACE.model_copy(update={"presets": ["story", *SPACE.presets]}))
     assert 'class="hf-first"' not in page.template()
     first = definitions()[SPACE.presets[0]]
@@ -102,8 +117,9 @@ def named(text: str) -> dict[str, str]:
     class Reader(HTMLParser):
         def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
             told = {name: value or "" for name, value in attributes}
-            if tag == "meta" and told.get("property", told.get("name", "")).startswith(("og:", "twitter:")):
-                found[told.get("property", told.get("name", ""))] = told["content"]
+            name = told.get("property", told.get("name", ""))
+            if tag == "meta" and name.startswith(("og:", "twitter:")):
+                found[name] = told["content"]
 
     Reader().feed(text)
     return found
@@ -137,7 +153,9 @@ def test_the_card_is_a_picture_of_the_usual_size_and_not_blank():
         ("GRADIO_ROOT_PATH", "/hsd", ""),
     ],
 )
-def test_an_app_knows_its_address_from_its_surroundings(monkeypatch, variable: str, value: str, address: str):
+def test_an_app_knows_its_address_from_its_surroundings(
+    monkeypatch, variable: str, value: str, address: str
+):
     for name in ("SPACE_HOST", "GRADIO_ROOT_PATH"):
         monkeypatch.delenv(name, raising=False)
     assert device.public_address() == ""
@@ -145,7 +163,9 @@ def test_an_app_knows_its_address_from_its_surroundings(monkeypatch, variable: s
     assert device.public_address() == address
 
 
-@pytest.mark.parametrize("address", ["example.org", "javascript:alert(1)", "https://", "https://a b/", "https://x/?y"])
+@pytest.mark.parametrize(
+    "address", ["example.org", "javascript:alert(1)", "https://", "https://a b/", "https://x/?y"]
+)
 def test_an_address_that_is_none_is_refused_in_one_line(tmp_path: Path, address: str):
     with pytest.raises(HsdError, match="is no address of a page") as refused:
         write(tmp_path / "page", SPACE, address)

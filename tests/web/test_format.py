@@ -38,7 +38,9 @@ def holds(printed: str, computed: float) -> bool:
     """Whether what a reader works out is what is printed, to its last digit."""
     mantissa, _, power = printed.partition("·10")
     places = len(mantissa.partition(".")[2])
-    unit = 10.0 ** (value(f"1·10{power}") and int(f"{value(f'1·10{power}'):e}".split("e")[1]) if power else 0)
+    unit = 10.0 ** (
+        value(f"1·10{power}") and int(f"{value(f'1·10{power}'):e}".split("e")[1]) if power else 0
+    )
     return abs(computed - value(printed)) <= (0.5 * 10.0**-places + 1e-9) * unit
 
 
@@ -51,22 +53,35 @@ def test_what_a_formula_prints_is_what_a_reader_works_out(page: Engine, sign: st
       return [format.shortest({{ a, b }}, (told) => format.exact(({work})(told)) === shown), shown];
     }}"""
     for _ in range(300):
-        a, b = (noise.random() ** noise.choice([1, 0.01, 6]) * noise.choice([1, 1, 1.02, 4]) for _ in range(2))
+        a, b = (
+            noise.random() ** noise.choice([1, 0.01, 6]) * noise.choice([1, 1, 1.02, 4])
+            for _ in range(2)
+        )
         found, shown = page.call(call, a, b)  # type: ignore[misc]
         texts = found["texts"]
         assert found["holds"], (a, sign, b, texts, shown)
-        one, other = value(texts["a"]), value(texts["b"])
+        one = value(texts["a"])
+        other = value(texts["b"])
         computed = {"*": one * other, "/": one / other, "+": one + other, "-": one - other}[sign]
         assert holds(shown, computed), (texts, shown)
 
 
 def test_what_no_digits_make_true_is_said_to_be_so(page: Engine):
-    assert page.call("() => format.shortest({ a: 0.5 }, () => false, 2)") == {"texts": {"a": "0.5"}, "holds": False}
+    assert page.call("() => format.shortest({ a: 0.5 }, () => false, 2)") == {
+        "texts": {"a": "0.5"},
+        "holds": False,
+    }
 
 
 def test_a_number_that_is_not_1_never_looks_like_it(page: Engine):
     noise = random.Random(1)
-    shown = "(x) => [format.exact(x), format.exact(x, 2), format.number(x), format.short(x), format.percent(x)]"
+    shown = """(x) => [
+      format.exact(x),
+      format.exact(x, 2),
+      format.number(x),
+      format.short(x),
+      format.percent(x),
+    ]"""
     for _ in range(200):
         x = 1 + noise.choice([-1, 1]) * 10 ** noise.uniform(-7, -2)
         told = page.call(shown, x)
@@ -94,7 +109,9 @@ def test_two_numbers_get_one_text_only_where_they_agree_in_it(page: Engine):
 @pytest.mark.parametrize("freedom", [1, 4, 8, 9, 15, 40, 1000])
 def test_students_factor_is_that_of_scipy(page: Engine, freedom: int):
     stats = pytest.importorskip("scipy.stats")
-    assert page.call("format.student", freedom) == pytest.approx(stats.t.ppf(0.975, freedom), rel=5e-5)
+    assert page.call("format.student", freedom) == pytest.approx(
+        stats.t.ppf(0.975, freedom), rel=5e-5
+    )
 
 
 def test_bytes_stand_apart_by_plain_spaces_and_the_spaces_of_text_are_seen(page: Engine):

@@ -11,7 +11,9 @@ from hsd.paths import ASSETS
 
 NAMES = [name for name, preset in of_systems().items() if preset.system == "fsd"]
 
-TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there")
+TINY = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target").is_dir(), reason="the embedded pair is not there"
+)
 
 
 @pytest.mark.core
@@ -19,16 +21,21 @@ TINY = pytest.mark.skipif(not (ASSETS / "tiny" / "target").is_dir(), reason="the
 def test_needles_and_drift_are_those_of_the_trace(stage, name: str):
     trace = trace_of(of_systems()[name])
     stage.load(trace.model_dump(mode="json"))
-    tolerance, spent = trace.setup.options.fuzzy.tolerance, 0.0
+    tolerance = trace.setup.options.fuzzy.tolerance
+    spent = 0.0
     for index, step in enumerate(trace.steps[:4]):
         stage.go(index)
-        rows = stage.page.locator(".hp-needles li").evaluate_all("all => all.map((e) => [e.className, e.textContent])")
+        rows = stage.page.locator(".hp-needles li").evaluate_all(
+            "all => all.map((e) => [e.className, e.textContent])"
+        )
         assert len(rows) == step.drafted
         for i, (css, said) in enumerate(rows):
             assert_told(trace, index, i, css, said)
         spent += drift(step, tolerance)
-        shown = stage.page.inner_text(".hp-divergence .hp-note").removeprefix("Drift spent so far: ").split()[0]
-        assert float(shown.rstrip(",").replace("·10⁻", "e-").translate(DIGITS)) == pytest.approx(spent, rel=6e-3)
+        note = stage.page.inner_text(".hp-divergence .hp-note")
+        number = note.removeprefix("Drift spent so far: ").split()[0].rstrip(",")
+        shown = float(number.replace("·10⁻", "e-").translate(DIGITS))
+        assert shown == pytest.approx(spent, rel=6e-3)
     marked = stage.page.locator(".hp-text .hp-out.is-overruled").count()
     assert marked == sum(overruled(step) for step in trace.steps)
 
@@ -37,9 +44,11 @@ DIGITS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹", "0123456789")
 
 
 def assert_told(trace: hsd.Trace, index: int, i: int, css: str, said: str) -> None:
-    """A row says of a drafted token what its coin, its divergence and the rule's mode make of it."""
-    step, options = trace.steps[index], trace.setup.options.fuzzy
-    node, near = step.nodes[i], step.divergences[i] <= options.tolerance
+    """A row says of a drafted token what its coin, its divergence and the rule's mode entail."""
+    step = trace.steps[index]
+    options = trace.setup.options.fuzzy
+    node = step.nodes[i]
+    near = step.divergences[i] <= options.tolerance
     if i > step.kept:
         assert ("not reached" in said, css) == (True, "is-unreached")
         return
@@ -84,10 +93,16 @@ def test_on_watch_the_settings_are_there_only_for_the_fuzzy_rule(visitor):
 @TINY
 @pytest.mark.parametrize(
     ("title", "name", "words"),
-    [("Ensemble (not lossless)", "draft-weight", "w = 0.7"), ("Typical (not lossless)", "epsilon", "ε = 0.7")],
+    [
+        ("Ensemble (not lossless)", "draft-weight", "w = 0.7"),
+        ("Typical (not lossless)", "epsilon", "ε = 0.7"),
+    ],
 )
-def test_on_watch_a_rule_with_a_number_has_its_slider_and_runs_with_it(visitor, title: str, name: str, words: str):
-    page, slider = visitor.page, f"#hsd-{name}"
+def test_on_watch_a_rule_with_a_number_has_its_slider_and_runs_with_it(
+    visitor, title: str, name: str, words: str
+):
+    page = visitor.page
+    slider = f"#hsd-{name}"
     assert not page.locator(slider).is_visible()
     visitor.choose("rule", title)
     page.locator(slider).wait_for(state="visible")

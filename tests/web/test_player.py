@@ -67,7 +67,10 @@ def test_verdicts_of_both_rules_are_in_every_step(stage: Stage, rule: str) -> No
     stage.load(trace)
     for i, step in enumerate(trace["steps"]):
         stage.go(i)
-        kept = [stage.page.locator(f".is-{lane} .hp-trial:is(.is-pass, .is-carried):visible").count() for lane in LANES]
+        kept = [
+            stage.page.locator(f".is-{lane} .hp-trial:is(.is-pass, .is-carried):visible").count()
+            for lane in LANES
+        ]
         assert kept[0] == step["kept"] == stage.state()["kept"]
         assert kept[1] == step["shadow"]["kept"] or rule == "tokenwise"
 
@@ -113,8 +116,12 @@ def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> Non
 @pytest.mark.core
 @pytest.mark.parametrize("options", [{}, {"rule": "tokenwise", "shadow": "hsd"}, {"drafts": 3}])
 @pytest.mark.recorded
-def test_chances_of_keeping_stand_beside_what_was_kept(stage: Stage, options: dict[str, Any]) -> None:
-    """One row for each rule: a column for every number of tokens, as high as its chance, this time's marked."""
+def test_chances_of_keeping_stand_beside_what_was_kept(
+    stage: Stage, options: dict[str, Any]
+) -> None:
+    """One row for each rule: a column for every number of tokens, as high as its chance, this
+    time's marked.
+    """
     trace = word_trace(**options)
     stage.load(trace)
     for i, step in enumerate(trace["steps"]):
@@ -123,12 +130,17 @@ def test_chances_of_keeping_stand_beside_what_was_kept(stage: Stage, options: di
         for judged in (step["verdict"], step["shadow"]) if step["drafted"] else ():
             chances = step["kept_law"][judged["rule"]]
             row = stage.page.locator(f'.hp-odds-bars[data-rule="{judged["rule"]}"]')
-            heights = row.locator("i").evaluate_all("list => list.map((e) => parseFloat(e.style.height))")
+            heights = row.locator("i").evaluate_all(
+                "list => list.map((e) => parseFloat(e.style.height))"
+            )
             assert heights == pytest.approx([24 * chance for chance in chances], abs=0.1)
-            now = row.locator(".hp-odds-column").evaluate_all("l => l.findIndex((e) => e.matches('.is-now'))")
+            now = row.locator(".hp-odds-column").evaluate_all(
+                "l => l.findIndex((e) => e.matches('.is-now'))"
+            )
             assert now == judged["kept"]
             mean = sum(t * chance for t, chance in enumerate(chances))
-            assert float(row.locator("xpath=..").locator("b").inner_text()) == pytest.approx(mean, abs=6e-3)
+            shown = float(row.locator("xpath=..").locator("b").inner_text())
+            assert shown == pytest.approx(mean, abs=6e-3)
 
 
 FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, "table_seed": 3}
@@ -136,19 +148,25 @@ FUZZY = {"rule": "fuzzy", "temperature": 0.7, "max_new_tokens": 80, "gamma": 7, 
 
 @pytest.mark.parametrize(
     "options",
-    [{"fuzzy_mode": "divergence-only", "tolerance": 0.5}, {"divergence": "tv", "tolerance": 0.4}, {"top_p": 0.6}],
+    [
+        {"fuzzy_mode": "divergence-only", "tolerance": 0.5},
+        {"divergence": "tv", "tolerance": 0.4},
+        {"top_p": 0.6},
+    ],
     ids=["divergence-only", "tv", "infinite"],
 )
 @pytest.mark.recorded
 def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> None:
     trace = word_trace(**(FUZZY | options))
-    tolerance, only = trace["setup"]["options"]["fuzzy"]["tolerance"], options.get("fuzzy_mode") == "divergence-only"
+    tolerance = trace["setup"]["options"]["fuzzy"]["tolerance"]
+    only = options.get("fuzzy_mode") == "divergence-only"
     stage.load(trace)
     seen = set()
     for i, step in enumerate(trace["steps"]):
         stage.go(i)
         tests = stage.page.locator(".hp-panel.is-own .hp-test").all()
-        spent, overruled = 0.0, 0
+        spent = 0.0
+        overruled = 0
         for test, decision in zip(tests, step["verdict"]["decisions"], strict=True):
             node = step["nodes"][decision["node"] - 1]
             divergence = float(step["divergences"][decision["node"] - 1])
@@ -160,7 +178,11 @@ def test_the_fuzzy_rule_is_told_as_it_decided(stage: Stage, options: dict) -> No
         assert stage.page.locator(".hp-warn").count() == 0
         assert ("exact test would have rejected" in stage.text(".hp-story")) == (overruled > 0)
         assert ("spent 0 of drift" in stage.text(".hp-warning")) == (spent == 0)
-        if step["drafted"] and step["verdict"]["residual"] and step["verdict"]["residual"]["origin"] == "correction":
+        if (
+            step["drafted"]
+            and step["verdict"]["residual"]
+            and step["verdict"]["residual"]["origin"] == "correction"
+        ):
             assert ("the whole target p" in stage.text(".hp-residual")) == only
             assert ("drawn from the whole target" in stage.text(".hp-story")) == only
     assert seen == {"near", "far" if only else "beyond"}
@@ -176,7 +198,9 @@ def test_beside_another_rule_the_fuzzy_one_is_told_without_its_divergences(stage
 
 @pytest.mark.core
 def test_typical_acceptance_is_told_without_a_coin(stage: Stage) -> None:
-    """What is compared is the target's p with the bar of its row; the lane has no coin to drag, the card no slider."""
+    """What is compared is the target's p with the bar of its row; the lane has no coin to drag, the
+    card no slider.
+    """
     trace = word_trace(rule="typical", epsilon=0.2, max_new_tokens=80)
     stage.load(trace)
     seen = set()
@@ -184,7 +208,8 @@ def test_typical_acceptance_is_told_without_a_coin(stage: Stage) -> None:
         stage.go(i)
         tests = stage.page.locator(".hp-panel.is-own .hp-test").all()
         for test, decision in zip(tests, step["verdict"]["decisions"], strict=True):
-            node, entropy = step["nodes"][decision["node"] - 1], decision["grounds"]["entropy"]
+            node = step["nodes"][decision["node"] - 1]
+            entropy = decision["grounds"]["entropy"]
             assert entropy == step["branches"][node["parent"]]["entropy"]
             assert decision["accepted"] == (node["p"] > min(0.2, 0.2**0.5 * math.exp(-entropy)))
             line = test.locator(".hp-sides").inner_text()
@@ -199,7 +224,9 @@ def test_typical_acceptance_is_told_without_a_coin(stage: Stage) -> None:
 
 
 @pytest.mark.core
-@pytest.mark.parametrize(("weight", "words"), [(0.5, "Not lossless"), (0, "With w = 0 this rule is exact")])
+@pytest.mark.parametrize(
+    ("weight", "words"), [(0.5, "Not lossless"), (0, "With w = 0 this rule is exact")]
+)
 def test_an_ensemble_is_told_with_its_mixture(stage: Stage, weight: float, words: str) -> None:
     trace = word_trace(rule="ensemble", draft_weight=weight, max_new_tokens=40, gamma=7)
     stage.load(trace)
@@ -207,7 +234,9 @@ def test_an_ensemble_is_told_with_its_mixture(stage: Stage, weight: float, words
         stage.go(i)
         assert step["kept"] >= step["shadow"]["kept"]
         assert (step["kept"] == step["shadow"]["kept"]) or weight
-        assert stage.page.locator(".hp-panel.is-own .hp-formula:not([data-form=mixed])").count() == 0
+        assert (
+            stage.page.locator(".hp-panel.is-own .hp-formula:not([data-form=mixed])").count() == 0
+        )
         assert stage.page.locator(".hp-warn").count() == 0
     assert words in stage.text(".hp-warning")
 
@@ -216,7 +245,10 @@ def test_a_clause_names_what_a_rule_compared(stage: Stage) -> None:
     """Its threshold against the coin, or p against the bar."""
     wanted = {
         "ensemble": r", for the coin [\d.]+ is not below [\d.]+, and keeps",
-        "typical": r", for the target gives it [\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+, which is not above [\d.]+, and keeps",
+        "typical": (
+            r", for the target gives it [\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+, which is not above [\d.]+, "
+            "and keeps"
+        ),
     }
     for rule, words in wanted.items():
         stage.load(word_trace(rule=rule, epsilon=0.2, max_new_tokens=80))
@@ -226,12 +258,17 @@ def test_a_clause_names_what_a_rule_compared(stage: Stage) -> None:
               const {verdictFacts} = await import("./step/sentences.js");
               const trace = window.player.trace();
               const views = trace.steps.map((_, i) => hsdPlayer.model.readStep(trace, i));
-              const told = (view) => ({drafted: view.step.drafted, ...verdictFacts(view, view.own)});
-              return views.map((view) => plain(say("course", told(view))));
+              return views.map((view) => {
+                const facts = verdictFacts(view, view.own);
+                return plain(say("course", {drafted: view.step.drafted, ...facts}));
+              });
             }"""
         )
         others = {one for one in told if not re.search(words, one)}
-        assert all("passes every token by itself and keeps" in one or one == "has nothing to test" for one in others)
+        assert all(
+            "passes every token by itself and keeps" in one or one == "has nothing to test"
+            for one in others
+        )
         assert any(re.search(words, one) for one in told)
 
 
@@ -273,14 +310,20 @@ def test_headline_names_both_counts_and_the_coin(stage: Stage, trace: dict) -> N
             ".hp-warning",
             "With T = −1 this rule is exact",
         ),
-        ({"system": "plain"}, ".hp-lead", "Nothing was drafted: the target wrote one token by itself"),
+        (
+            {"system": "plain"},
+            ".hp-lead",
+            "Nothing was drafted: the target wrote one token by itself",
+        ),
         ({"system": "plain"}, ".hp-setup", "words: target"),
         ({"proposer": "ngram", "gamma": 3}, ".hp-setup", " · γ 3, copied from the text · "),
         ({"trace": False}, ".hp-treecard", "recorded without detail"),
     ],
 )
 @pytest.mark.recorded
-def test_special_runs_say_what_they_are(stage: Stage, options: dict, selector: str, words: str) -> None:
+def test_special_runs_say_what_they_are(
+    stage: Stage, options: dict, selector: str, words: str
+) -> None:
     stage.load(word_trace(max_new_tokens=12, **options))
     assert words in stage.text(selector)
     assert stage.page.locator(".hp-group").count() == stage.state()["steps"]
@@ -295,7 +338,10 @@ def test_a_copied_draft_claims_no_draft_model_and_says_where_there_was_none(stag
     )
     assert ", draft" not in stage.text(".hp-setup")
     stage.go(step_where(trace, lambda step: 0 < step["kept"] < step["drafted"]))
-    assert stage.page.locator(".is-own .hp-trial:is(.is-pass, .is-carried)").count() == stage.state()["kept"]
+    assert (
+        stage.page.locator(".is-own .hp-trial:is(.is-pass, .is-carried)").count()
+        == stage.state()["kept"]
+    )
     assert "draft model" not in stage.text("#one")
 
 
@@ -332,7 +378,9 @@ def test_table_numbers_equal_the_trace(stage: Stage, trace: dict) -> None:
 def test_ledger_adds_up_to_one(stage: Stage, trace: dict) -> None:
     index = step_where(trace, lambda s: s["kept"] == 2)
     stage.load(trace, index)
-    widths = stage.each(".hp-stack-bar", "[...e.children].map((part) => parseFloat(part.style.width))")
+    widths = stage.each(
+        ".hp-stack-bar", "[...e.children].map((part) => parseFloat(part.style.width))"
+    )
     branch = trace["steps"][index]["branches"][2]
     assert [sum(bar) for bar in widths] == [pytest.approx(100, abs=0.01)] * 2
     assert widths[0][1] == pytest.approx(100 * branch["excess"], abs=0.01)
@@ -443,7 +491,9 @@ def test_play_goes_to_the_end_and_stops(chromium, trace: dict) -> None:
     stage.load(trace)
     beats = stage.page.evaluate("window.player.state().beat") + 1
     stage.page.click(".hp-play")
-    assert stage.page.evaluate("window.player.state().phase") == "draft", "a step that has been seen begins anew"
+    assert stage.page.evaluate("window.player.state().phase") == "draft", (
+        "a step that has been seen begins anew"
+    )
     stage.page.clock.run_for(4200 * beats)
     assert stage.state()["step"] > 0
     stage.page.clock.run_for(4200 * 24 * len(trace["steps"]))
@@ -459,7 +509,10 @@ def test_nothing_moves_where_motion_is_reduced(chromium, trace: dict) -> None:
         beat = stage.page.locator(".hp-sweep").get_attribute("data-at")
         stage.page.locator(".hp-scrub").fill(beat)
         assert stage.page.evaluate("window.player.state().phase") == "target"
-        assert stage.page.eval_on_selector(".hp-sweep-bar", "e => getComputedStyle(e).animationName") == expected
+        assert (
+            stage.page.eval_on_selector(".hp-sweep-bar", "e => getComputedStyle(e).animationName")
+            == expected
+        )
         stage.close()
 
 
@@ -477,7 +530,9 @@ def test_hostile_tokens_stay_text(stage: Stage) -> None:
         stage.press(key)
     assert stage.page.evaluate("window.hacked") is None
     shown = stage.text("#one")
-    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00\x1b]", shown), "control characters are visible"
+    assert not re.search("[\u202a-\u202e\u2066-\u2069\u200b\ufeff\x00\x1b]", shown), (
+        "control characters are visible"
+    )
     assert "⟨202E⟩" in shown
     assert stage.page.evaluate("document.documentElement.scrollWidth") == 1280
 
@@ -523,7 +578,8 @@ def test_two_players_share_a_page(stage: Stage, trace: dict) -> None:
 
 
 def test_live_steps_are_followed_by_a_viewer_at_the_end(stage: Stage, trace: dict) -> None:
-    steps, empty = trace["steps"], trace | {"steps": []}
+    steps = trace["steps"]
+    empty = trace | {"steps": []}
     stage.load(empty, live=True)
     assert "Waiting for the first step" in stage.text(".hp-story")
     assert stage.state()["live"]

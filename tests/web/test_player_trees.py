@@ -1,4 +1,6 @@
-"""The player on draft trees, and both sides of a run: what it shows equals the trace, and can be worked out by hand."""
+"""The player on draft trees, and both sides of a run: what it shows equals the trace, and can be
+worked out by hand.
+"""
 
 from __future__ import annotations
 
@@ -31,17 +33,23 @@ TREES = [
 ]
 
 
-CHAINS = [{"rule": "hsd"}, {"rule": "tokenwise", "shadow": "hsd"}, {"rule": "blockwise", "shadow": "hsd-released"}]
+CHAINS = [
+    {"rule": "hsd"},
+    {"rule": "tokenwise", "shadow": "hsd"},
+    {"rule": "blockwise", "shadow": "hsd-released"},
+]
 
 
 PATH = "{http://www.w3.org/2000/svg}path"
 WORDS = """() => {
   const stage = document.getElementById("one").cloneNode(true);
-  for (const list of stage.querySelectorAll(".hp-more-rules")) list.remove(); // where a tree is a chain: of every rule
+  // where a tree is a chain, these lists are of every rule
+  for (const list of stage.querySelectorAll(".hp-more-rules")) list.remove();
   return stage.textContent;
 }"""
 A_THIRD_AND_SLOWLY_ALL = [
-    case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.slow) for number, case in enumerate(TREES)
+    case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.slow)
+    for number, case in enumerate(TREES)
 ]
 
 
@@ -73,7 +81,8 @@ RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 
 def by_hand(shown: str) -> float:
     """What a reader gets who types the numbers of a formula into a calculator."""
-    worked = re.split(" [=≈] ", shown.strip().removeprefix("="))[0].strip()  # ≈ where the digits do not give it
+    # ≈ where the digits do not give it
+    worked = re.split(" [=≈] ", shown.strip().removeprefix("="))[0].strip()
     if worked.startswith("0/0"):
         return 1.0
     worked = re.sub("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", lambda m: f"e{m[1].translate(RAISED)}", worked)
@@ -84,11 +93,15 @@ def by_hand(shown: str) -> float:
 
 @pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 @pytest.mark.recorded
-def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, options: dict) -> None:
+def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(
+    stage: Stage, options: dict
+) -> None:
     worked = 0
     for _, step in walk(stage, trie(**options)):
         for selector, judged in ((".is-own", step["verdict"]), (".is-shadow", step["shadow"])):
-            if not judged or (selector == ".is-shadow" and not stage.page.locator(".hp-panel.is-shadow").count()):
+            if not judged:
+                continue
+            if selector == ".is-shadow" and not stage.page.locator(".hp-panel.is-shadow").count():
                 continue
             for more in stage.page.locator(f".hp-panel{selector} .hp-moretests button").all():
                 more.click()
@@ -96,7 +109,10 @@ def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, o
             assert len(formulas) == len(judged["decisions"])
             for (form, shown), test in zip(formulas, judged["decisions"], strict=True):
                 assert form == test["grounds"]["form"]
-                assert by_hand(shown) == pytest.approx(test["threshold"], rel=1e-3, abs=1e-12), (shown, test)
+                assert by_hand(shown) == pytest.approx(test["threshold"], rel=1e-3, abs=1e-12), (
+                    shown,
+                    test,
+                )
                 worked += 1
     assert worked > 20
     assert stage.page.locator(".hp-warn").count() == 0
@@ -106,20 +122,32 @@ def test_a_reader_can_work_out_every_threshold_of_a_tree_by_hand(stage: Stage, o
 @pytest.mark.recorded
 def test_a_changed_p_is_marked_and_stands_in_the_change_before(stage: Stage) -> None:
     marked = 0
-    for _, step in walk(stage, trie(rule="traversal", tree="comb", shadow="hsd", max_new_tokens=60)):
+    for _, step in walk(
+        stage, trie(rule="traversal", tree="comb", shadow="hsd", max_new_tokens=60)
+    ):
         if not step["nodes"]:
             continue
-        letters = stage.each(".hp-panel.is-own .hp-test", "e.querySelector('.hp-letters').textContent")
+        letters = stage.each(
+            ".hp-panel.is-own .hp-test", "e.querySelector('.hp-letters').textContent"
+        )
         for i, (shown, test) in enumerate(zip(letters, step["verdict"]["decisions"], strict=False)):
-            node, grounds = step["nodes"][test["node"] - 1], test["grounds"]
+            node = step["nodes"][test["node"] - 1]
+            grounds = test["grounds"]
             if len(step["verdict"]["decisions"]) > 24 or grounds["form"] != "capped":
                 continue
             changed = abs(grounds["p"] - node["p"]) > 1e-6 * node["p"]
             assert ("p′" in shown) == changed, (shown, grounds, node)
             marked += changed
-            before = [c for c in step["verdict"]["changes"] if c["node"] == node["parent"] and c["after"] <= i]
+            before = [
+                c
+                for c in step["verdict"]["changes"]
+                if c["node"] == node["parent"] and c["after"] <= i
+            ]
             assert not changed or grounds["p"] in [
-                pytest.approx(o["probability"]) for c in before for o in c["top"] if o["token"] == node["token"]
+                pytest.approx(o["probability"])
+                for c in before
+                for o in c["top"]
+                if o["token"] == node["token"]
             ]
     assert marked > 2
 
@@ -132,24 +160,34 @@ def test_every_change_is_told_between_its_tests(stage: Stage, options: dict) -> 
         if len(step["verdict"]["decisions"]) > 24:
             continue
         order = stage.each(
-            ".hp-panel.is-own .hp-tests > li", "e.matches('.hp-test') ? 'test' : [+e.dataset.after, +e.dataset.node]"
+            ".hp-panel.is-own .hp-tests > li",
+            "e.matches('.hp-test') ? 'test' : [+e.dataset.after, +e.dataset.node]",
         )
         expected: list = []
         for i in range(len(step["verdict"]["decisions"])):
             expected.append("test")
-            expected += [[c["after"], c["node"]] for c in step["verdict"]["changes"] if c["after"] == i + 1]
+            expected += [
+                [c["after"], c["node"]] for c in step["verdict"]["changes"] if c["after"] == i + 1
+            ]
         assert order == expected
-        notes = stage.each(".hp-panel.is-own .hp-change", "(e.querySelector('strong') || e).textContent")
+        notes = stage.each(
+            ".hp-panel.is-own .hp-change", "(e.querySelector('strong') || e).textContent"
+        )
         for words, change in zip(notes, step["verdict"]["changes"], strict=True):
             told += 1
             if change["mass"] == 0:
                 assert "no mass" in words
                 continue
-            strong = re.search(r"max\((?:([\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)·)?p′? − q′?, 0\) / ([\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", words)
+            strong = re.search(
+                r"max\((?:([\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)·)?p′? − q′?, 0\) / ([\d.·⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)", words
+            )
             if options["rule"] == "one-hot":
                 assert "is struck out of p" in words
             else:
-                number = [re.sub("·10(.+)", lambda m: f"e{m[1].translate(RAISED)}", x or "1") for x in strong.groups()]
+                number = [
+                    re.sub("·10(.+)", lambda m: f"e{m[1].translate(RAISED)}", x or "1")
+                    for x in strong.groups()
+                ]
                 assert float(number[0]) == pytest.approx(change["weight"], rel=1e-3)
                 assert float(number[1].rstrip(".")) == pytest.approx(change["mass"], rel=1e-3)
     assert told > 2
@@ -166,7 +204,9 @@ def test_outcomes_of_a_change_unfold(stage: Stage) -> None:
     change = trace["steps"][index]["verdict"]["changes"][1]
     assert details.locator("tbody tr").count() == len(change["top"])
     assert f"{len(change['top'])} of " in details.inner_text()
-    assert stage.state()["node"] == trace["steps"][index]["verdict"]["residual"]["node"], "unfolding selects nothing"
+    assert stage.state()["node"] == trace["steps"][index]["verdict"]["residual"]["node"], (
+        "unfolding selects nothing"
+    )
 
 
 @pytest.mark.recorded
@@ -181,10 +221,18 @@ def test_every_test_of_a_shared_token_is_in_the_tree_and_the_list(stage: Stage) 
             for order, test in enumerate(judged["decisions"], start=1):
                 at.setdefault(test["node"], []).append(order)
             shared += sum(len(orders) > 1 for orders in at.values())
-            shown = stage.each(f'.hp-badge[data-badge="{key}"][data-order]', "Number(e.dataset.order)")
-            assert sorted(shown) == sorted(n for orders in at.values() for n in orders[: 4 if len(orders) <= 4 else 3])
+            shown = stage.each(
+                f'.hp-badge[data-badge="{key}"][data-order]', "Number(e.dataset.order)"
+            )
+            wanted: list[int] = []
+            for orders in at.values():
+                wanted += orders if len(orders) <= 4 else orders[:3]
+            assert sorted(shown) == sorted(wanted)
             panel = "is-own" if judged is step["verdict"] else "is-shadow"
-            listed = stage.each(f".hp-panel.{panel} .hp-test", "[+e.dataset.node, e.querySelector('.hp-sides').title]")
+            listed = stage.each(
+                f".hp-panel.{panel} .hp-test",
+                "[+e.dataset.node, e.querySelector('.hp-sides').title]",
+            )
             if len(judged["decisions"]) > 24:
                 continue
             assert [node for node, _ in listed] == [d["node"] for d in judged["decisions"]]
@@ -214,7 +262,9 @@ def test_trees_are_drawn_without_overlap(stage: Stage, options: dict) -> None:
         assert max(kept) - min(kept) < 1, "what the text gains stands on the top row"
 
 
-def true_paths(monkeypatch: pytest.MonkeyPatch, **options: object) -> tuple[dict, list[list[tuple[int, ...]]]]:
+def true_paths(
+    monkeypatch: pytest.MonkeyPatch, **options: object
+) -> tuple[dict, list[list[tuple[int, ...]]]]:
     """A run, and the drafts of each of its steps as the tree was drafted."""
     drafted: list[list[tuple[int, ...]]] = []
     details = Recorder.details
@@ -234,11 +284,14 @@ def test_rows_name_the_drafts_that_end_in_them(
 ) -> None:
     rule = "one-hot" if tree == "top" else "top-down" if tree == "distinct" else "hsd"
     ends = frozenset({24})
-    trace, drafted = true_paths(monkeypatch, tree=tree, rule=rule, temperature=temperature, ends=ends, gamma=4)
+    trace, drafted = true_paths(
+        monkeypatch, tree=tree, rule=rule, temperature=temperature, ends=ends, gamma=4
+    )
     names = stage.page.evaluate(
         """t => t.steps.map((_, i) => {
           const view = hsdPlayer.model.readStep(t, i);
-          return hsdPlayer.drafts.ends(view).map((leaf) => [leaf, hsdPlayer.drafts.through(view, leaf)]);
+          const {ends, through} = hsdPlayer.drafts;
+          return ends(view).map((leaf) => [leaf, through(view, leaf)]);
         })""",
         trace,
     )
@@ -260,7 +313,8 @@ def test_rows_name_the_drafts_that_end_in_them(
 @pytest.mark.parametrize("options", A_THIRD_AND_SLOWLY_ALL, ids=named)
 def test_vanilla_is_named_only_where_it_takes_part(stage: Stage, options: dict) -> None:
     trace = trie(max_new_tokens=24, **options)
-    part = {options["rule"], trace["steps"][0]["shadow"]["rule"]} & {"tokenwise", "recursive-tokenwise"}
+    rules = {options["rule"], trace["steps"][0]["shadow"]["rule"]}
+    part = rules & {"tokenwise", "recursive-tokenwise"}
     for _, step in walk(stage, trace):
         words = stage.page.evaluate(WORDS).lower()
         assert part or "vanilla" not in words
@@ -286,10 +340,13 @@ def test_a_tree_tells_which_draft_was_kept_and_why(stage: Stage) -> None:
     for _, step in walk(stage, trie(table_seed=1)):
         if not step["nodes"]:
             continue
-        words, tests = stage.text(".hp-detail"), step["verdict"]["decisions"]
+        words = stage.text(".hp-detail")
+        tests = step["verdict"]["decisions"]
         tried = len({d["draft"] for d in tests})
         one = tried == 1
-        assert ("HSD takes the " if one else f"HSD takes {tried} drafts, each as a whole first; ") in words
+        assert (
+            "HSD takes the " if one else f"HSD takes {tried} drafts, each as a whole first; "
+        ) in words
         passed = [d for d in tests if d["accepted"]]
         if not passed:
             assert ("nothing of it passes" if one else "nothing passes, and it keeps none") in words
@@ -297,7 +354,9 @@ def test_a_tree_tells_which_draft_was_kept_and_why(stage: Stage) -> None:
             which = f"draft {passed[-1]['draft'] + 1}"
             assert ("as a whole, which passes" if one else f"{which} passes as a whole") in words
         else:
-            assert ("its first " if one else f"of draft {passed[-1]['draft'] + 1} the first ") in words
+            assert (
+                "its first " if one else f"of draft {passed[-1]['draft'] + 1} the first "
+            ) in words
         seen.add((bool(passed), passed[-1]["test"] if passed else ""))
     assert len(seen) == 3
 
@@ -326,8 +385,12 @@ def test_the_masses_after_a_token_stand_in_its_own_column_of_the_tree(stage: Sta
     trace = trie()
     stage.load(trace, step_where(trace, lambda s: s["kept"] > 1))
     column = "getComputedStyle(e).gridColumnStart"
-    cells = stage.each(".hp-treecell:has([data-node])", f"[e.querySelector('[data-node]').dataset.node, {column}]")
-    masses = dict(stage.each(".hp-masspair:not([data-branch='0'])", f"[e.dataset.branch, {column}]"))
+    cells = stage.each(
+        ".hp-treecell:has([data-node])", f"[e.querySelector('[data-node]').dataset.node, {column}]"
+    )
+    masses = dict(
+        stage.each(".hp-masspair:not([data-branch='0'])", f"[e.dataset.branch, {column}]")
+    )
     assert masses
     assert masses.items() <= dict(cells).items()
 
@@ -341,7 +404,8 @@ def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
     drawn = set(stage.each(".hp-node.is-draft", "Number(e.dataset.node)"))
     said = stage.text(".hp-left-out")
     assert f"{len(drawn)} of {len(step['nodes'])} drafted tokens are drawn" in said
-    assert set(path_to(step, step["verdict"]["decisions"][-1]["node"])) <= drawn if step["kept"] else True
+    if step["kept"]:
+        assert set(path_to(step, step["verdict"]["decisions"][-1]["node"])) <= drawn
     mass = 0.0
     for node in step["nodes"]:
         if node["id"] not in drawn and (node["parent"] == 0 or node["parent"] in drawn):
@@ -353,7 +417,9 @@ def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
     assert float(shown.strip("<")) == pytest.approx(100 * mass, rel=0.06, abs=0.1)
     hidden = next(n["id"] for n in step["nodes"] if n["id"] not in drawn)
     stage.page.evaluate("node => player.select({node})", hidden)
-    assert stage.page.locator(f'.hp-node[data-node="{hidden}"]').count() == 1, "a selected token is always drawn"
+    assert stage.page.locator(f'.hp-node[data-node="{hidden}"]').count() == 1, (
+        "a selected token is always drawn"
+    )
     rows = stage.page.locator(".hp-numbers-table tbody tr[data-node]")
     assert rows.count() <= 61
     stage.page.click(".hp-numbers-table .hp-more")
@@ -364,19 +430,30 @@ def test_a_large_tree_says_what_it_leaves_out(stage: Stage) -> None:
 def test_hidden_next_tokens_of_the_selected_branch_add_up(stage: Stage) -> None:
     trace = trie()
     for _, step in walk(stage, trace):
-        said = re.search(r": (\d+) of (\d+) possible .* hold (.+?) % of p and (.+?) % of q", stage.text(".hp-left-out"))
+        said = re.search(
+            r": (\d+) of (\d+) possible .* hold (.+?) % of p and (.+?) % of q",
+            stage.text(".hp-left-out"),
+        )
         branch = next((b for b in step["branches"] if b["node"] == stage.state()["node"]), None)
         if not said or not branch:
             continue
         keys = stage.each(".hp-node", "e.dataset.key")
         drafted = {n["token"] for n in step["nodes"] if n["parent"] == branch["node"]}
-        shown = [t for t in branch["top"] if t["token"] in drafted or f"c{branch['node']}-{t['token']}" in keys]
+        shown = [
+            t
+            for t in branch["top"]
+            if t["token"] in drafted or f"c{branch['node']}-{t['token']}" in keys
+        ]
         if step["verdict"]["residual"]["node"] == branch["node"]:
             last = step["committed"][-1]["token"]
             shown += [t for t in branch["top"] if t["token"] == last and t not in shown]
         assert int(said[1]) == len(shown)
-        assert float(said[3].strip("<")) == pytest.approx(100 * (1 - sum(t["p"] for t in shown)), abs=0.6)
-        assert float(said[4].strip("<")) == pytest.approx(100 * (1 - sum(t["q"] for t in shown)), abs=0.6)
+        assert float(said[3].strip("<")) == pytest.approx(
+            100 * (1 - sum(t["p"] for t in shown)), abs=0.6
+        )
+        assert float(said[4].strip("<")) == pytest.approx(
+            100 * (1 - sum(t["q"] for t in shown)), abs=0.6
+        )
 
 
 @pytest.mark.recorded
@@ -415,7 +492,9 @@ def test_unusual_trees_are_shown(stage: Stage, options: dict) -> None:
     trace = trie(**({"max_new_tokens": 30} | options))
     for i, step in walk(stage, trace):
         assert stage.state()["kept"] == step["kept"]
-        assert stage.page.locator(".hp-node.is-draft.is-kept").count() == (step["kept"] if step["nodes"] else 0)
+        assert stage.page.locator(".hp-node.is-draft.is-kept").count() == (
+            step["kept"] if step["nodes"] else 0
+        )
         for node in step["nodes"][:: max(1, len(step["nodes"]) // 4)]:
             stage.page.evaluate("([step, node]) => player.select({step, node})", [i, node["id"]])
         words = stage.page.evaluate("document.getElementById('one').textContent")
@@ -426,16 +505,28 @@ def test_unusual_trees_are_shown(stage: Stage, options: dict) -> None:
 def test_trees_can_be_taken_along(stage: Stage, options: dict) -> None:
     trace = trie(**options)
     stage.load(trace, step_where(trace, lambda s: len(s["nodes"]) > 8))
-    rows = list(csv.DictReader(io.StringIO(stage.page.evaluate("hsdPlayer.files.csv(player.trace())"), newline="")))
+    rows = list(
+        csv.DictReader(
+            io.StringIO(stage.page.evaluate("hsdPlayer.files.csv(player.trace())"), newline="")
+        )
+    )
     for row, step in zip(rows, trace["steps"], strict=True):
-        assert [int(n) for n in row["draft_parents"].split()] == [n["parent"] for n in step["nodes"]]
-        assert row["decisions"].count(";") + bool(row["decisions"]) == len(step["verdict"]["decisions"])
-        assert row["changes"].count(";") + bool(row["changes"]) == len(step["verdict"]["changes"])
+        assert [int(n) for n in row["draft_parents"].split()] == [
+            n["parent"] for n in step["nodes"]
+        ]
+        for name in ("decisions", "changes"):
+            entries = row[name].count(";") + bool(row[name])
+            assert entries == len(step["verdict"][name])
     picture = stage.page.evaluate("hsdPlayer.picture.svgText(document.querySelector('.hp-tree'))")
     assert picture.count("<path ") == stage.page.locator(".hp-edge").count(), "its lines are in it"
     assert not re.search(r"var\(|color\(|NaN|undefined|vector-effect|<svg[^<]*<svg", picture)
-    points = [list(map(float, re.findall(r"[\d.]+", path.attrib["d"]))) for path in ET.fromstring(picture).iter(PATH)]
-    assert all(max(numbers) > 40 and numbers[0] < numbers[-2] for numbers in points), "in pixels, from left to right"
+    points = [
+        list(map(float, re.findall(r"[\d.]+", path.attrib["d"])))
+        for path in ET.fromstring(picture).iter(PATH)
+    ]
+    assert all(max(numbers) > 40 and numbers[0] < numbers[-2] for numbers in points), (
+        "in pixels, from left to right"
+    )
     report = stage.page.evaluate("hsdPlayer.files.report(player.trace())")
     assert report.count("\n- ") >= sum(len(s["verdict"]["decisions"]) for s in trace["steps"])
     assert "4 drafts" in report
@@ -465,7 +556,9 @@ def test_a_naive_shadow_says_that_it_ends_with_its_first_correction(stage: Stage
 @pytest.mark.recorded
 def test_q_without_the_rejected_tokens_is_what_the_next_test_uses(stage: Stage, rule: str) -> None:
     followed = 0
-    for _, step in walk(stage, trie(rule=rule, tree="distinct", gamma=1, max_new_tokens=40, table_seed=3)):
+    for _, step in walk(
+        stage, trie(rule=rule, tree="distinct", gamma=1, max_new_tokens=40, table_seed=3)
+    ):
         notes = stage.page.locator(".hp-panel.is-own .hp-change")
         for i, change in enumerate(step["verdict"]["changes"]):
             found = re.search(r"first q / \(1 − ([\d.]+)\)", notes.nth(i).text_content())
@@ -474,9 +567,12 @@ def test_q_without_the_rejected_tokens_is_what_the_next_test_uses(stage: Stage, 
                 for d in step["verdict"]["decisions"][change["after"] :]
                 if d["grounds"]["form"] in ("token", "capped")
             ]
-            beside = [d for d in later if step["nodes"][d["node"] - 1]["parent"] == change["node"]][:1]
+            parents = [step["nodes"][d["node"] - 1]["parent"] for d in later]
+            beside = [
+                d for d, parent in zip(later, parents, strict=True) if parent == change["node"]
+            ]
             assert found or not beside
-            for test in beside:
+            for test in beside[:1]:
                 expected = step["nodes"][test["node"] - 1]["q"] / (1 - float(found[1]))
                 assert expected == pytest.approx(test["grounds"]["q"], rel=2e-3)
                 followed += 1

@@ -1,4 +1,6 @@
-"""What is passed on opens where it was: links with another rule or other coins, and frames in other pages."""
+"""What is passed on opens where it was: links with another rule or other coins, and frames in other
+pages.
+"""
 
 from __future__ import annotations
 
@@ -13,18 +15,22 @@ OUTSIDE = """() => {
   const board = document.querySelector(".hp-board").getBoundingClientRect();
   const lanes = ".hp-board-grid > *, .hp-board-grid :is(.hp-trial-words, .hp-lane-keeps)";
   const others = ".hp-transport :is(button, select, .hp-cells), .hp-lead, .hf-whole";
-  const parts = [...document.querySelectorAll(`${lanes}, ${others}`)].filter((part) => part.checkVisibility());
-  return parts
+  const below = (part, box) => part.closest(".hp-board") && box.bottom > board.bottom;
+  return [...document.querySelectorAll(`${lanes}, ${others}`)]
+    .filter((part) => part.checkVisibility())
     .map((part) => [part, part.getBoundingClientRect()])
-    .filter(([part, box]) => (part.closest(".hp-board") ? !inside(box) || box.bottom > board.bottom : !inside(box)))
-    .map(([part, box]) => `${part.className} ${part.textContent} ${box.left} ${box.top} ${box.right} ${box.bottom}`);
+    .filter(([part, box]) => !inside(box) || below(part, box))
+    .map(([part, { left, top, right, bottom }]) =>
+      `${part.className} ${part.textContent} ${left} ${top} ${right} ${bottom}`);
 }"""
 
 
 def copied(visitor, name: str) -> str:
     visitor.page.evaluate("navigator.clipboard.writeText('nothing')")
     visitor.page.get_by_role("button", name=name, exact=True).click()
-    visitor.page.wait_for_function("navigator.clipboard.readText().then((text) => text !== 'nothing')")
+    visitor.page.wait_for_function(
+        "navigator.clipboard.readText().then((text) => text !== 'nothing')"
+    )
     return visitor.page.evaluate("navigator.clipboard.readText()")
 
 
@@ -43,7 +49,9 @@ def test_a_link_opens_the_rule_and_the_coins_that_were_supposed(visitors):
     visitor.page.mouse.down()
     visitor.page.mouse.move(coin["x"] + 90, coin["y"] + 8, steps=4)
     visitor.page.mouse.up()
-    visitor.until("location.search.includes('judge=blockwise') && location.search.includes('coins=')")
+    visitor.until(
+        "location.search.includes('judge=blockwise') && location.search.includes('coins=')"
+    )
     link = copied(visitor, "Copy link")
     assert link == visitor.page.url
     other = visitors()
@@ -56,7 +64,9 @@ def test_a_link_opens_the_rule_and_the_coins_that_were_supposed(visitors):
     other.until("!location.search.includes('coins=')")
 
 
-@pytest.mark.parametrize("query", ["judge=nonsense", "judge=hsd&coins=99:.5,1:7,x", "coins=1:1e9;drop"])
+@pytest.mark.parametrize(
+    "query", ["judge=nonsense", "judge=hsd&coins=99:.5,1:7,x", "coins=1:1e9;drop"]
+)
 @pytest.mark.recorded
 def test_a_link_that_supposes_nonsense_opens_what_happened(visitors, query: str):
     visitor = visitors().open(f"?preset=story&step=3&{query}", options=False)
@@ -67,7 +77,9 @@ def test_a_link_that_supposes_nonsense_opens_what_happened(visitors, query: str)
 @pytest.mark.recorded
 @pytest.mark.parametrize("preset", ["lighthouse", "story", "released"])
 @pytest.mark.parametrize(("width", "height"), [(850, 450), (600, 400)])
-def test_a_frame_shows_lanes_and_controls_of_every_step_without_scrolling(visitors, width, height, preset):
+def test_a_frame_shows_lanes_and_controls_of_every_step_without_scrolling(
+    visitors, width, height, preset
+):
     frame = visitors(width=width, height=height).open(f"?preset={preset}&embed=1", options=False)
     page = frame.page
     page.locator(".hf-player").focus()
@@ -83,7 +95,9 @@ def test_a_frame_shows_lanes_and_controls_of_every_step_without_scrolling(visito
 
 @pytest.mark.recorded
 def test_a_frame_of_several_drafts_shows_their_tree_and_the_controls(visitors):
-    frame = visitors(width=600, height=400).open("?preset=four-drafts&embed=1", options=False, folded=True)
+    frame = visitors(width=600, height=400).open(
+        "?preset=four-drafts&embed=1", options=False, folded=True
+    )
     frame.until("document.querySelector('.hp-treebox').clientHeight > 150")
     tree, play = (frame.page.locator(css).bounding_box() for css in (".hp-treebox", ".hp-play"))
     assert tree["y"] + tree["height"] <= play["y"]
@@ -113,7 +127,9 @@ def test_a_frame_leads_to_the_page_at_the_step_that_it_shows(visitors):
     frame.page.locator(".hf-player").focus()
     frame.page.keyboard.press("Shift+ArrowRight")
     frame.until("document.querySelector('.hf-whole').search.includes('at_step=5')")
-    assert frame.page.evaluate("location.search.includes('at_step=4')"), "a frame keeps its own address"
+    assert frame.page.evaluate("location.search.includes('at_step=4')"), (
+        "a frame keeps its own address"
+    )
     link = frame.page.get_attribute(".hf-whole", "href")
     assert {"preset": ["story"], "at_step": ["5"], "judge": ["blockwise"]}.items() <= parse_qs(
         urlsplit(link).query
@@ -128,4 +144,6 @@ def test_a_frame_leads_to_the_page_at_the_step_that_it_shows(visitors):
 
 def lanes_of(visitor) -> list[str]:
     """The words under each token: they are the same at every width."""
-    return visitor.page.eval_on_selector_all(".hp-trial-words", "(all) => all.map((one) => one.textContent)")
+    return visitor.page.eval_on_selector_all(
+        ".hp-trial-words", "(all) => all.map((one) => one.textContent)"
+    )

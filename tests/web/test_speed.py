@@ -24,9 +24,23 @@ from hsd.trace import Trace
 
 READY = "window.__hsdSpeed && window.__hsdSpeed.ready && !window.__hsdSpeed.playing"
 DONE = "window.__hsdSpeed.state === 'done'"
-SHARED = {"prompt": "Once upon a time, there was a fox", "pair": "tiny", "max_new_tokens": 24, "seed": 7}
+SHARED = {
+    "prompt": "Once upon a time, there was a fox",
+    "pair": "tiny",
+    "max_new_tokens": 24,
+    "seed": 7,
+}
 SHARED |= {"temperature": 0.8}
-LONG = {"prompt": "Once upon a time", "pair": "tiny", "max_new_tokens": 250, "temperature": 1, "rounds": 5}
+THREE_LANES = (
+    "rule:tokenwise~gamma:4,rule:hsd~gamma:4,rule:traversal~gamma:3~drafts:3~tree:distinct"
+)
+LONG = {
+    "prompt": "Once upon a time",
+    "pair": "tiny",
+    "max_new_tokens": 250,
+    "temperature": 1,
+    "rounds": 5,
+}
 LONG |= {"lanes": "rule:tokenwise~gamma:1,rule:hsd~gamma:1"}
 RECORDED, TOY = (RESULTS / name for name in ("bench-smollm2.jsonl", "bench.jsonl"))
 
@@ -92,23 +106,35 @@ def test_the_recorded_race_is_there_at_a_glance(visitors):
     rows = shown["report"]["rows"]
     assert verdict(visitor) == shown["report"]["verdict"]
     assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in rows]
-    widths = visitor.page.locator(".hf-fill").evaluate_all("all => all.map((one) => one.getBoundingClientRect().width)")
+    widths = visitor.page.locator(".hf-fill").evaluate_all(
+        "all => all.map((one) => one.getBoundingClientRect().width)"
+    )
     fastest = max(row["tokens_per_second"] for row in rows)
-    assert widths == pytest.approx([max(widths) * row["tokens_per_second"] / fastest for row in rows], rel=0.01)
+    assert widths == pytest.approx(
+        [max(widths) * row["tokens_per_second"] / fastest for row in rows], rel=0.01
+    )
     source = visitor.page.inner_text(".hf-machine")
     assert f"{shown['header']['machine']['processor']} CPU" in source
     assert f"{shown['header']['prompts']} prompts of this kind" in source
-    assert [track["shown"] for track in state(visitor)["tracks"]] == [t["steps"] for t in state(visitor)["tracks"]]
+    assert [track["shown"] for track in state(visitor)["tracks"]] == [
+        t["steps"] for t in state(visitor)["tracks"]
+    ]
 
 
 @pytest.mark.recorded
 def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors):
     visitor = opened(visitors())
-    assert visitor.page.evaluate("document.querySelector('main').getBoundingClientRect().height") <= 1600
-    below = visitor.page.evaluate("document.querySelector('.hf-part .hp-card').getBoundingClientRect().bottom")
+    assert (
+        visitor.page.evaluate("document.querySelector('main').getBoundingClientRect().height")
+        <= 1600
+    )
+    below = visitor.page.evaluate(
+        "document.querySelector('.hf-part .hp-card').getBoundingClientRect().bottom"
+    )
     assert below <= 800, "the race is above the fold"
     words = visitor.page.inner_text("[aria-label='The race']")
-    assert len(re.findall(r"[\d.]+(?= tokens/s| ×(?! slower))", words)) == 6  # of four lanes, and of two sentences
+    # of four lanes, and of two sentences
+    assert len(re.findall(r"[\d.]+(?= tokens/s| ×(?! slower))", words)) == 6
 
 
 @pytest.mark.core
@@ -116,21 +142,31 @@ def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors
 def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors):
     visitor = opened(visitors())
     shown = race.recordings()["races"]
-    choices = [visitor.page.get_by_role("group", name=name, exact=True) for name in ("Prompts", "Temperature")]
-    assert choices[0].locator(".hp-option").all_inner_texts() == list(dict.fromkeys(one["domain"] for one in shown))
+    choices = [
+        visitor.page.get_by_role("group", name=name, exact=True)
+        for name in ("Prompts", "Temperature")
+    ]
+    assert choices[0].locator(".hp-option").all_inner_texts() == list(
+        dict.fromkeys(one["domain"] for one in shown)
+    )
     for one in shown[::-1]:
         heat = f"{one['header']['sampling']['temperature']:g}"
         choices[1].get_by_role("radio", name=f"T = {heat}", exact=True).check()
         choices[0].get_by_role("radio", name=one["domain"]).check()
         assert verdict(visitor) == one["report"]["verdict"]
         assert visitor.page.inner_text(".hf-rules") == one["report"]["rules"]
-        assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in one["report"]["rows"]]
+        assert rates(visitor) == [
+            in_words(row["tokens_per_second"]) for row in one["report"]["rows"]
+        ]
         if one["domain"] != "All":
             assert one["header"]["prompt"][:40] in visitor.page.inner_text(".hf-asked")
             assert len({len(track["tokens"]) for track in state(visitor)["tracks"]}) == 1
         visitor.until(f"location.search.includes('domain={one['domain']}&temperature={heat}')")
     again = opened(visitors(), {"domain": "Sums", "temperature": "0"})
-    assert (state(again)["domain"], state(again)["header"]["sampling"]["temperature"]) == ("Sums", 0)
+    assert (state(again)["domain"], state(again)["header"]["sampling"]["temperature"]) == (
+        "Sums",
+        0,
+    )
 
 
 @pytest.mark.recorded
@@ -156,14 +192,24 @@ def test_the_folded_numbers_are_those_that_python_computes(visitors):
         line = visitor.page.locator(f".hf-numbers tr[data-case='{row['case']}']")
         texts = [line.locator("td").nth(n).inner_text() for n in range(line.locator("td").count())]
         low, high = row["speedups"]
-        assert texts[:3] == [str(row["tokens"]), str(row["target_calls"]), f"{row['tokens_per_call']:.2f}"]
+        assert texts[:3] == [
+            str(row["tokens"]),
+            str(row["target_calls"]),
+            f"{row['tokens_per_call']:.2f}",
+        ]
         assert float(texts[3]) == pytest.approx(row["seconds"], rel=5e-3)
         assert texts[4] == f"{row['speedup']:.2f} ({low:.2f}–{high:.2f})"
         bar = visitor.page.locator(".hf-times li").nth(i)
         assert row["sentence"] in bar.inner_text()
-        width = bar.locator(".hf-stack").evaluate("e => e.getBoundingClientRect().width / e.parentElement.clientWidth")
-        assert width == pytest.approx(row["ms_per_token"] / max(r["ms_per_token"] for r in found["rows"]), abs=0.01)
-        shares = bar.locator(".hf-share").evaluate_all("all => all.map(e => Number(e.style.flexGrow))")
+        width = bar.locator(".hf-stack").evaluate(
+            "e => e.getBoundingClientRect().width / e.parentElement.clientWidth"
+        )
+        assert width == pytest.approx(
+            row["ms_per_token"] / max(r["ms_per_token"] for r in found["rows"]), abs=0.01
+        )
+        shares = bar.locator(".hf-share").evaluate_all(
+            "all => all.map(e => Number(e.style.flexGrow))"
+        )
         assert shares == pytest.approx([max(x, 1e-4) for x in row["shares"].values()], abs=1e-3)
 
 
@@ -173,11 +219,15 @@ def test_a_race_can_be_saved(visitors, tmp_path):
     fold(visitor, "Where the time went")
     buttons = visitor.page.locator(".hf-numbers .hp-row")
     found = race.recordings()["races"][0]["report"]["rows"]
-    for line, row in zip(csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True):
+    for line, row in zip(
+        csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True
+    ):
         assert line["lane"] == row["case"]
         assert float(line["speedup"]) == row["speedup"]
         assert float(line["share_target"]) == row["shares"]["target"]
-    (tmp_path / "race.json").write_text(saved(visitor, buttons.get_by_text("JSON")), encoding="utf-8")
+    (tmp_path / "race.json").write_text(
+        saved(visitor, buttons.get_by_text("JSON")), encoding="utf-8"
+    )
     (again,) = race.recordings(tmp_path / "race.json")["races"]
     assert again["report"]["rows"] == found
 
@@ -193,7 +243,9 @@ def test_the_replay_shows_each_step_when_it_had_ended_and_the_pace_so_far(visito
     )
     track = state(visitor)["tracks"][2]
     assert track["shown"] == 5
-    assert track["rate"] == pytest.approx(sum(len(step["tokens"]) for step in ends[:5]) / middle, rel=1e-3)
+    assert track["rate"] == pytest.approx(
+        sum(len(step["tokens"]) for step in ends[:5]) / middle, rel=1e-3
+    )
     assert visitor.page.locator('.hf-lane[data-lane="2"] .is-later').count() == len(ends) - 5
     visitor.page.select_option(".hf-part [aria-label=pace]", "0.01")
     visitor.page.get_by_role("button", name="play", exact=True).press("Enter")
@@ -213,9 +265,14 @@ def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
     setup = state(visitor)["setup"]
     assert setup["prompt"] == header["prompt"]
     sampling = header["sampling"]
-    assert (setup["temperature"], setup["max_new_tokens"]) == (sampling["temperature"], sampling["length"])
+    assert (setup["temperature"], setup["max_new_tokens"]) == (
+        sampling["temperature"],
+        sampling["length"],
+    )
     own = [lane["own"] for lane in header["lanes"][1:]]
-    assert [{name: lane[name] for name in one} for lane, one in zip(setup["lanes"], own, strict=True)] == own
+    assert [
+        {name: lane[name] for name in one} for lane, one in zip(setup["lanes"], own, strict=True)
+    ] == own
     fold(visitor, "Another prompt")
     names = visitor.page.locator(".hf-lanes summary")
     visitor.until("document.querySelectorAll('.hf-lanes summary').length === 3")
@@ -230,7 +287,7 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
         visitor,
         {
             **SHARED,
-            "lanes": "rule:tokenwise~gamma:4,rule:hsd~gamma:4,rule:traversal~gamma:3~drafts:3~tree:distinct",
+            "lanes": THREE_LANES,
             "rounds": 3,
         },
     )
@@ -255,12 +312,15 @@ def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):
         {
             **SHARED,
             "temperature": 0,
-            "lanes": "rule:tokenwise~gamma:4,rule:hsd~gamma:4,rule:traversal~gamma:3~drafts:3~tree:distinct",
+            "lanes": THREE_LANES,
         },
     )
     length = len(told["tracks"][0]["tokens"])
     assert all(track["tokens"] == told["tracks"][0]["tokens"] for track in told["tracks"])
-    assert visitor.page.inner_text(".hf-same") == f"Not a word changed: 4 lanes, the same {length} tokens."
+    assert (
+        visitor.page.inner_text(".hf-same")
+        == f"Not a word changed: 4 lanes, the same {length} tokens."
+    )
     raced_here(visitor, {**SHARED, "lanes": "rule:fuzzy~gamma:4~tolerance:0.9~divergence:js"})
     assert visitor.page.inner_text(".hf-same") == "", "nothing is said of a lane that is not exact"
 
@@ -285,7 +345,12 @@ def test_with_reduced_motion_a_race_ends_on_its_last_picture(visitors):
 
 def test_the_link_of_a_race_runs_it_again(visitors):
     visitor = visitors()
-    query = {"prompt": "A mole & a <b>hat</b>", "seed": "1234567890123456789", "max_new_tokens": "12", "pair": "tiny"}
+    query = {
+        "prompt": "A mole & a <b>hat</b>",
+        "seed": "1234567890123456789",
+        "max_new_tokens": "12",
+        "pair": "tiny",
+    }
     told = raced_here(
         visitor,
         {
@@ -302,7 +367,9 @@ def test_the_link_of_a_race_runs_it_again(visitors):
     again = raced_here(visitors(), asked)
     assert again["header"]["lanes"] == told["header"]["lanes"]
     assert again["header"]["seed"] == query["seed"]
-    assert [track["tokens"] for track in again["tracks"]] == [track["tokens"] for track in told["tracks"]]
+    assert [track["tokens"] for track in again["tracks"]] == [
+        track["tokens"] for track in told["tracks"]
+    ]
 
 
 @pytest.mark.recorded
@@ -368,7 +435,8 @@ def test_what_cannot_be_raced_is_one_line_in_the_form_and_nothing_shown_is_lost(
 def test_a_cancel_counts_at_once_also_before_the_server_has_answered(visitors):
     visitor = opened(visitors())
     visitor.page.evaluate(
-        "() => { const named = (words) => [...document.querySelectorAll('.hf-part button')].find((one) => "
+        "() => { const named = (words) => [...document.querySelectorAll('.hf-part "
+        "button')].find((one) => "
         "one.textContent === words); named('Race here').click(); named('Cancel').click() }"
     )
     visitor.until("window.__hsdSpeed.state === 'cancelled'")
@@ -378,7 +446,8 @@ def test_a_cancel_counts_at_once_also_before_the_server_has_answered(visitors):
 
 CANCEL_AT_FIRST_REPORT = """() => {
   const { state, report, domain } = window.__hsdSpeed;
-  if (state !== "running" || domain || !report) return false; // a recorded race, which has a domain, stays until then
+  // a recorded race, which has a domain, stays until then
+  if (state !== "running" || domain || !report) return false;
   const buttons = [...document.querySelectorAll("#hsd-tab-speed button")];
   buttons.find((button) => button.textContent === "Cancel").click();
   return true;
@@ -387,7 +456,8 @@ CANCEL_AT_FIRST_REPORT = """() => {
 
 def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(visitors):
     visitor = opened(visitors(), LONG)
-    visitor.page.wait_for_function(CANCEL_AT_FIRST_REPORT, polling=5)  # from here it could come a lane too late
+    # from here it could come a lane too late
+    visitor.page.wait_for_function(CANCEL_AT_FIRST_REPORT, polling=5)
     visitor.until("window.__hsdSpeed.state === 'cancelled'")
     told = state(visitor)
     assert told["report"] == expected(told)
@@ -400,7 +470,9 @@ def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were
 
 def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors, fake):
     fake.told = {"metrics": {"speculative_decoding": VLLM}}
-    visitor = raced_again = opened(visitors(), {**SHARED, "lanes": "rule:hsd~gamma:4", "rounds": "1"})
+    visitor = raced_again = opened(
+        visitors(), {**SHARED, "lanes": "rule:hsd~gamma:4", "rounds": "1"}
+    )
     visitor.until(DONE)
     fold(visitor, "Another prompt")
     visitor.page.get_by_role("button", name="Add a server").click()
@@ -421,7 +493,8 @@ def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors
     assert "acceptance length AL 2.75" in visitor.page.inner_text(".hf-times")
     visitor.until("location.search.includes('lanes=')")
     assert address(visitor)["lanes"] == "rule:hsd~gamma:4"
-    assert fake.url not in saved(visitor, visitor.page.locator(".hf-numbers .hp-row").get_by_text("JSON"))
+    button = visitor.page.locator(".hf-numbers .hp-row").get_by_text("JSON")
+    assert fake.url not in saved(visitor, button)
 
 
 # ---- the calculator
@@ -445,13 +518,18 @@ def samples(gamma: int, **tokens: list[float]) -> list[dict]:
 
 
 def test_speed_ups_and_their_ratio_are_those_worked_out_by_hand(costs):
-    given = samples(1, vanilla=[14, 16], hsd=[14, 16]) + samples(4, vanilla=[18, 22, 20], hsd=[20, 24, 22])
-    one, four = costs.call("(all) => costs.points(costs.gathered(all), costs.even(0.1, 0.05))", given)
-    assert one["speeds"] == pytest.approx([1.5 / 1.15] * 2)  # 1 + 0.1 for the pass over two, 0.05 for the draft
+    given = samples(1, vanilla=[14, 16], hsd=[14, 16])
+    given += samples(4, vanilla=[18, 22, 20], hsd=[20, 24, 22])
+    one, four = costs.call(
+        "(all) => costs.points(costs.gathered(all), costs.even(0.1, 0.05))", given
+    )
+    # 1 + 0.1 for the pass over two, 0.05 for the draft
+    assert one["speeds"] == pytest.approx([1.5 / 1.15] * 2)
     assert one["ratio"] == pytest.approx([1, 1, 1])
     assert four["speeds"] == pytest.approx([2 / 1.6, 2.2 / 1.6])
     value, low, high = four["ratio"]
-    without = [46 / 42, 42 / 38, 44 / 40]  # each text left out in turn; Student's t of two degrees is 4.3027
+    # each text left out in turn; Student's t of two degrees is 4.3027
+    without = [46 / 42, 42 / 38, 44 / 40]
     middle = sum(without) / 3
     half = 4.302653 * (2 / 3 * sum((x - middle) ** 2 for x in without)) ** 0.5
     assert (value, low, high) == pytest.approx((1.1, 1.1 - half, 1.1 + half), rel=1e-5)
@@ -459,15 +537,22 @@ def test_speed_ups_and_their_ratio_are_those_worked_out_by_hand(costs):
 
 def test_a_pass_lies_on_the_line_between_those_that_were_timed(costs):
     times = {"1": 10.0, "2": 12.0, "4": 20.0, "draft": 1.0}
-    words = "(times) => [1, 2, 3, 4, 5].map(costs.costsOf(times).pass).concat(costs.costsOf(times).drafted)"
+    words = """(times) => {
+      const { pass, drafted } = costs.costsOf(times);
+      return [1, 2, 3, 4, 5].map(pass).concat(drafted);
+    }"""
     assert costs.call(words, times) == pytest.approx([1, 1.2, 1.6, 2.0, 2.4, 0.1])
 
 
 def test_the_answer_names_the_best_lengths_and_where_the_rules_are_level(costs):
     given = samples(1, vanilla=[15, 15], hsd=[15, 15]) + samples(4, vanilla=[20, 20], hsd=[22, 22])
-    say = "(all, more, drafted) => costs.answer(costs.points(costs.gathered(all), costs.even(more, drafted)), 'own')"
+    say = """(all, more, drafted) => {
+      const even = costs.even(more, drafted);
+      return costs.answer(costs.points(costs.gathered(all), even), "own");
+    }"""
     assert costs.call(say, given, 0, 0) == (
-        "Switch it on at your costs: the passes allow HSD 2.20 × plain decoding at γ = 4, vanilla 2.00 × at γ = 4. "
+        "Switch it on at your costs: the passes allow HSD 2.20 × plain decoding at γ = 4, vanilla "
+        "2.00 × at γ = 4. "
         "At γ = 4 HSD is 1.10 × vanilla (1.10–1.10); at γ = 1 they are level."
     )
     assert costs.call(say, given, 1, 0).startswith(
@@ -503,15 +588,19 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
         card.get_by_role("radio", name=words).check()
         assert card.locator(".hf-verdict").inner_text() == costs.call(say, told, name)
         assert card.locator("tbody tr").count() == len({one["gamma"] for one in told["samples"]})
-    fits = (
-        "(chart) => chart.getBBox().x >= 0 && chart.getBBox().x + chart.getBBox().width <= chart.viewBox.baseVal.width"
-    )
+    fits = """(chart) => {
+      const { x, width } = chart.getBBox();
+      return x >= 0 && x + width <= chart.viewBox.baseVal.width;
+    }"""
     for width in (390, 1280):
         visitor.page.set_viewport_size({"width": width, "height": 800})
-        chart, box = card.locator(".hf-curves"), card.bounding_box()
+        chart = card.locator(".hf-curves")
+        box = card.bounding_box()
         assert chart.bounding_box()["width"] < box["width"] <= width, "no part of it is cut"
         assert chart.evaluate(fits), "no letter is cut"
-        size = chart.evaluate("(chart) => parseFloat(getComputedStyle(chart).fontSize) * chart.getScreenCTM().a")
+        size = chart.evaluate(
+            "(chart) => parseFloat(getComputedStyle(chart).fontSize) * chart.getScreenCTM().a"
+        )
         assert 11 < size < 15, "letters are as large on a phone"
     card.get_by_label("cost of a drafted token").fill("0.5")
     assert card.get_by_role("radio", name="your own").is_checked()
@@ -519,7 +608,9 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
     wrong.write_text('{"cases": []}')
     box = card.locator("[type=file]")
     box.set_input_files(wrong)
-    visitor.page.locator(".hf-alert-words", has_text="wrong.json: it has no drafts by both rules").wait_for()
+    visitor.page.locator(
+        ".hf-alert-words", has_text="wrong.json: it has no drafts by both rules"
+    ).wait_for()
     box.set_input_files(TOY)
     card.get_by_role("radio", name="your file").wait_for()
     assert card.locator("tbody th").all_inner_texts() == ["3", "5", "10"]
@@ -545,15 +636,25 @@ def test_the_recorded_benchmarks_are_shown_and_can_be_saved(visitors):
     visitor = opened(visitors())
     assert table(visitor) == lines(RECORDED)
     about = read(RECORDED).header
-    for words in (about["date"][:10], "pair smollm2", about["machine"]["processor"], "torch 2.13.0"):
+    for words in (
+        about["date"][:10],
+        "pair smollm2",
+        about["machine"]["processor"],
+        "torch 2.13.0",
+    ):
         assert words in visitor.page.inner_text("[aria-label=Benchmark] > .hp-hint")
     visitor.page.get_by_role("radio", name="toy pair").check()
     visitor.until("window.__hsdSpeed.benchmark.facts[0] === 'pair tiny'")
     assert table(visitor) == lines(TOY)
     buttons = visitor.page.locator("[aria-label=Benchmark] > .hp-row")
-    names = [line["case"] for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))]
+    names = [
+        line["case"]
+        for line in csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV"))))
+    ]
     assert names == [row[0] for row in table(visitor)]
-    assert json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
+    assert (
+        json.loads(saved(visitor, buttons.get_by_text("JSON")))["view"]["facts"][0] == "pair tiny"
+    )
 
 
 @pytest.mark.recorded
@@ -584,16 +685,23 @@ def test_charts_are_drawn_when_they_are_seen_and_by_the_pages_policy(visitors):
     assert visitor.page.locator(".hp-chart .scatterlayer .trace").count() > 1
     bars = visitor.page.locator(".hp-chart .point path")
     assert max(bars.evaluate_all("all => all.map((e) => e.getBoundingClientRect().width)")) > 50
-    fills = bars.evaluate_all("all => all.map((e) => e.style.fill).filter((fill) => fill.startsWith('url'))")
+    fills = bars.evaluate_all(
+        "all => all.map((e) => e.style.fill).filter((fill) => fill.startsWith('url'))"
+    )
     assert fills, "hatches say the same without colour"
-    assert all(fill.startswith('url("#') for fill in fills), "the page's address changes, and hatches stay"
+    assert all(fill.startswith('url("#') for fill in fills), (
+        "the page's address changes, and hatches stay"
+    )
 
 
 @pytest.mark.recorded
 def test_the_command_stands_beside_the_table(visitors):
     visitor = opened(visitors())
     fold(visitor, "The same on your machine")
-    assert visitor.page.locator(".hf-code code").first.inner_text() == site.benchmark("smollm2")["command"]
+    assert (
+        visitor.page.locator(".hf-code code").first.inner_text()
+        == site.benchmark("smollm2")["command"]
+    )
 
 
 @pytest.mark.core
@@ -606,7 +714,9 @@ def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_pat
     good, bad, old = (tmp_path / name for name in ("good.jsonl", "bad.jsonl", "old.jsonl"))
     good.write_text(TOY.read_text() + json.dumps({"view": shown}) + "\n")
     bad.write_text(json.dumps({"view": {**shown, "rows": [["x"], 3]}}))
-    old.write_text("".join(line for line in TOY.read_text().splitlines(True) if not line.startswith('{"view"')))
+    old.write_text(
+        "".join(line for line in TOY.read_text().splitlines(True) if not line.startswith('{"view"'))
+    )
     box = visitor.page.locator("[aria-label='file of a benchmark']")
     box.set_input_files(good)
     visitor.page.locator(".hp-option", has_text="your file").wait_for()
@@ -616,7 +726,9 @@ def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_pat
     before = table(visitor)
     for file in (bad, old):
         box.set_input_files(file)
-        visitor.page.locator(".hf-alert-words", has_text=f"{file.name} has no view of a benchmark").wait_for()
+        visitor.page.locator(
+            ".hf-alert-words", has_text=f"{file.name} has no view of a benchmark"
+        ).wait_for()
         assert table(visitor) == before
     printed = tmp_path / "printed.json"
     printed.write_text(json.dumps({**read(TOY).header, "view": view(read(TOY))}))

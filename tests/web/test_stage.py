@@ -1,4 +1,6 @@
-"""What a visitor sees around the stage is of the run on it: prompt, options, chips, address; what differs is marked."""
+"""What a visitor sees around the stage is of the run on it: prompt, options, chips, address; what
+differs is marked.
+"""
 
 from __future__ import annotations
 
@@ -14,17 +16,27 @@ from hsd import space
 from hsd.app import race
 from hsd.paths import ASSETS, TRACES
 
-WAITING = {"prompt": "Once upon a time, there was", "pair": "tiny", "max_new_tokens": "8", "seed": "3"}
+WAITING = {
+    "prompt": "Once upon a time, there was",
+    "pair": "tiny",
+    "max_new_tokens": "8",
+    "seed": "3",
+}
 STAGE = """() => {
   const text = (css) => document.querySelector(css)?.textContent ?? "";
   const value = (css) => document.querySelector(css)?.value ?? "";
+  const names = ["rule", "gamma", "temperature", "seed", "max-new-tokens", "drafts", "proposer"];
+  const option = (name) => [name.replaceAll("-", "_"), value(`#hsd-${name}-input`)];
   return {
-    prompt: value("#hsd-prompt textarea"), pair: value("#hsd-pair-input"), chip: text(".hf-pair").split(":")[0],
-    source: text(".hf-source"), preset: value("#hsd-preset"),
+    prompt: value("#hsd-prompt textarea"),
+    pair: value("#hsd-pair-input"),
+    chip: text(".hf-pair").split(":")[0],
+    source: text(".hf-source"),
+    preset: value("#hsd-preset"),
     changed: document.querySelector("#hsd-strip[data-changed]") !== null,
-    options: Object.fromEntries(["rule", "gamma", "temperature", "seed", "max-new-tokens", "drafts", "proposer"]
-      .map((name) => [name.replaceAll("-", "_"), value(`#hsd-${name}-input`)])),
-    query: Object.fromEntries(new URLSearchParams(location.search)), steps: window.__hsd.steps,
+    options: Object.fromEntries(names.map(option)),
+    query: Object.fromEntries(new URLSearchParams(location.search)),
+    steps: window.__hsd.steps,
   };
 }"""
 
@@ -40,17 +52,26 @@ def seen(visitor) -> dict:
 def options_of(trace: dict) -> dict[str, str]:
     options = trace["setup"]["options"]
     flat = {**options["draft"], **options["sampling"], **options}
-    return {name: format(flat[name], "") for name in ("rule", "gamma", "seed", "max_new_tokens", "drafts", "proposer")}
+    return {
+        name: format(flat[name], "")
+        for name in ("rule", "gamma", "seed", "max_new_tokens", "drafts", "proposer")
+    }
 
 
 def check(visitor, trace: dict, preset: str = "") -> None:
     """Everything around the stage is of this trace, and nothing is marked as changed."""
     visitor.until(f"window.__hsd?.steps === {len(trace['steps'])}")
-    visitor.until(f"document.querySelector('#hsd-prompt textarea').value === {json.dumps(trace['prompt']['text'])}")
+    visitor.until(
+        "document.querySelector('#hsd-prompt textarea').value === "
+        f"{json.dumps(trace['prompt']['text'])}"
+    )
     around = seen(visitor)
     assert (around["pair"], around["chip"]) == (trace["setup"]["pair"],) * 2
     assert {name: around["options"][name] for name in options_of(trace)} == options_of(trace)
-    assert float(around["options"]["temperature"]) == trace["setup"]["options"]["sampling"]["temperature"]
+    assert (
+        float(around["options"]["temperature"])
+        == trace["setup"]["options"]["sampling"]["temperature"]
+    )
     assert not around["changed"]
     assert around["preset"] == preset
 
@@ -65,7 +86,9 @@ def open_file(visitor, name: str) -> None:
     visitor.page.set_input_files(".hf-file", TRACES / f"{name}.json")
     visitor.until_source("trace file")
     check(visitor, recorded(name))
-    visitor.until(f"location.search.startsWith('?file={name}.json&') || location.hash.startsWith('#trace=')")
+    visitor.until(
+        f"location.search.startsWith('?file={name}.json&') || location.hash.startsWith('#trace=')"
+    )
 
 
 @pytest.mark.recorded
@@ -88,7 +111,9 @@ def test_a_pair_that_is_not_here_gives_way_to_one_that_is_once_a_prompt_is_typed
     visitor.page.fill("#hsd-prompt textarea", "Once")
     assert seen(visitor)["pair"] == here
     assert seen(visitor)["changed"]
-    assert seen(visitor)["options"] == before, "what says how tokens are drawn is not changed unasked"
+    assert seen(visitor)["options"] == before, (
+        "what says how tokens are drawn is not changed unasked"
+    )
 
 
 @pytest.mark.recorded
@@ -98,7 +123,9 @@ def test_a_first_prompt_of_ones_own_has_the_options_of_the_opening_run(visitors)
     check(visitor, recorded(first), first)
     visitor.page.fill("#hsd-prompt textarea", "Once")
     options = seen(visitor)["options"]
-    asked = {name: float(options[name]) for name in ("gamma", "temperature", "seed", "max_new_tokens")}
+    asked = {
+        name: float(options[name]) for name in ("gamma", "temperature", "seed", "max_new_tokens")
+    }
     assert asked == {"gamma": 4, "temperature": 0.7, "seed": 0, "max_new_tokens": 56}
 
 
@@ -141,7 +168,9 @@ def test_back_and_forward_lead_through_presets_and_files(visitors):
 
 
 @pytest.mark.recorded
-def test_back_undoes_a_jump_to_another_step_and_single_steps_are_no_places_to_come_back_to(visitors):
+def test_back_undoes_a_jump_to_another_step_and_single_steps_are_no_places_to_come_back_to(
+    visitors,
+):
     visitor = visitors().open("?preset=story&at_step=2")
     before = visitor.page.evaluate("history.length")
     visitor.page.locator('.hp-group[data-step="7"] .hp-token').first.click()
@@ -163,8 +192,9 @@ def test_back_and_forward_lead_to_runs_that_are_not_made_again(visitors):
     visitor.set("max-new-tokens", "12")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    ended = "!window.__hsd.live && location.search.includes('prompt=') && !location.search.includes('system=')"
-    visitor.until(ended)  # until then the address names what was chosen
+    named = "location.search.includes('prompt=') && !location.search.includes('system=')"
+    # until then the address names what was chosen
+    visitor.until(f"!window.__hsd.live && {named}")
     mine = seen(visitor)
     asked: list[str] = []
     visitor.page.on("request", lambda request: asked.append(request.url))
@@ -172,7 +202,7 @@ def test_back_and_forward_lead_to_runs_that_are_not_made_again(visitors):
     check(visitor, recorded("story"), "story")
     visitor.page.go_forward()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    visitor.until(ended)
+    visitor.until(f"!window.__hsd.live && {named}")
     again = seen(visitor)
     assert again == mine
     assert not [url for url in asked if "queue/join" in url]
@@ -211,7 +241,9 @@ def test_the_address_of_a_run_is_its_own_while_it_goes_on(visitors):
 
 
 def test_a_link_with_little_in_it_shows_all_options_that_its_run_had(visitors):
-    visitor = visitors().open("?" + urlencode({"prompt": "Once upon a time", "max_new_tokens": "12"}))
+    visitor = visitors().open(
+        "?" + urlencode({"prompt": "Once upon a time", "max_new_tokens": "12"})
+    )
     visitor.page.get_by_text("● live", exact=True).wait_for()
     visitor.until("location.search.includes('gamma=')")
     around = seen(visitor)
@@ -251,7 +283,9 @@ def test_a_rule_that_only_judges_is_no_change_until_what_happened_is_shown_again
 def test_plain_decoding_leaves_options_with_which_a_draft_can_be_made(visitors):
     visitor = visitors().open("?preset=plain")
     visitor.choose("pair", "toy")  # so that options are seen
-    visitor.page.evaluate("for (const one of document.querySelectorAll('#hsd-side details')) one.open = true")
+    visitor.page.evaluate(
+        "for (const one of document.querySelectorAll('#hsd-side details')) one.open = true"
+    )
     visitor.page.select_option("#hsd-system-input", "speculative")
     visitor.set("max-new-tokens", "8")
     visitor.run()
@@ -275,7 +309,13 @@ def guest(chromium: Browser, served: Files) -> Iterator[Guest]:
 
 
 def test_a_shared_link_and_not_now_keep_what_was_shared(guest: Guest, served: Files):
-    query = {"prompt": "A shared prompt", "temperature": "0.4", "gamma": "2", "seed": "7", "max_new_tokens": "9"}
+    query = {
+        "prompt": "A shared prompt",
+        "temperature": "0.4",
+        "gamma": "2",
+        "seed": "7",
+        "max_new_tokens": "9",
+    }
     page = guest.page
     page.goto(f"{served.url}?{urlencode(query)}")
     page.locator("dialog.hf-consent").get_by_role("button", name="Not now").click()
@@ -298,7 +338,13 @@ def test_a_shared_link_and_not_now_keep_what_was_shared(guest: Guest, served: Fi
 
 def test_a_shared_race_and_not_now_keep_what_was_shared(guest: Guest, served: Files):
     lanes = "rule:hsd~gamma:2,rule:blockwise~gamma:2"
-    query = {"tab": "speed", "prompt": "A shared race", "temperature": "0.4", "lanes": lanes, "rounds": "1"}
+    query = {
+        "tab": "speed",
+        "prompt": "A shared race",
+        "temperature": "0.4",
+        "lanes": lanes,
+        "rounds": "1",
+    }
     page = guest.page
     page.goto(f"{served.url}?{urlencode(query)}")
     page.locator("dialog.hf-consent").get_by_role("button", name="Not now").click()
@@ -306,16 +352,23 @@ def test_a_shared_race_and_not_now_keep_what_was_shared(guest: Guest, served: Fi
     page.wait_for_timeout(600)
     setup = page.evaluate("window.__hsdSpeed.setup")
     assert (setup["prompt"], setup["temperature"], setup["rounds"]) == ("A shared race", 0.4, "1")
-    assert [(lane["rule"], lane["gamma"]) for lane in setup["lanes"]] == [("hsd", 2), ("blockwise", 2)]
+    assert [(lane["rule"], lane["gamma"]) for lane in setup["lanes"]] == [
+        ("hsd", 2),
+        ("blockwise", 2),
+    ]
     assert page.evaluate("Object.fromEntries(new URLSearchParams(location.search))") == query
 
 
-def test_a_race_here_on_the_exported_page_has_the_options_of_the_race_that_is_shown(guest: Guest, served: Files):
+def test_a_race_here_on_the_exported_page_has_the_options_of_the_race_that_is_shown(
+    guest: Guest, served: Files
+):
     page = guest.page
     page.goto(f"{served.url}?tab=speed&domain=Sums")
     page.locator(".hf-other > summary").click()
     page.locator("#hsd-race-top-p-input").fill("0.5")
-    page.locator(".hf-part").get_by_role("radio", name=race.recordings()["races"][2]["domain"]).check()
+    page.locator(".hf-part").get_by_role(
+        "radio", name=race.recordings()["races"][2]["domain"]
+    ).check()
     page.wait_for_function("window.__hsdSpeed.setup.top_p === 1")
     given, shown = page.evaluate("[window.__hsdSpeed.setup, window.__hsdSpeed.header]")
     header = page.evaluate(

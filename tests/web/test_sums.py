@@ -32,13 +32,21 @@ def test_the_sums_of_both_rules_are_those_of_the_trace(sums, name) -> None:
     shadows = [step["shadow"] for step in steps]
     assert [run["rule"], other["rule"]] == [steps[0]["verdict"]["rule"], shadows[0]["rule"]]
     assert run["drafted"] == other["drafted"] == sum(s["drafted"] for s in steps)
-    assert [run["kept"], other["kept"]] == [sum(s["kept"] for s in steps), sum(s["kept"] for s in shadows)]
+    assert [run["kept"], other["kept"]] == [
+        sum(s["kept"] for s in steps),
+        sum(s["kept"] for s in shadows),
+    ]
     assert run["more"] == sum(s["kept"] > s["shadow"]["kept"] for s in steps)
     assert other["more"] == sum(s["kept"] < s["shadow"]["kept"] for s in steps)
     assert [run["tokens"], run["calls"]] == [sum(len(s["committed"]) for s in steps), len(steps)]
-    assert [other["tokens"], other["calls"]] == [sum(s["kept"] + bool(s["next"]) for s in shadows), len(steps)]
+    assert [other["tokens"], other["calls"]] == [
+        sum(s["kept"] + bool(s["next"]) for s in shadows),
+        len(steps),
+    ]
     for one in (run, other):
-        assert one["mean"] == pytest.approx(sum(s["expected_kept"][one["rule"]] for s in steps if s["drafted"]))
+        assert one["mean"] == pytest.approx(
+            sum(s["expected_kept"][one["rule"]] for s in steps if s["drafted"])
+        )
 
 
 def test_a_run_without_a_second_rule_has_nothing_beside_it(sums) -> None:
@@ -53,7 +61,10 @@ def test_a_run_without_a_second_rule_has_nothing_beside_it(sums) -> None:
 def test_a_step_that_does_not_tell_its_mean_leaves_no_mean(sums) -> None:
     trace = preset("story")
     trace["steps"][0]["expected_kept"] = {}
-    assert [one["mean"] for one in sums.call("(trace) => sums.compare(trace)", trace)] == [None, None]
+    assert [one["mean"] for one in sums.call("(trace) => sums.compare(trace)", trace)] == [
+        None,
+        None,
+    ]
 
 
 def test_a_run_in_which_both_rules_kept_the_same_says_why(sums) -> None:
@@ -62,7 +73,10 @@ def test_a_run_in_which_both_rules_kept_the_same_says_why(sums) -> None:
     warm = preset("story")
     warm["steps"] = [step for step in warm["steps"] if step["kept"] == step["shadow"]["kept"]]
     words = sums.call(told, warm)
-    means = [sum(s["expected_kept"][rule] for s in warm["steps"]) / len(warm["steps"]) for rule in ("hsd", "tokenwise")]
+    means = [
+        sum(s["expected_kept"][rule] for s in warm["steps"]) / len(warm["steps"])
+        for rule in ("hsd", "tokenwise")
+    ]
     assert "as the coins fell: HSD and vanilla kept the same" in words
     assert all(f"{mean:.3g}" in words for mean in means)
     assert sums.call(told, preset("plain")) == ""
@@ -88,7 +102,9 @@ def test_an_interval_is_students_and_of_few_steps_there_is_none(sums, count: int
     stats = pytest.importorskip("scipy.stats")
     noise = random.Random(count)
     gaps = [noise.gauss(0.2, 0.5) for _ in range(count)]
-    found = sums.call("(steps) => sums.spread(steps, [{ rule: 'hsd' }, { rule: 'tokenwise' }])", steps_with(gaps))
+    found = sums.call(
+        "(steps) => sums.spread(steps, [{ rule: 'hsd' }, { rule: 'tokenwise' }])", steps_with(gaps)
+    )
     if count < 10:
         assert found is None
         return

@@ -1,4 +1,6 @@
-"""The Systems page: recorded runs that open on the stage, a figure for every system, and the planner."""
+"""The Systems page: recorded runs that open on the stage, a figure for every system, and the
+planner.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ def models_of(name: str) -> Models:
 
 
 def question(preset: dict) -> dict:
-    return {"costs": preset["costs"], "acceptance": preset["acceptance"], "per_token": preset.get("per_token", [])}
+    return {
+        "costs": preset["costs"],
+        "acceptance": preset["acceptance"],
+        "per_token": preset.get("per_token", []),
+    }
 
 
 def open_systems(visitor, **query: str):
@@ -34,8 +40,12 @@ def open_systems(visitor, **query: str):
 def settled(visitor) -> dict:
     """What the planner shows, once it has heard from the server."""
     visitor.until("window.__hsdPlanner && !window.__hsdPlanner.busy")
-    visitor.page.evaluate("for (const fold of document.querySelectorAll('.hf-plan .hf-more')) fold.open = true")
-    return visitor.page.evaluate("(({inputs, plan, problem}) => ({inputs, plan, problem}))(window.__hsdPlanner)")
+    visitor.page.evaluate(
+        "for (const fold of document.querySelectorAll('.hf-plan .hf-more')) fold.open = true"
+    )
+    return visitor.page.evaluate(
+        "(({inputs, plan, problem}) => ({inputs, plan, problem}))(window.__hsdPlanner)"
+    )
 
 
 @pytest.fixture
@@ -64,9 +74,12 @@ def test_the_page_shows_the_numbers_of_the_planner_for_the_worked_inputs(here):
     for name in [*WORKED, "measured"]:
         choose(here, name)
         models = models_of(name)
-        ways, found = alternatives(models), plan(models)
+        ways = alternatives(models)
+        found = plan(models)
         rows = here.page.locator(".hf-way").all()
-        assert [row.locator(".hf-figure").first.inner_text() for row in rows] == [four(way.latency) for way in ways]
+        assert [row.locator(".hf-figure").first.inner_text() for row in rows] == [
+            four(way.latency) for way in ways
+        ]
         assert here.page.inner_text(".hf-result .hf-lead") == planner.plan_data(models)["verdict"]
         best = here.page.locator(".hf-way.is-best")
         assert best.count() == 1
@@ -95,7 +108,9 @@ def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
     page.fill("[data-pair='0-3'] .hp-field", "0.2")
     told = settled(here)
     line = page.inner_text(".hf-inputs .hp-problem")
-    assert line.startswith("Models 0, 1, 3: acceptances 0.8 (0, 1), 0.75 (1, 3) and 0.2 (0, 3) cannot all be true")
+    assert line.startswith(
+        "Models 0, 1, 3: acceptances 0.8 (0, 1), 0.75 (1, 3) and 0.2 (0, 3) cannot all be true"
+    )
     assert told["problem"]
     assert page.locator(".hf-plan.is-stale").count() == 1
     assert (page.inner_text(".hf-result .hf-lead"), page.locator(".hf-way").count()) == before
@@ -110,7 +125,8 @@ def test_acceptances_that_cannot_be_are_named_and_the_last_plan_stays(here):
 
 
 def test_a_threshold_badly_chosen_costs_what_the_planner_says(here):
-    models, best = models_of("skip"), plan(models_of("skip")).best
+    models = models_of("skip")
+    best = plan(models_of("skip")).best
     told = drag(here, "[data-threshold='1'] .hp-slider", 30)
     now = latency(models, best.models, (best.thresholds[0], 30))
     assert told["plan"]["way"]["latency"] == pytest.approx(now)
@@ -187,7 +203,9 @@ def test_a_link_brings_back_the_panel_the_inputs_and_the_thresholds(here, visito
 def test_a_link_that_cannot_be_is_told_and_a_plan_is_shown_all_the_same(visitors):
     hostile = "1*1_<img src=x onerror=window.hacked=1>*0.8**0_1*4"
     visitor = open_systems(visitors(), panel="stack", plan=hostile)
-    assert visitor.page.inner_text(".hf-inputs .hp-problem").startswith("The plan in this link cannot be read")
+    assert visitor.page.inner_text(".hf-inputs .hp-problem").startswith(
+        "The plan in this link cannot be read"
+    )
     assert visitor.page.locator(".hf-way.is-best").count() == 1
     assert not visitor.page.evaluate("window.hacked")
     visitor = open_systems(visitors(), panel="stack", plan="1*1_4_60*0.9_0.3--0.9***")
@@ -218,9 +236,14 @@ def test_on_a_phone_nothing_is_missing_and_the_page_does_not_scroll_sideways(vis
 
 
 def told(trace: Trace) -> str:
-    """The line of a recorded run: its tokens per target call, and of several levels the calls below the target too."""
+    """The line of a recorded run: its tokens per target call, and of several levels the calls below
+    the target too.
+    """
     stats = trace.stats()
-    tokens, *below = (f"{n / stats['target_calls']:.3g}" for n in (stats["new_tokens"], *stats["calls_below"][::-1]))
+    tokens, *below = (
+        f"{n / stats['target_calls']:.3g}"
+        for n in (stats["new_tokens"], *stats["calls_below"][::-1])
+    )
     levels = f", {below[0]} checks and {below[1]} draft calls" if below[1:] else ""
     return f"{tokens} tokens{levels} per target call"
 
@@ -279,8 +302,11 @@ def test_a_recorded_run_opens_on_watch_at_its_most_telling_step_and_back_leads_h
 
 @pytest.mark.recorded
 def test_a_run_that_is_chosen_before_the_first_one_has_come_is_the_one_that_opens(visitors):
-    """The answer for the page's first run comes when the chosen one has been asked for and is still on its way."""
-    visitor, held = visitors(), []
+    """The answer for the page's first run comes when the chosen one has been asked for and is still
+    on its way.
+    """
+    visitor = visitors()
+    held = []
     page = visitor.page
     page.route("**/data/preset/*.json", lambda route: held.append(route))
     page.goto(visitor.app.url + "?tab=systems")

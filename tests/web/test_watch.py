@@ -1,4 +1,6 @@
-"""The app in a real browser: what is there before any click, live runs, links, files, several visitors."""
+"""The app in a real browser: what is there before any click, live runs, links, files, several
+visitors.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from web_page import Guest
 
 from hsd.paths import RESULTS, ROOT, TRACES
 
-LONG = {"prompt": "Once upon a time", "gamma": "1", "max_new_tokens": "256", "temperature": "1", "seed": PATIENT}
+LONG = {
+    "prompt": "Once upon a time",
+    "gamma": "1",
+    "max_new_tokens": "256",
+    "temperature": "1",
+    "seed": PATIENT,
+}
 
 
 @pytest.mark.core
@@ -22,7 +30,8 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
     assert visitor.state["kept"] > visitor.state["shadowKept"]
     assert visitor.page.locator(".hp-guess").count() > 3
     assert visitor.page.inner_text(".hf-source").startswith("recorded on ")
-    visitor.page.locator(".hf-pair", has_text="smollm2").wait_for()  # of the run that is shown, though it is not here
+    # of the run that is shown, though it is not here
+    visitor.page.locator(".hf-pair", has_text="smollm2").wait_for()
     assert "of 49,152 tokens" in visitor.page.inner_text(".hf-pair")
     visitor.page.locator(".hf-device:not([hidden])").wait_for()
 
@@ -31,17 +40,28 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (850, 450), (390, 844)])
 @pytest.mark.parametrize("query", ["", "?preset=story"])
 @pytest.mark.recorded
-def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(visitors, width, height, query):
+def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(
+    visitors, width, height, query
+):
     visitor = visitors(width=width, height=height).open(query, options=False)
     box = visitor.page.locator("#hsd-strip").bounding_box()
-    bottom = box["y"] if box["y"] > height / 2 else height  # on phones the strip lies over the end of the window
-    parts = [".hf-title", ".hp-sweep", ".is-ratios.is-start", ".is-masses .hp-segment", ".is-own .hp-trial"]
+    # on phones the strip lies over the end of the window
+    bottom = box["y"] if box["y"] > height / 2 else height
+    parts = [
+        ".hf-title",
+        ".hp-sweep",
+        ".is-ratios.is-start",
+        ".is-masses .hp-segment",
+        ".is-own .hp-trial",
+    ]
     parts += [".is-shadow .hp-trial", ".hp-lane-keeps", ".hp-lane-odds", ".hp-guess[data-node='1']"]
     parts += [".hp-flow", ".hp-lead"] if width == 1280 else []
     for part in parts:
         for i, found in enumerate(visitor.page.locator(part).all()):
             inside = found.bounding_box() if found.is_visible() else None
-            assert inside is None or (inside["y"] >= 0 and inside["y"] + inside["height"] <= bottom), (part, i, inside)
+            assert inside is None or (
+                inside["y"] >= 0 and inside["y"] + inside["height"] <= bottom
+            ), (part, i, inside)
     assert visitor.page.evaluate("scrollY") == 0
     assert (
         visitor.page.locator(".is-lane .hp-trial").count()
@@ -50,7 +70,9 @@ def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(visitors
 
 
 @pytest.mark.core
-def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_asks_for_a_run(visitor):
+def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_asks_for_a_run(
+    visitor,
+):
     visitor.choose("rule", "Vanilla")
     visitor.page.locator(".hp-lead", has_text="What if").wait_for()
     assert visitor.page.locator("#hsd-strip[data-changed]").count() == 0
@@ -63,7 +85,12 @@ def test_another_rule_in_the_options_judges_what_is_shown_and_another_prompt_ask
 def test_keys_move_through_the_steps(visitor):
     steps = visitor.state["steps"]
     visitor.page.locator(".hf-player").focus()
-    for key, step in (("Home", 0), ("Shift+ArrowRight", 1), ("End", steps - 1), ("Shift+ArrowLeft", steps - 2)):
+    for key, step in (
+        ("Home", 0),
+        ("Shift+ArrowRight", 1),
+        ("End", steps - 1),
+        ("Shift+ArrowLeft", steps - 2),
+    ):
         visitor.page.keyboard.press(key)
         visitor.until(f"window.__hsd.step === {step}")
         assert visitor.page.get_attribute(".hp-cells", "aria-valuenow") == str(step + 1)
@@ -109,7 +136,10 @@ def test_a_preset_opens_at_once_and_sets_the_controls(visitor):
         assert visitor.state["steps"] == len(trace["steps"])
         assert visitor.page.input_value("#hsd-prompt textarea") == trace["prompt"]["text"]
         gamma = visitor.page.locator("#hsd-gamma-input")
-        assert (gamma.input_value() if gamma.is_visible() else None) == {"long-draft": "10", "plain": None}[name]
+        if name == "plain":
+            assert not gamma.is_visible()
+        else:
+            assert gamma.input_value() == "10"
 
 
 @pytest.mark.core
@@ -166,10 +196,14 @@ def test_a_live_run_streams_step_by_step_and_then_plays(visitor):
     visitor.set("prompt", "Once upon a time, there was a fox")
     visitor.set("max-new-tokens", "200")
     visitor.page.evaluate("window.seen = new Set()")
-    visitor.page.evaluate("void setInterval(() => window.__hsd.live && window.seen.add(window.__hsd.steps), 5)")
+    visitor.page.evaluate(
+        "void setInterval(() => window.__hsd.live && window.seen.add(window.__hsd.steps), 5)"
+    )
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
-    assert len(set(visitor.page.evaluate("[...window.seen]")) - {0}) >= 2, "its steps came in more than one message"
+    assert len(set(visitor.page.evaluate("[...window.seen]")) - {0}) >= 2, (
+        "its steps came in more than one message"
+    )
     assert not visitor.state["live"]
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Home")
@@ -229,7 +263,13 @@ def test_a_link_with_a_bad_value_says_so_and_shows_the_first_preset(visitors, qu
 
 
 @pytest.mark.parametrize(
-    "prompt", ["\x01\x02\x1b[31m", "🦊🌳👩‍👩‍👧", "שלום עולם", "${1+1} {{value}} <img src=x onerror=alert(1)>"]
+    "prompt",
+    [
+        "\x01\x02\x1b[31m",
+        "🦊🌳👩‍👩‍👧",
+        "שלום עולם",
+        "${1+1} {{value}} <img src=x onerror=alert(1)>",
+    ],
 )
 def test_strange_prompts_are_only_text(visitor, prompt):
     visitor.set("prompt", prompt)
@@ -253,7 +293,9 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
         committed["piece"] = hostile[i % len(hostile)]
     for i, node in enumerate(n for step in trace["steps"] for n in step["nodes"]):
         node["piece"] = hostile[i % len(hostile)]
-    trace["prompt"]["pieces"] = [hostile[i % len(hostile)] for i in range(len(trace["prompt"]["ids"]))]
+    trace["prompt"]["pieces"] = [
+        hostile[i % len(hostile)] for i in range(len(trace["prompt"]["ids"]))
+    ]
     trace["setup"]["pair"] = trace["setup"]["models"][-1]["name"] = hostile[0]
     file = tmp_path / "hostile.json"
     file.write_text(json.dumps(trace))
@@ -270,7 +312,9 @@ def test_hostile_tokens_of_an_opened_trace_are_only_text(visitor, tmp_path: Path
 def many_nodes() -> str:
     trace = json.loads((TRACES / "story.json").read_text())
     node = trace["steps"][0]["nodes"][0]
-    trace["steps"][0]["nodes"] = [{**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}] * 250_000
+    trace["steps"][0]["nodes"] = [
+        {**node, "id": 1, "piece": "", "p": 0, "q": 0, "draw": 0, "coin": 0}
+    ] * 250_000
     return json.dumps(trace, separators=(",", ":"))
 
 
@@ -288,7 +332,9 @@ def many_nodes() -> str:
     ids=["no JSON", "deep", "other JSON", "other version", "empty", "too many nodes", "too large"],
 )
 @pytest.mark.recorded
-def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(visitor, tmp_path: Path, content, words):
+def test_a_bad_trace_file_is_one_clear_line_and_what_was_shown_stays(
+    visitor, tmp_path: Path, content, words
+):
     before = visitor.shown()
     file = tmp_path / "bad.json"
     file.write_text(content())
@@ -318,7 +364,8 @@ def test_the_link_of_a_preset_opens_the_same_view(visitors):
     visitor.page.locator(".hf-player").focus()
     visitor.page.keyboard.press("Shift+ArrowRight")
     visitor.until("location.search.includes('at_step=5')")
-    other = visitors().open(urlsplit(visitor.page.url).query and "?" + urlsplit(visitor.page.url).query)
+    query = urlsplit(visitor.page.url).query
+    other = visitors().open(query and "?" + query)
     other.until(f"window.__hsd.step === 4 && window.__hsd.node === {visitor.state['node']}")
     assert other.shown() == visitor.shown()
     other.until("document.querySelector('#hsd-preset').value === 'sum'")
@@ -338,13 +385,25 @@ def test_the_link_of_a_live_run_makes_it_again(visitors):
     query = urlsplit(visitor.page.url).query
     asked = {name: values[0] for name, values in parse_qs(query).items()}
     assert asked["seed"] == "12345678901"
-    named = {"pair", "prompt", "rule", "gamma", "temperature", "seed", "max_new_tokens", "at_step", "node"}
+    named = {
+        "pair",
+        "prompt",
+        "rule",
+        "gamma",
+        "temperature",
+        "seed",
+        "max_new_tokens",
+        "at_step",
+        "node",
+    }
     assert set(asked) >= named
     other = visitors().open("?" + query)
     other.page.get_by_text("● live", exact=True).wait_for()
     other.until("window.__hsd.step === 1")
     assert other.shown() == visitor.shown()
-    other.until(f"document.querySelector('#hsd-prompt textarea').value === {json.dumps(asked['prompt'])}")
+    other.until(
+        f"document.querySelector('#hsd-prompt textarea').value === {json.dumps(asked['prompt'])}"
+    )
 
 
 @pytest.mark.recorded
@@ -391,7 +450,8 @@ def test_a_visitor_who_leaves_frees_the_model(visitors):
     first.until("window.__hsd.live && window.__hsd.steps >= 2")
     first.page.close()
     second.run()
-    second.page.get_by_text("● live", exact=True).wait_for()  # the first run would have lasted longer than this waits
+    # the first run would have lasted longer than this waits
+    second.page.get_by_text("● live", exact=True).wait_for()
     assert second.page.get_attribute(".hp-flow .hp-out >> nth=0", "title").startswith("step 1: ")
     assert second.page.locator(".hp-flow .hp-out").count() == 8
 
@@ -415,27 +475,39 @@ def test_a_phone_needs_no_sideways_scrolling_and_hides_the_options(visitors, sch
 
 @pytest.mark.recorded
 def test_another_page_can_show_the_view_in_a_frame(visitors):
-    """What "Embed" copies shows the same step: the board, its sentence, how to move, and nothing else."""
-    visitor = visitors(permissions=["clipboard-read", "clipboard-write"]).open("?preset=story&step=3", options=False)
+    """What "Embed" copies shows the same step: the board, its sentence, how to move, and nothing
+    else.
+    """
+    visitor = visitors(permissions=["clipboard-read", "clipboard-write"]).open(
+        "?preset=story&step=3", options=False
+    )
     visitor.until("window.__hsd.step === 3")
     visitor.page.get_by_role("button", name="Embed").click()
     code = visitor.page.evaluate("navigator.clipboard.readText()")
     address = code.split('src="')[1].split('"')[0]
-    frame = visitors(width=850, height=450).open(
-        urlsplit(address).query and "?" + urlsplit(address).query, options=False
-    )
+    query = urlsplit(address).query
+    frame = visitors(width=850, height=450).open(query and "?" + query, options=False)
     frame.until("window.__hsd.step === 3")
     assert frame.page.is_visible(".hp-board")
     assert frame.page.is_visible(".hp-lead")
     assert frame.page.is_visible(".hp-play")
-    for part in ("#hsd-strip", ".hf-title", ".hp-treecard", ".hp-tools", "#hsd-tabs [role=tab]", "footer"):
+    for part in (
+        "#hsd-strip",
+        ".hf-title",
+        ".hp-treecard",
+        ".hp-tools",
+        "#hsd-tabs [role=tab]",
+        "footer",
+    ):
         assert not frame.page.locator(part).first.is_visible(), part
 
 
 # ---- what else can happen to a run
 
 
-def test_a_server_that_goes_away_leaves_the_steps_and_an_offer_to_run_again(chromium, nothing_fetched):
+def test_a_server_that_goes_away_leaves_the_steps_and_an_offer_to_run_again(
+    chromium, nothing_fetched
+):
     port = free_port()
     app = Server([sys.executable, str(ROOT / "tests" / "running_app.py"), str(port)], port)
     guest = Guest(chromium, app.url, bypass_csp=True)
@@ -459,10 +531,14 @@ def test_a_server_that_goes_away_leaves_the_steps_and_an_offer_to_run_again(chro
 
 
 def test_a_link_of_earlier_versions_makes_its_run(visitors):
-    visitor = visitors().open("?" + urlencode({"prompt": "Once upon a time", "length": "12", "several": "2"}))
+    visitor = visitors().open(
+        "?" + urlencode({"prompt": "Once upon a time", "length": "12", "several": "2"})
+    )
     visitor.page.get_by_text("● live", exact=True).wait_for()
     assert "2 drafts" in visitor.page.inner_text(".hp-setup")
-    visitor.until("location.search.includes('max_new_tokens=12') && location.search.includes('drafts=2')")
+    visitor.until(
+        "location.search.includes('max_new_tokens=12') && location.search.includes('drafts=2')"
+    )
 
 
 @pytest.mark.recorded
@@ -472,7 +548,8 @@ def test_a_trace_can_be_let_go_over_the_page(visitor):
         """(text) => {
           const dataTransfer = new DataTransfer();
           dataTransfer.items.add(new File([text], "run.json", {type: "application/json"}));
-          document.body.dispatchEvent(new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true}));
+          const options = {dataTransfer, bubbles: true, cancelable: true};
+          document.body.dispatchEvent(new DragEvent("drop", options));
         }""",
         text,
     )
@@ -488,10 +565,14 @@ def test_everything_folded_takes_two_windows_at_most(visitors):
 
 @pytest.mark.core
 @pytest.mark.recorded
-def test_the_first_window_says_where_thresholds_come_from_what_hsd_is_how_fast_and_whether_lossless(visitors):
+def test_the_first_window_says_where_thresholds_come_from_what_hsd_is_how_fast_and_whether_lossless(
+    visitors,
+):
     """Untouched, and without scrolling."""
     visitor = visitors(height=800).open(options=False)
-    inside = "list => list.map((e) => [e.innerText, e.getBoundingClientRect().bottom <= innerHeight])"
+    inside = (
+        "list => list.map((e) => [e.innerText, e.getBoundingClientRect().bottom <= innerHeight])"
+    )
 
     def seen(selector: str) -> list[str]:
         found = visitor.page.eval_on_selector_all(selector, inside)
@@ -499,7 +580,11 @@ def test_the_first_window_says_where_thresholds_come_from_what_hsd_is_how_fast_a
         return [words for words, _ in found]
 
     origins = seen(".hp-origin")
-    assert len(origins) == visitor.page.locator(".is-lane .hp-trial:is(.is-pass, .is-fail)").count() > 1
+    assert (
+        len(origins)
+        == visitor.page.locator(".is-lane .hp-trial:is(.is-pass, .is-fail)").count()
+        > 1
+    )
     assert all(" = " in words for words in origins)
     assert seen(".hp-lane-full") == ["hierarchical speculative decoding"]
     (told,) = seen(".hf-outcome")
@@ -514,10 +599,15 @@ def test_what_came_of_a_run_is_told_by_its_own_numbers_and_by_those_it_was_timed
     timed = json.loads((RESULTS / "presets.json").read_text(encoding="utf-8"))["story"]
     steps = trace["steps"]
     told = visitors().open("?preset=story").page.inner_text(".hf-outcome")
-    tokens = sum(len(step["committed"]) for step in steps) / sum(step["target_calls"] for step in steps)
+    tokens = sum(len(step["committed"]) for step in steps) / sum(
+        step["target_calls"] for step in steps
+    )
     assert f"{tokens:.3g} tokens per target call" in told
     assert f"{timed['times']:.2f} × plain decoding" in told
-    means = [1 + sum(s["expected_kept"][rule] for s in steps) / len(steps) for rule in ("hsd", "tokenwise")]
+    means = [
+        1 + sum(s["expected_kept"][rule] for s in steps) / len(steps)
+        for rule in ("hsd", "tokenwise")
+    ]
     assert f"HSD {means[0]:.2f}, vanilla {means[1]:.2f} ({means[0] - means[1]:+.2f} ± " in told
     lossy = visitors().open("?preset=released").page.inner_text(".hf-outcome")
     assert "✕ not lossless" in lossy

@@ -1,4 +1,6 @@
-"""The browser of the tests, which lends pages, and pages of a test's own with the files of `hsd/web` beside them."""
+"""The browser of the tests, which lends pages, and pages of a test's own with the files of
+`hsd/web` beside them.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ WAIT = 120_000  # milliseconds until a page counts as broken: a machine may be s
 
 
 class Browser:
-    """Chromium, whose pages are lent and taken back: one that has been used opens the next test much faster."""
+    """Chromium, whose pages are lent and taken back: one that has been used opens the next test
+    much faster.
+    """
 
     def __init__(self, chromium: Any) -> None:
         self.chromium = chromium
@@ -30,13 +34,18 @@ class Browser:
         """A page with this size and these options of a Playwright context."""
         kind = repr((width, height, sorted(options.items())))
         if kind not in self.profiles:
-            self.profiles[kind], self.free[kind] = self.profile(width, height, **options), []
+            self.profiles[kind] = self.profile(width, height, **options)
+            self.free[kind] = []
         page = self.free[kind].pop() if self.free[kind] else self.profiles[kind].new_page()
         page.kind = kind
         return page
 
-    def profile(self, width: int = 1280, height: int = 800, brief: bool = False, **options: object) -> Any:
-        """A Playwright context that nobody has used. brief: it was never told to show the whole board."""
+    def profile(
+        self, width: int = 1280, height: int = 800, brief: bool = False, **options: object
+    ) -> Any:
+        """A Playwright context that nobody has used. brief: it was never told to show the whole
+        board.
+        """
         made = self.chromium.new_context(viewport={"width": width, "height": height}, **options)
         if not brief:
             made.add_init_script(WHOLE)
@@ -55,17 +64,29 @@ class Browser:
 class Guest:
     """A page on loan, and everything that goes wrong on it.
 
-    `own` are the starts of addresses that it may ask for, `serious` the kinds of messages that are problems.
+    `own` are the starts of addresses that it may ask for, `serious` the kinds of messages that are
+    problems.
     """
 
-    def __init__(self, browser: Browser, *own: str, serious: tuple[str, ...] = ("error", "warning"), **options: object):
-        self.browser, self.page = browser, browser.lend(**options)
+    def __init__(
+        self,
+        browser: Browser,
+        *own: str,
+        serious: tuple[str, ...] = ("error", "warning"),
+        **options: object,
+    ):
+        self.browser = browser
+        self.page = browser.lend(**options)
         self.problems: list[str] = []
         own = (*own, "data:", "blob:", "about:")
         self._heard = {
             "pageerror": lambda error: self.problems.append(f"page error: {error}"),
-            "console": lambda told: self.problems.append(f"console: {told.text}") if told.type in serious else None,
-            "request": lambda asked: None if asked.url.startswith(own) else self.problems.append(f"asks {asked.url}"),
+            "console": lambda told: (
+                self.problems.append(f"console: {told.text}") if told.type in serious else None
+            ),
+            "request": lambda asked: (
+                None if asked.url.startswith(own) else self.problems.append(f"asks {asked.url}")
+            ),
         }
         for event, note in self._heard.items():
             self.page.on(event, note)
@@ -131,7 +152,12 @@ def show(page: Any, html: str, query: str = "") -> None:
 
 
 def answer(page: Any, answers: dict[str, Any]) -> None:
-    """Let pages of a test's own get these answers, plain data by the ends of their addresses; None: none comes."""
+    """Let pages of a test's own get these answers, plain data by the ends of their addresses; None:
+    none comes.
+    """
     for path, data in answers.items():
         given = {"body": json.dumps(data), "content_type": "application/json"}
-        page.route(f"**/{path}", lambda route, d=data, g=given: route.abort() if d is None else route.fulfill(**g))
+        page.route(
+            f"**/{path}",
+            lambda route, d=data, g=given: route.abort() if d is None else route.fulfill(**g),
+        )

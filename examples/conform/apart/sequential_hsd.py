@@ -8,17 +8,28 @@ from seqspecdecod import capped_hsd
 
 
 def verify(p, q, tokens, uniforms, noise):
-    gamma, drafted, coins = len(tokens), iter(tokens), iter(uniforms.flip(0))  # it tests from the end
+    gamma = len(tokens)
+    drafted = iter(tokens)
+    coins = iter(uniforms.flip(0))  # it tests from the end
 
     def logits(model, ids):
         row = min(ids.shape[1] - 1, gamma)
-        return model.rows[: gamma + 1].log()[None] if model.whole else model.rows[row : row + 1].log()[None]
+        return (
+            model.rows[: gamma + 1].log()[None]
+            if model.whole
+            else model.rows[row : row + 1].log()[None]
+        )
 
     def sample(row):
         chosen = next(drafted, None)
-        return torch.searchsorted(row.cumsum(0), noise * row.sum(), right=True) if chosen is None else chosen
+        return (
+            torch.searchsorted(row.cumsum(0), noise * row.sum(), right=True)
+            if chosen is None
+            else chosen
+        )
 
-    target, draft = SimpleNamespace(rows=p, whole=True), SimpleNamespace(rows=q, whole=False)
+    target = SimpleNamespace(rows=p, whole=True)
+    draft = SimpleNamespace(rows=q, whole=False)
     with (
         patch.object(capped_hsd, "get_logits", logits),
         patch.object(capped_hsd, "sample_from_probs", sample),

@@ -1,6 +1,7 @@
-"""The browser's turn, see turn.py: the exported page in Chromium, decoding in the page's own worker.
+"""The browser's turn, see turn.py: the exported page in Chromium, decoding in its own worker.
 
-Passes and rows are asked of the same modules by a worker beside it (browser.js), as no visitor asks for them.
+Passes and rows are asked of the same modules by a worker beside it (browser.js), as no visitor asks
+for them.
 """
 
 from __future__ import annotations
@@ -38,13 +39,15 @@ START = """async ({ folder, page, first }) => {
   });
   window.files = page.browser.files;
   await call("load", { about: page.browser.pair, files: window.files, picked: null });
-  const { readRequest } = await import(new URL(`${folder}answers/browser/options.js`, document.baseURI));
+  const options = new URL(`${folder}answers/browser/options.js`, document.baseURI);
+  const { readRequest } = await import(options);
   window.decode = async (given) => {
     await call("begin", { request: readRequest(given, page) });
     for (const steps of [[]]) for (;;) {
       const message = await call("next");
       steps.push(...message.steps);
-      if (message.result) return steps.map((step) => [step.committed.length, step.start, step.times]);
+      if (!message.result) continue;
+      return steps.map((step) => [step.committed.length, step.start, step.times]);
     }
   };
   window.leave = () => worker.terminate();
@@ -55,7 +58,10 @@ REST = """({ folder, told, job }) => new Promise((found, failed) => {
   const how = { type: "module", name: document.baseURI };
   const worker = new Worker(`${folder}answers/browser/measure.js`, how);
   worker.onerror = ({ message }) => failed(message);
-  worker.onmessage = ({ data }) => (data ? found(data) : worker.postMessage({ told, files: window.files, job }));
+  worker.onmessage = ({ data }) => {
+    if (data) found(data);
+    else worker.postMessage({ told, files: window.files, job });
+  };
 })"""
 
 
@@ -67,7 +73,9 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 class Isolating(Quiet):
-    """One that sends what a static Space sends, so that the page may have threads: one for each core, at most four."""
+    """One that sends what a static Space sends, so that the page may have threads: one for each
+    core, at most four.
+    """
 
     def end_headers(self) -> None:
         for name, value in ISOLATED.items():
@@ -78,7 +86,9 @@ class Isolating(Quiet):
 @contextmanager
 def served(folder: Path, port: int, threads: int) -> Iterator[str]:
     handler = Isolating if threads > 1 else Quiet
-    with ThreadingHTTPServer(("127.0.0.1", port), partial(handler, directory=str(folder))) as server:
+    with ThreadingHTTPServer(
+        ("127.0.0.1", port), partial(handler, directory=str(folder))
+    ) as server:
         Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_address[1]}/"
         server.shutdown()
@@ -88,8 +98,14 @@ def main() -> None:
     job = json.loads(sys.stdin.readline())
     try:
         found = measure(job)
-    except Exception as error:  # no Playwright, no Chromium, a port in use: one line, and the rest goes on
-        found = {"missing": next(line for line in [*str(error).splitlines(), type(error).__name__] if line)[:200]}
+    except (
+        Exception
+    ) as error:  # no Playwright, no Chromium, a port in use: one line, and the rest goes on
+        found = {
+            "missing": next(
+                line for line in [*str(error).splitlines(), type(error).__name__] if line
+            )[:200]
+        }
     print(json.dumps(found), flush=True)
 
 
@@ -103,7 +119,11 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
     (site / folder / "answers/browser/measure.js").write_bytes(beside)
     files = [
         site / folder / "engine.wasm",
-        *(site / piece["path"] for part in ("weights", "head") for piece in told["browser"]["files"][part]["pieces"]),
+        *(
+            site / piece["path"]
+            for part in ("weights", "head")
+            for piece in told["browser"]["files"][part]["pieces"]
+        ),
     ]
     if job["threads"] > 1 and os.cpu_count() != job["threads"]:
         raise OSError(f"a page takes a thread for each core, and this machine has {os.cpu_count()}")
@@ -111,7 +131,12 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         chromium = playwright.chromium.launch(executable_path=job["chromium"] or None, args=FLAGS)
         page = chromium.new_page()
         page.goto(address)
-        first = {"prompt": job["prompts"][0], **job["options"], "system": "plain", "max_new_tokens": 1}
+        first = {
+            "prompt": job["prompts"][0],
+            **job["options"],
+            "system": "plain",
+            "max_new_tokens": 1,
+        }
         seconds = page.evaluate(START, {"folder": folder, "page": told, "first": first})
         print(f"ready {seconds}", flush=True)
         found = {way: [0, 0.0] for way in job["ways"]}
@@ -123,23 +148,32 @@ def measure(job: dict[str, Any]) -> dict[str, Any]:
         most = memory(os.getpid())
         page.evaluate("leave()")
         asked = {name: job[name] for name in ("widths", "before", "repetitions", "rows")}
-        rest = page.evaluate(REST, {"folder": folder, "told": told["browser"]["pair"], "job": asked})
+        rest = page.evaluate(
+            REST, {"folder": folder, "told": told["browser"]["pair"], "job": asked}
+        )
         version = chromium.version
         chromium.close()
     size = sum(file.stat().st_size for file in files) / 1e6
     precision = told["browser"]["pair"]["target"]["dtype"]
     return {
-        "precision": precision, "speed": found, "memory_mb": most, "model_mb": round(size, 1), "library_mb": 0.0,
-        "versions": {"chromium": version}, **rest,
-    }  # fmt: skip
+        "precision": precision,
+        "speed": found,
+        "memory_mb": most,
+        "model_mb": round(size, 1),
+        "library_mb": 0.0,
+        "versions": {"chromium": version},
+        **rest,
+    }
 
 
 def memory(root: int, field: str = "VmHWM") -> int | None:
     """What the largest page of a browser under process `root` has most of, in megabytes.
 
-    field: of the kernel's status of a process; VmHWM is the most memory that it ever had, VmRSS what it has now.
+    field: of the kernel's status of a process; VmHWM is the most memory that it ever had, VmRSS
+    what it has now.
     """
-    parents, most = {}, {}
+    parents = {}
+    most = {}
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             told = (folder / "status").read_text(encoding="utf-8")

@@ -1,8 +1,9 @@
 """SmolLM2 as an ONNX graph, from the converted weights: python graph.py FOLDER OUT.onnx
 
-For peers that read no GGUF file. Needs numpy and onnx. One pass reads n tokens after `past` others. Inputs: `tokens`
-and `positions` (n), `mask` (n · heads of a group, past + n) to add to the scores, and for each layer `k` and `v`
-(groups, past, width); outputs: `logits` (n, V), and k and v with the new rows.
+For peers that read no GGUF file. Needs numpy and onnx. One pass reads n tokens after `past` others.
+Inputs: `tokens` and `positions` (n), `mask` (n · heads of a group, past + n) to add to the scores,
+and for each layer `k` and `v` (groups, past, width); outputs: `logits` (n, V), and k and v with the
+new rows.
 """
 
 from __future__ import annotations
@@ -24,8 +25,13 @@ def tensors(folder: Path) -> dict[str, np.ndarray]:
     begin = 8 + int(content[:8].view(np.uint64)[0])
     told = json.loads(bytes(content[8:begin]))
     told.pop("__metadata__", None)
-    spans = {name: slice(*(begin + end for end in one["data_offsets"])) for name, one in told.items()}
-    return {name: content[spans[name]].view(np.float32).reshape(one["shape"]) for name, one in told.items()}
+    spans = {
+        name: slice(*(begin + end for end in one["data_offsets"])) for name, one in told.items()
+    }
+    return {
+        name: content[spans[name]].view(np.float32).reshape(one["shape"])
+        for name, one in told.items()
+    }
 
 
 class Graph:
@@ -46,19 +52,26 @@ class Graph:
         from onnx import helper
 
         name = out or f"{kind}_{len(self.nodes)}"
-        self.nodes.append(helper.make_node(kind, list(inputs), [name], name=f"node_{len(self.nodes)}", **how))
+        self.nodes.append(
+            helper.make_node(kind, list(inputs), [name], name=f"node_{len(self.nodes)}", **how)
+        )
         return name
 
     def shaped(self, x: str, *shape: int) -> str:
-        return self.add("Reshape", x, self.hold("to_" + "_".join(map(str, shape)), np.array(shape, np.int64)))
+        return self.add(
+            "Reshape", x, self.hold("to_" + "_".join(map(str, shape)), np.array(shape, np.int64))
+        )
 
     def product(self, x: str, name: str, weight: np.ndarray, out: str = "") -> str:
         """x (n, in) to x·weightᵀ; weight (out, in)."""
         return self.add("MatMul", x, self.hold(name, weight.T), out=out)
 
     def norm(self, x: str, name: str, weight: np.ndarray, eps: float) -> str:
-        two, small = self.hold("two", np.float32([2])), self.hold("eps", np.float32([eps]))
-        mean = self.add("ReduceMean", self.add("Pow", x, two), self.hold("last", np.int64([-1])), keepdims=1)
+        two = self.hold("two", np.float32([2]))
+        small = self.hold("eps", np.float32([eps]))
+        mean = self.add(
+            "ReduceMean", self.add("Pow", x, two), self.hold("last", np.int64([-1])), keepdims=1
+        )
         size = self.add("Sqrt", self.add("Add", mean, small))
         return self.add("Mul", self.add("Div", x, size), self.hold(name, weight))
 
@@ -67,19 +80,31 @@ def build(folder: Path) -> Any:
     """The model as onnx has it."""
     from onnx import TensorProto, helper
 
-    told, held = json.loads((folder / "config.json").read_text(encoding="utf-8")), tensors(folder)
-    heads, groups, width = told["num_attention_heads"], told["num_key_value_heads"], told["head_dim"]
-    eps, graph, ins, outs = told["rms_norm_eps"], Graph(), [], []
+    told = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    held = tensors(folder)
+    heads = told["num_attention_heads"]
+    groups = told["num_key_value_heads"]
+    width = told["head_dim"]
+    eps = told["rms_norm_eps"]
+    graph = Graph()
+    ins = []
+    outs = []
     rates = told["rope_parameters"]["rope_theta"] ** -(np.arange(0, width, 2) / width)
     angles = np.outer(np.arange(LONGEST), rates)
     cos = np.concatenate([np.cos(angles)] * 2, -1).astype(np.float32)
-    sin = np.concatenate([-np.sin(angles), np.sin(angles)], -1).astype(np.float32)  # for halves that change places
+    # for halves that change places
+    sin = np.concatenate([-np.sin(angles), np.sin(angles)], -1).astype(np.float32)
     embedding = graph.hold("embedding", held["model.embed_tokens.weight"])
     x = graph.add("Gather", embedding, "tokens")
-    turns = [graph.add("Gather", graph.hold(name, table), "positions") for name, table in (("cos", cos), ("sin", sin))]
+    turns = [
+        graph.add("Gather", graph.hold(name, table), "positions")
+        for name, table in (("cos", cos), ("sin", sin))
+    ]
 
     def product(x: str, layer: int, name: str, scale: float = 1) -> str:
-        return graph.product(x, f"{layer}.{name}", held[f"model.layers.{layer}.{name}.weight"] * np.float32(scale))
+        return graph.product(
+            x, f"{layer}.{name}", held[f"model.layers.{layer}.{name}.weight"] * np.float32(scale)
+        )
 
     def by_head(x: str, count: int) -> str:  # (n, count · width) to (count, n, width)
         return graph.add("Transpose", graph.shaped(x, -1, count, width), perm=[1, 0, 2])
@@ -98,25 +123,51 @@ def build(folder: Path) -> Any:
         k, v = (by_head(product(y, layer, f"self_attn.{name}_proj"), groups) for name in "kv")
         k = graph.add("Concat", f"k{layer}", turned(k), axis=1, out=f"k{layer}_new")
         v = graph.add("Concat", f"v{layer}", v, axis=1, out=f"v{layer}_new")
-        scores = graph.add("MatMul", graph.shaped(q, groups, -1, width), graph.add("Transpose", k, perm=[0, 2, 1]))
-        mixed = graph.add("MatMul", graph.add("Softmax", graph.add("Add", scores, "mask"), axis=-1), v)
+        scores = graph.add(
+            "MatMul", graph.shaped(q, groups, -1, width), graph.add("Transpose", k, perm=[0, 2, 1])
+        )
+        mixed = graph.add(
+            "MatMul", graph.add("Softmax", graph.add("Add", scores, "mask"), axis=-1), v
+        )
         mixed = graph.add("Transpose", graph.shaped(mixed, heads, -1, width), perm=[1, 0, 2])
-        x = graph.add("Add", x, product(graph.shaped(mixed, -1, heads * width), layer, "self_attn.o_proj"))
-        y = graph.norm(x, f"{layer}.between", held[f"model.layers.{layer}.post_attention_layernorm.weight"], eps)
+        x = graph.add(
+            "Add", x, product(graph.shaped(mixed, -1, heads * width), layer, "self_attn.o_proj")
+        )
+        y = graph.norm(
+            x,
+            f"{layer}.between",
+            held[f"model.layers.{layer}.post_attention_layernorm.weight"],
+            eps,
+        )
         gate = product(y, layer, "mlp.gate_proj")
         gate = graph.add("Mul", gate, graph.add("Sigmoid", gate))
         x = graph.add(
-            "Add", x, product(graph.add("Mul", gate, product(y, layer, "mlp.up_proj")), layer, "mlp.down_proj")
+            "Add",
+            x,
+            product(
+                graph.add("Mul", gate, product(y, layer, "mlp.up_proj")), layer, "mlp.down_proj"
+            ),
         )
         for name in (f"k{layer}", f"v{layer}"):
-            ins.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, [groups, "past", width]))
-            outs.append(helper.make_tensor_value_info(f"{name}_new", TensorProto.FLOAT, [groups, "all", width]))
+            ins.append(
+                helper.make_tensor_value_info(name, TensorProto.FLOAT, [groups, "past", width])
+            )
+            outs.append(
+                helper.make_tensor_value_info(
+                    f"{name}_new", TensorProto.FLOAT, [groups, "all", width]
+                )
+            )
     x = graph.norm(x, "norm", held["model.norm.weight"], eps)
     graph.product(x, "output", held["model.embed_tokens.weight"], out="logits")
-    known = [helper.make_tensor_value_info(name, TensorProto.INT64, ["n"]) for name in ("tokens", "positions")]
+    known = [
+        helper.make_tensor_value_info(name, TensorProto.INT64, ["n"])
+        for name in ("tokens", "positions")
+    ]
     known.append(helper.make_tensor_value_info("mask", TensorProto.FLOAT, ["rows", "all"]))
     logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["n", told["vocab_size"]])
-    made = helper.make_graph(graph.nodes, "smollm2", known + ins, [logits, *outs], list(graph.weights.values()))
+    made = helper.make_graph(
+        graph.nodes, "smollm2", known + ins, [logits, *outs], list(graph.weights.values())
+    )
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 

@@ -1,24 +1,31 @@
-"""Measure this project's engines and others on the same model, in turn and in one run: some six minutes.
+"""Measure this project's engines and others on the same model, in turn: some six minutes.
 
     python -m hsd fetch smollm2
-    python -m venv peers && peers/bin/pip install numpy onnx onnxruntime openvino openvino-genai llama-cpp-python
+    python -m venv peers
+    peers/bin/pip install numpy onnx onnxruntime openvino openvino-genai llama-cpp-python
     python examples/reproduce/engines/measure.py --peers-python peers/bin/python
     python examples/reproduce/measured_page.py
 
-Every round starts every engine in a process of its own, on one thread and on two, and asks all of them
-alike (turn.py):
+Every round starts every engine in a process of its own, on one thread and on two, and asks all of
+them alike (turn.py):
 
-ready   seconds from the process's start to the first row, files in the system's cache; in the browser, from the press
-        of the button on a page that has kept nothing and has its files from this machine
+ready   seconds from the process's start to the first row, files in the system's cache; in the
+        browser, from the press of the button on a page that has kept nothing and has its files from
+        this machine
 passes  the time of a pass over 1 to 8 tokens after 100 others
-speed   tokens per second after the first: ours plain and HSD at temperature 0.7, seeded; peers plain, the likeliest
-memory  the most that the process had, before rows are asked; model and library: megabytes on the disk
-rows    in the first round: the likeliest token after each token of the README, and how far from torch's rows
-reading the time in which so many threads read as many bytes as the file has from memory: less no pass can take
+speed   tokens per second after the first: ours plain and HSD at temperature 0.7, seeded; peers
+        plain, the likeliest
+memory  the most that the process had, before rows are asked; model and library: megabytes on the
+        disk
+rows    in the first round: the likeliest token after each token of the README, and how far from
+        torch's rows
+reading the time in which so many threads read as many bytes as the file has from memory: less no
+        pass can take
 
-What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Every turn is also written
-as it ends, to turns.jsonl beside the files that peers need; these are made in runs/engines, and kept. Writes
-assets/results/engines.json, and what it is writing is told as it goes.
+What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Every
+turn is also written as it ends, to turns.jsonl beside the files that peers need; these are made in
+runs/engines, and kept. Writes assets/results/engines.json, and what it is writing is told as it
+goes.
 """
 
 from __future__ import annotations
@@ -70,39 +77,59 @@ PROMPTS = (
     "Why is the sky blue?",
     "A train goes 60 miles in 90 minutes. How fast is it?",
 )
-WIDTHS, BEFORE, ROWS = (1, 2, 3, 4, 6, 8), 100, 512
+WIDTHS = (1, 2, 3, 4, 6, 8)
+BEFORE = 100
+ROWS = 512
 LONGEST = 300  # seconds of a turn
 Found = dict[str, Any]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--peers-python", default=sys.executable, help="a Python that has the peers")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument(
-        "--engines", nargs="+", choices=ENGINES, default=ENGINES, help="those to measure", metavar="NAME"
+        "--peers-python", default=sys.executable, help="a Python that has the peers"
+    )
+    parser.add_argument(
+        "--engines",
+        nargs="+",
+        choices=ENGINES,
+        default=ENGINES,
+        help="those to measure",
+        metavar="NAME",
     )
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--new-tokens", type=int, default=64)
-    parser.add_argument("--repetitions", type=int, default=15, help="passes of each width in a round")
+    parser.add_argument(
+        "--repetitions", type=int, default=15, help="passes of each width in a round"
+    )
     parser.add_argument("--port", type=int, default=0, help="for the page; 0: any that is free")
     parser.add_argument("--chromium", default="/usr/bin/chromium", help="empty: Playwright's own")
-    parser.add_argument("--work", type=Path, default=ROOT / "runs" / "engines", help="where peers' files are kept")
+    parser.add_argument(
+        "--work", type=Path, default=ROOT / "runs" / "engines", help="where peers' files are kept"
+    )
     parser.add_argument("--out", type=Path, default=RESULTS / "engines.json")
     given = parser.parse_args()
-    gguf, folder = fetch.find(NAME), converted()
+    gguf = fetch.find(NAME)
+    folder = converted()
     if gguf is None:
         raise SystemExit(f"the weights are not here: run python -m hsd fetch {NAME}")
     given.work.mkdir(parents=True, exist_ok=True)
-    begin, missing = time.time(), prepare(given, gguf, folder)
+    begin = time.time()
+    missing = prepare(given, gguf, folder)
     rounds: dict[tuple[str, int], list[Found]] = defaultdict(list)
-    loads, reading = [], {threads: list[float]() for threads in (1, 2)}
+    loads = []
+    reading = {threads: list[float]() for threads in (1, 2)}
     with tempfile.TemporaryDirectory() as rows:
         for turn in range(given.rounds):
             loads.append(os.getloadavg()[0])
             print(f"round {turn + 1} of {given.rounds}, load {loads[-1]:.2f}", flush=True)
             for threads, times in reading.items():
                 times.append(streaming(threads, gguf.stat().st_size, given.repetitions))
-            for case in [case for case in CASES if case[0] in given.engines and case[0] not in missing]:
+            for case in [
+                case for case in CASES if case[0] in given.engines and case[0] not in missing
+            ]:
                 found = one(case, job(given, gguf, folder, case, Path(rows) if turn == 0 else None))
                 if "missing" in found:
                     missing[case[0]] = found["missing"]
@@ -111,10 +138,14 @@ def main() -> None:
                     rounds[case].append(found)
                     print(f"  {case[0]} {case[1]}: {told(found)}", flush=True)
                     with (given.work / "turns.jsonl").open("a", encoding="utf-8") as turns:
-                        turns.write(json.dumps({"round": turn, "case": case, "load": loads[-1], **found}) + "\n")
+                        turns.write(
+                            json.dumps({"round": turn, "case": case, "load": loads[-1], **found})
+                            + "\n"
+                        )
         whole = {case: turns for case, turns in rounds.items() if case[0] not in missing}
         result = {
-            "what": f"SmolLM2-135M-Instruct by several engines, in turn, {given.rounds} rounds: [median, least, most]",
+            "what": f"SmolLM2-135M-Instruct by several engines, in turn, {given.rounds} rounds: "
+            "[median, least, most]",
             "machine": {
                 "processor": processor(),
                 "cores": os.cpu_count(),
@@ -132,14 +163,25 @@ def main() -> None:
             },
             "missing": missing,
             "reading": {threads: over(times) for threads, times in reading.items()},
-            "engines": [summary(case, turns) | rows_of(case, whole, Path(rows)) for case, turns in whole.items()],
+            "engines": [
+                summary(case, turns) | rows_of(case, whole, Path(rows))
+                for case, turns in whole.items()
+            ],
         }
     save(result, given.out)
     print(f"written: {given.out}")
 
 
-def job(given: argparse.Namespace, gguf: Path, folder: Path | None, case: tuple[str, int], rows: Path | None) -> Found:
-    """Return the job of a turn as plain data. rows: the file for its rows, None if they are not needed."""
+def job(
+    given: argparse.Namespace,
+    gguf: Path,
+    folder: Path | None,
+    case: tuple[str, int],
+    rows: Path | None,
+) -> Found:
+    """Return the job of a turn as plain data. rows: the file for its rows, None if they are not
+    needed.
+    """
     tokenizer = FileTokenizer(read_gguf(gguf).fields)
     readme = tokenizer((ROOT / "README.md").read_text(encoding="utf-8"))["input_ids"][:ROWS]
     config = json.loads((folder / "config.json").read_text(encoding="utf-8")) if folder else None
@@ -179,24 +221,46 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
             return
         try:
             ended = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=ROOT)
-            why = (ended.stderr.strip().splitlines() or ["it ended early"])[-1] if ended.returncode else ""
+            why = (
+                (ended.stderr.strip().splitlines() or ["it ended early"])[-1]
+                if ended.returncode
+                else ""
+            )
         except OSError as error:
             why = f"{command[0]}: {error.strerror}"
         if why:
             missing.update(dict.fromkeys(names, why[:200]))
 
     if folder is None:
-        missing.update(dict.fromkeys(CONVERTED, "its weights are not here: run examples/reproduce/converted.py"))
+        missing.update(
+            dict.fromkeys(
+                CONVERTED, "its weights are not here: run examples/reproduce/converted.py"
+            )
+        )
     else:
-        graph, part = given.work / "float32.onnx", given.work / "part.onnx"
+        graph = given.work / "float32.onnx"
+        part = given.work / "part.onnx"
         make(CONVERTED[1:], graph, given.peers_python, HERE / "graph.py", folder, part)
         if part.exists():
             part.replace(graph)
     openvino = given.work / "openvino"
     done = openvino / "openvino_model.bin"
-    make(("OpenVINO, GGUF",), done, given.peers_python, HERE / "peers.py", "convert", gguf, openvino)
+    make(
+        ("OpenVINO, GGUF",), done, given.peers_python, HERE / "peers.py", "convert", gguf, openvino
+    )
     site = given.work / "site"
-    make(("wasm, Chromium",), None, sys.executable, "-m", "hsd", "space", "export", "--static", site, "--weights")
+    make(
+        ("wasm, Chromium",),
+        None,
+        sys.executable,
+        "-m",
+        "hsd",
+        "space",
+        "export",
+        "--static",
+        site,
+        "--weights",
+    )
     for name, why in missing.items():
         print(f"{name} is left out: {why}", flush=True)
     return missing
@@ -205,12 +269,21 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
 def one(case: tuple[str, int], asked: Found) -> Found:
     """Run one turn; return the result of turn.py and the seconds until it was ready."""
     threads = {f"{name}_NUM_THREADS": str(case[1]) for name in ("OMP", "MKL", "OPENBLAS")}
-    environment = os.environ | threads | {"PYTHONPATH": str(ROOT) if case[0] in OURS else "", "no_proxy": "127.0.0.1"}
+    environment = (
+        os.environ
+        | threads
+        | {"PYTHONPATH": str(ROOT) if case[0] in OURS else "", "no_proxy": "127.0.0.1"}
+    )
     command = [asked["python"], str(HERE / SCRIPTS.get(case[0], "peers.py"))]
     begin = time.perf_counter()
     try:
         process = subprocess.Popen(
-            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
         )
     except OSError as error:
         return {"missing": f"{command[0]}: {error.strerror}"}
@@ -236,14 +309,20 @@ def one(case: tuple[str, int], asked: Found) -> Found:
 
 
 def told(found: Found) -> str:
-    speeds = ", ".join(f"{way} {count / seconds:.1f}" for way, (count, seconds) in found["speed"].items())
+    speeds = ", ".join(
+        f"{way} {count / seconds:.1f}" for way, (count, seconds) in found["speed"].items()
+    )
     times = ", ".join(f"{value:.1f}" for value in found["passes"].values())
-    return f"{speeds} tokens/s; passes {times} ms; ready {found['ready']:.1f} s; {found['memory_mb']} MB"
+    ready = f"ready {found['ready']:.1f} s; {found['memory_mb']} MB"
+    return f"{speeds} tokens/s; passes {times} ms; {ready}"
 
 
 def streaming(threads: int, size: int, repetitions: int) -> float:
-    """Return the median milliseconds in which so many threads together read `size` bytes of memory once."""
-    parts, seconds = np.array_split(np.ones(size // 8, np.uint64), threads), list[float]()
+    """Return the median milliseconds in which so many threads together read `size` bytes of memory
+    once.
+    """
+    parts = np.array_split(np.ones(size // 8, np.uint64), threads)
+    seconds = list[float]()
     with ThreadPoolExecutor(threads) as pool:
         for _ in range(repetitions):
             begin = time.perf_counter()
@@ -258,7 +337,9 @@ def over(values: list[float], digits: int = 2) -> list[float]:
 
 
 def summary(case: tuple[str, int], turns: list[Found]) -> Found:
-    """Summarise a case over rounds: [median, least, most] of each time, and the facts of the first round."""
+    """Summarise a case over rounds: [median, least, most] of each time, and the facts of the first
+    round.
+    """
     first = turns[0]
 
     def of_turns(value: Callable[[Found], float], digits: int = 2) -> list[float]:
@@ -281,7 +362,10 @@ def summary(case: tuple[str, int], turns: list[Found]) -> Found:
             if way != "plain"
         },
         "passes": {n: of_turns(lambda turn: turn["passes"][n]) for n in widths},  # noqa: B023
-        "ratios": {n: of_turns(lambda turn: turn["passes"][n] / turn["passes"]["1"]) for n in widths[1:]},  # noqa: B023
+        "ratios": {
+            n: of_turns(lambda turn: turn["passes"][n] / turn["passes"]["1"])  # noqa: B023
+            for n in widths[1:]
+        },
         "ready": of_turns(lambda turn: turn["ready"]),
         "memory_mb": of_turns(lambda turn: turn["memory_mb"], 0) if first["memory_mb"] else None,
         "model_mb": first["model_mb"],
@@ -290,8 +374,11 @@ def summary(case: tuple[str, int], turns: list[Found]) -> Found:
 
 
 def rows_of(case: tuple[str, int], whole: dict[tuple[str, int], list[Found]], rows: Path) -> Found:
-    """Compare a case with torch: number of equal likeliest tokens, mean KL in nats, cases with the same bits."""
-    reference, found = file_of(("torch", 1), rows), whole[case][0]
+    """Compare a case with torch: number of equal likeliest tokens, mean KL in nats, cases with the
+    same bits.
+    """
+    reference = file_of(("torch", 1), rows)
+    found = whole[case][0]
     twins = [name for name in whole if name != case and whole[name][0]["bits"] == found["bits"]]
     same_bits = {"same_bits": [f"{name} {threads}" for name, threads in twins]}
     if not reference.exists():
@@ -310,7 +397,9 @@ def kl(p: np.ndarray, q: np.ndarray) -> float:
         x = x.astype(np.float64) - x.max(-1, keepdims=True)
         return x - np.log(np.exp(x).sum(-1, keepdims=True))
 
-    return float(np.mean([(np.exp(a) * (a - b)).sum() for a, b in zip(logs(p), logs(q), strict=True)]))
+    return float(
+        np.mean([(np.exp(a) * (a - b)).sum() for a, b in zip(logs(p), logs(q), strict=True)])
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,6 @@
-"""This project's turn, see turn.py: by torch, or by the portable engine, as a library or under wasmtime."""
+"""This project's turn, see turn.py: by torch, or by the portable engine, as a library or under
+wasmtime.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,11 @@ class Ours:
         portable = job["engine"] != "torch"
         if job["engine"] == "wasm, wasmtime":
             machine.usable = sums.usable = list  # no library
-        own = {"name": "smollm2"} if portable else {"target": job["folder"], "draft": browser.HEAD, "chat": True}
+        own = (
+            {"name": "smollm2"}
+            if portable
+            else {"target": job["folder"], "draft": browser.HEAD, "chat": True}
+        )
         self.pair = hsd.load_pair(**own)
         torch.set_num_threads(job["threads"])
         if portable:
@@ -30,7 +36,10 @@ class Ours:
         wasm = ["wasmtime"] if job["engine"] == "wasm, wasmtime" else []
         self.packages = [*wasm, "torch", *([] if portable else ["transformers"])]
         converted = sorted(Path(job["folder"]).iterdir()) if job["folder"] else []
-        self.reads = [browser.HEAD_FILE, *([Path(job["gguf"]), machine.THREADED] if portable else converted)]
+        self.reads = [
+            browser.HEAD_FILE,
+            *([Path(job["gguf"]), machine.THREADED] if portable else converted),
+        ]
         self.text = self.pair.target.start()
 
     @property
@@ -49,7 +58,8 @@ def speed(reader: Any, job: Job) -> dict[str, list[float]]:
     """Tokens after the first step, and their seconds, by the way they were decoded."""
     found = {}
     for way, how in job["ways"].items():
-        tokens, seconds = 0, 0.0
+        tokens = 0
+        seconds = 0.0
         for prompt in job["prompts"]:
             steps = hsd.run(reader.pair, prompt, trace=False, **job["options"], **how).steps
             tokens += sum(len(step.committed) for step in steps[1:])

@@ -2,9 +2,10 @@
 
     python examples/reproduce/engines/page_memory.py SITE
 
-SITE is what `python -m hsd space export --static SITE --weights` writes. A debugger keeps what a page downloads, and so
-a first load would seem to need some 150 MB more; here a script in the page types, runs and tells when it is done. The
-first visit loads the model, the second takes it from the browser's store. Prints megabytes, now and at most so far.
+SITE is what `python -m hsd space export --static SITE --weights` writes. A debugger keeps what a
+page downloads, and so a first load would seem to need some 150 MB more; here a script in the page
+types, runs and tells when it is done. The first visit loads the model, the second takes it from the
+browser's store. Prints megabytes, now and at most so far.
 """
 
 from __future__ import annotations
@@ -21,12 +22,14 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
 from browser import FLAGS, Isolating, Quiet, memory
 
 DRIVER = Path(__file__).with_suffix(".js")
-VISITS, PATIENCE = ("first visit", "next visit"), 180.0  # seconds for a visit
+VISITS = ("first visit", "next visit")
+PATIENCE = 180.0  # seconds for a visit
 INSERTED = '<script type="module" src="drive.js"></script></body>'
 
 
@@ -59,28 +62,43 @@ def served(site: Path, threads: int, notes: Queue[str]) -> type[BaseHTTPRequestH
 
 def visit(name: str, chromium: str, profile: str, port: int, notes: Queue[str]) -> None:
     """Open the page, and print the memory of its process at every note."""
-    own = ["--headless=new", "--no-first-run", f"--user-data-dir={profile}", f"http://127.0.0.1:{port}/"]
+    own = [
+        "--headless=new",
+        "--no-first-run",
+        f"--user-data-dir={profile}",
+        f"http://127.0.0.1:{port}/",
+    ]
     browser = subprocess.Popen([chromium, *FLAGS, *own], stderr=subprocess.DEVNULL)
     try:
         while (note := notes.get(timeout=PATIENCE)) != "end":
             now, most = (memory(os.getpid(), field) for field in ("VmRSS", "VmHWM"))
             print(f"{name}, {note}: {now} MB, at most {most} MB so far", flush=True)
     except Empty:
-        print(f"{name}: the page has not gone on for {PATIENCE:.0f} s: open it by hand and look at its console")
+        print(
+            f"{name}: the page has not gone on for {PATIENCE:.0f} s: open it by hand and look at "
+            "its console"
+        )
     finally:
         browser.terminate()
         browser.wait()
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("site", type=Path)
-    parser.add_argument("--threads", type=int, default=1, help="2: as where the server isolates the page")
+    parser.add_argument(
+        "--threads", type=int, default=1, help="2: as where the server isolates the page"
+    )
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     given = parser.parse_args()
     notes: Queue[str] = Queue()
     handler: Any = partial(served(given.site, given.threads, notes), directory=str(given.site))
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server, tempfile.TemporaryDirectory() as profile:
+    with (
+        ThreadingHTTPServer(("127.0.0.1", 0), handler) as server,
+        tempfile.TemporaryDirectory() as profile,
+    ):
         Thread(target=server.serve_forever, daemon=True).start()
         for name in VISITS:
             visit(name, given.chromium, profile, server.server_port, notes)

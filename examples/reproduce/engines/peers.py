@@ -1,6 +1,8 @@
-"""A peer's turn, see turn.py: llama.cpp, OpenVINO or ONNX Runtime, whichever the job names, by the Python it runs with.
+"""A peer's turn, see turn.py: llama.cpp, OpenVINO or ONNX Runtime, whichever the job names, by the
+Python it runs with.
 
-python peers.py convert MODEL.gguf FOLDER   # what OpenVINO GenAI reads of a GGUF file, in OpenVINO's own format
+python peers.py convert MODEL.gguf FOLDER   # what OpenVINO GenAI reads of a GGUF file, in
+OpenVINO's own format
 """
 
 from __future__ import annotations
@@ -27,7 +29,12 @@ class LlamaCpp:
         self.reads = [Path(job["gguf"])]
         count = job["threads"]
         self.llama = llama_cpp.Llama(
-            job["gguf"], n_ctx=ROOM, n_threads=count, n_threads_batch=count, logits_all=True, verbose=False
+            job["gguf"],
+            n_ctx=ROOM,
+            n_threads=count,
+            n_threads_batch=count,
+            logits_all=True,
+            verbose=False,
         )
 
     @property
@@ -44,7 +51,9 @@ class LlamaCpp:
 
 
 class OpenVinoGguf:
-    """The published GGUF file by OpenVINO GenAI's own reader, which was saved as OpenVINO's format once."""
+    """The published GGUF file by OpenVINO GenAI's own reader, which was saved as OpenVINO's format
+    once.
+    """
 
     precision = "4-bit and 8-bit weights by its own reader, 8-bit cache"
     packages = ["openvino", "openvino-genai"]
@@ -56,7 +65,8 @@ class OpenVinoGguf:
         self.reads = [model, model.with_suffix(".bin")]
         how = {"INFERENCE_NUM_THREADS": job["threads"]}
         compiled = openvino.Core().compile_model(str(model), "CPU", how)
-        self.request, self.tokens = compiled.create_infer_request(), []
+        self.request = compiled.create_infer_request()
+        self.tokens = []
 
     @property
     def length(self) -> int:
@@ -85,7 +95,9 @@ class OpenVinoGguf:
 
 
 class Onnx:
-    """The ONNX graph of graph.py, with a cache that is handed over at each pass. `run`: inputs to outputs by name."""
+    """The ONNX graph of graph.py, with a cache that is handed over at each pass. `run`: inputs to
+    outputs by name.
+    """
 
     precision = "float32"
 
@@ -94,7 +106,9 @@ class Onnx:
         told = job["shape"]
         self.sharing = told["num_attention_heads"] // told["num_key_value_heads"]
         empty = np.zeros((told["num_key_value_heads"], 0, told["head_dim"]), np.float32)
-        self.cache = {f"{which}{layer}": empty for layer in range(told["num_hidden_layers"]) for which in "kv"}
+        self.cache = {
+            f"{which}{layer}": empty for layer in range(told["num_hidden_layers"]) for which in "kv"
+        }
         self.length = 0
         self.run = self.started(str(self.reads[0]), job["threads"])
 
@@ -102,8 +116,10 @@ class Onnx:
         raise NotImplementedError
 
     def read(self, tokens: list[int], keep: int) -> np.ndarray:
-        before, count = self.length, len(tokens)
-        hidden = np.triu(np.full((count, before + count), -1e9, np.float32), before + 1)  # what comes later
+        before = self.length
+        count = len(tokens)
+        # what comes later
+        hidden = np.triu(np.full((count, before + count), -1e9, np.float32), before + 1)
         given = {
             "tokens": np.array(tokens, np.int64),
             "positions": np.arange(before, before + count, dtype=np.int64),
@@ -140,7 +156,8 @@ class OpenVinoOnnx(Onnx):
 
         how = {"INFERENCE_NUM_THREADS": threads, "INFERENCE_PRECISION_HINT": "f32"}
         compiled = openvino.Core().compile_model(path, "CPU", how)
-        request, names = compiled.create_infer_request(), [one.any_name for one in compiled.outputs]
+        request = compiled.create_infer_request()
+        names = [one.any_name for one in compiled.outputs]
 
         def run(given: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
             request.infer(given)

@@ -1,7 +1,8 @@
-"""One engine's turn, in a process of its own: ready, passes, decoding, memory, rows. Every engine gets the same job.
+"""One engine's turn, in a process of its own: ready, passes, decoding, memory, rows. Every engine
+gets the same job.
 
-The process reads its job from standard input, says "ready" when the first row is there, and then its result as a line
-of JSON, or {"missing": why} where the engine cannot be had.
+The process reads its job from standard input, says "ready" when the first row is there, and then
+its result as a line of JSON, or {"missing": why} where the engine cannot be had.
 """
 
 from __future__ import annotations
@@ -24,7 +25,9 @@ Job = dict[str, Any]
 
 
 class Reader(Protocol):
-    """A text that an engine reads. precision: of weights, activations, in words. reads: its files on the disk."""
+    """A text that an engine reads. precision: of weights, activations, in words. reads: its files
+    on the disk.
+    """
 
     length: int
     precision: str
@@ -44,8 +47,16 @@ def main(make: Callable[[Job], Reader], speed: Callable[[Reader, Job], dict[str,
         reader = make(job)
         reader.read(job["ids"][0][:1], 1)
         print("ready", flush=True)
-        found = {"precision": reader.precision, "passes": passes(reader, job), "speed": speed(reader, job)}
-        found |= {"memory_mb": memory(), "model_mb": size(reader.reads), "versions": versions(reader)}
+        found = {
+            "precision": reader.precision,
+            "passes": passes(reader, job),
+            "speed": speed(reader, job),
+        }
+        found |= {
+            "memory_mb": memory(),
+            "model_mb": size(reader.reads),
+            "versions": versions(reader),
+        }
         found["library_mb"] = sum(installed(name) for name in reader.packages)
         found |= rows(reader, job)
     except ImportError as error:
@@ -71,8 +82,12 @@ def passes(reader: Reader, job: Job) -> dict[str, float]:
 
 
 def greedy(reader: Reader, job: Job) -> dict[str, Any]:
-    """Plain decoding, the likeliest token each time: {"plain": [tokens, seconds]} after the first token."""
-    count, seconds, texts = 0, 0.0, []
+    """Plain decoding, the likeliest token each time: {"plain": [tokens, seconds]} after the first
+    token.
+    """
+    count = 0
+    seconds = 0.0
+    texts = []
     for ids in job["ids"]:
         reader.cut(0)
         text = [int(reader.read(ids, 1)[-1].argmax())]
@@ -86,11 +101,15 @@ def greedy(reader: Reader, job: Job) -> dict[str, Any]:
 
 
 def rows(reader: Reader, job: Job) -> dict[str, Any]:
-    """The likeliest token after each token of a text, and its rows in a file; all where they are asked for."""
+    """The likeliest token after each token of a text, and its rows in a file; all where they are
+    asked for.
+    """
     if not job["rows"]:
         return {}
     reader.cut(0)
-    ids, hashed, found = job["rows"], hashlib.sha256(), []
+    ids = job["rows"]
+    hashed = hashlib.sha256()
+    found = []
     for begin in range(0, len(ids), CHUNK):
         part = ids[begin : begin + CHUNK]
         found.append(np.ascontiguousarray(reader.read(part, len(part)), np.float32))
@@ -102,7 +121,7 @@ def rows(reader: Reader, job: Job) -> dict[str, Any]:
 
 
 def memory() -> int | None:
-    """The most memory that this process ever had, in megabytes; None where the system does not say."""
+    """Return the most memory that this process ever had, in MB; None where the system is silent."""
     try:
         told = re.search(r"VmHWM:\s+(\d+)", Path("/proc/self/status").read_text(encoding="utf-8"))
     except OSError:

@@ -24,18 +24,28 @@ LONG = {"prompt": "Once upon a time", "max_new_tokens": 200, "pair": "tiny", "te
 
 
 def cancels(count: int, home: str) -> Values:
-    """Cancel so many runs: before they are in the line, in it, at their first step, later, after their end."""
+    """Cancel so many runs: before they are in the line, in it, at their first step, later, after
+    their end.
+    """
     app = App(HSD_HOME=home)
-    visitor, neighbour = Visitor(app.url), Visitor(app.url)
+    visitor = Visitor(app.url)
+    neighbour = Visitor(app.url)
     ended: Counter[str] = Counter()
-    slowest, lost = 0.0, 0
+    slowest = 0.0
+    lost = 0
     for turn, phase in zip(range(count), itertools.cycle(PHASES), strict=False):
         ahead = neighbour.begin(**LONG, seed=turn) if phase == "waiting" else None
-        run = visitor.begin(**{**LONG, "max_new_tokens": 8 if phase == "ended" else 200, "seed": turn})
+        run = visitor.begin(
+            **{**LONG, "max_new_tokens": 8 if phase == "ended" else 200, "seed": turn}
+        )
         steps = 0
         while phase not in ("asked", "waiting"):
             steps = len(run.steps)
-            if run.state in FINISHED or (phase == "first step" and steps) or (phase == "later" and steps > 8):
+            if (
+                run.state in FINISHED
+                or (phase == "first step" and steps)
+                or (phase == "later" and steps > 8)
+            ):
                 break
             time.sleep(0.005)
         began = time.monotonic()
@@ -60,7 +70,9 @@ def cancels(count: int, home: str) -> Values:
 
 def kills(count: int, home: str) -> Values:
     """Kill the app so often in the middle of a run, and start it again on the same folders."""
-    dice, survived, told = random.Random(0), 0, Counter()
+    dice = random.Random(0)
+    survived = 0
+    told = Counter()
     for turn in range(count):
         app = App(HSD_HOME=home)
         visitor = Visitor(app.url)
@@ -74,11 +86,18 @@ def kills(count: int, home: str) -> Values:
     _, gone = visitor.call("explain_step", trace="a key of before", step=1)
     gone = gone["error"] if isinstance(gone, dict) else str(gone)
     app.stop()
-    return {"kills": count, "survived": survived, "a_run_of_before": gone, "tracebacks": app.tracebacks}
+    return {
+        "kills": count,
+        "survived": survived,
+        "a_run_of_before": gone,
+        "tracebacks": app.tracebacks,
+    }
 
 
 def places() -> Values:
-    """Nowhere to write: folders that are read-only or full, for what is fetched and for what Gradio keeps."""
+    """Nowhere to write: folders that are read-only or full, for what is fetched and for what Gradio
+    keeps.
+    """
     found = {}
     for name, folder in (("read-only", _read_only), ("full", _full)):
         with folder() as place:
@@ -86,13 +105,19 @@ def places() -> Values:
                 found[name] = "could not be made on this machine"
                 continue
             fetched = _said(["fetch", "smollm2"], HSD_HOME=str(place / "home"))
-            started = _said(["app"], GRADIO_TEMP_DIR=str(place / "tmp")) if name == "read-only" else ""
+            started = (
+                _said(["app"], GRADIO_TEMP_DIR=str(place / "tmp")) if name == "read-only" else ""
+            )
             app = App(HSD_HOME=str(place / "home"))
             works = _works(Visitor(app.url))
             app.stop()
             said = {"fetch": fetched, "app_with_that_temporary_folder": started}
             found[name] = {
-                **{what: words.replace(str(place), "FOLDER") for what, words in said.items() if words},
+                **{
+                    what: words.replace(str(place), "FOLDER")
+                    for what, words in said.items()
+                    if words
+                },
                 "toy_pair_runs": works,
                 "tracebacks": app.tracebacks,
             }
@@ -105,12 +130,24 @@ def own_models(home: str) -> Values:
         empty, huge, cut = (Path(folder) / name for name in ("empty", "huge", "cut"))
         for place in (empty, huge, cut):
             place.mkdir()
-        shape = {"hidden_size": 8192, "num_hidden_layers": 80, "intermediate_size": 28672, "vocab_size": 128256}
-        config = {"model_type": "llama", "architectures": ["LlamaForCausalLM"], "num_attention_heads": 64, **shape}
+        shape = {
+            "hidden_size": 8192,
+            "num_hidden_layers": 80,
+            "intermediate_size": 28672,
+            "vocab_size": 128256,
+        }
+        config = {
+            "model_type": "llama",
+            "architectures": ["LlamaForCausalLM"],
+            "num_attention_heads": 64,
+            **shape,
+        }
         (huge / "config.json").write_text(json.dumps(config), encoding="utf-8")
         tiny = ROOT / "assets" / "tiny" / "target"
         for file in tiny.iterdir():
-            (cut / file.name).write_bytes(file.read_bytes()[: 10_000 if file.suffix == ".safetensors" else None])
+            (cut / file.name).write_bytes(
+                file.read_bytes()[: 10_000 if file.suffix == ".safetensors" else None]
+            )
         shutil.copy(tiny / "tokenizer.json", huge)
         _declare(huge / "model.safetensors", rows=8_000_000, width=8192)
         asked = {
@@ -122,10 +159,13 @@ def own_models(home: str) -> Values:
             "weights that are cut off": str(cut),
         }
         app = App(HSD_HOME=home, HF_HUB_OFFLINE="0")
-        visitor, found = Visitor(app.url), {}
+        visitor = Visitor(app.url)
+        found = {}
         for what, source in asked.items():
             began = time.monotonic()
-            run = visitor.begin(prompt="Hello", target=source, draft=source, max_new_tokens=4).wait()
+            run = visitor.begin(
+                prompt="Hello", target=source, draft=source, max_new_tokens=4
+            ).wait()
             words = run.message.replace(folder, "FOLDER")
             found[what] = {"answer": words, "seconds": time.monotonic() - began}
         works = _works(visitor)
@@ -143,7 +183,9 @@ def traces(home: str) -> Values:
         return json.dumps({**recorded, "steps": [{**step, "nodes": nodes[:1] * count}]})
 
     def with_piece(piece: str) -> str:
-        return json.dumps({**recorded, "steps": [{**step, "nodes": [{**nodes[0], "piece": piece}, *nodes[1:]]}]})
+        return json.dumps(
+            {**recorded, "steps": [{**step, "nodes": [{**nodes[0], "piece": piece}, *nodes[1:]]}]}
+        )
 
     def follows(place: int) -> Values:
         context = step["context_length"] + place * len(step["committed"])
@@ -152,7 +194,9 @@ def traces(home: str) -> Values:
     hostile = {
         "a million nodes": with_nodes(1_000_000),
         "a hundred thousand nodes": with_nodes(100_000),
-        "a thousand steps": json.dumps({**recorded, "steps": [follows(place) for place in range(1_000)]}),
+        "a thousand steps": json.dumps(
+            {**recorded, "steps": [follows(place) for place in range(1_000)]}
+        ),
         "NaN": json.dumps({**recorded, "result": {**recorded["result"], "seconds": float("nan")}}),
         "200,000 brackets": "[" * 200_000,
         "half a file": json.dumps(recorded)[:10_000],
@@ -160,20 +204,27 @@ def traces(home: str) -> Values:
         "half a character": with_piece("\ud800"),
     }
     app = App(HSD_HOME=home)
-    visitor, found = Visitor(app.url), {}
+    visitor = Visitor(app.url)
+    found = {}
     for name, text in hostile.items():
         began = time.monotonic()
         reply = visitor.ask("check", {"text": text})
         took = time.monotonic() - began
         told = reply.json() if reply.status_code == 200 else {"error": reply.text}
-        found[name] = {"answer": told.get("error", "opened"), "status": reply.status_code, "seconds": took}
+        found[name] = {
+            "answer": told.get("error", "opened"),
+            "status": reply.status_code,
+            "seconds": took,
+        }
     works = _works(visitor)
     app.stop()
     return {"traces": found, "a_run_afterwards": works, "tracebacks": app.tracebacks}
 
 
 def _said(words: list[str], **environment: str) -> str:
-    """What a command that must fail says on standard error, its last line if there is progress before."""
+    """What a command that must fail says on standard error, its last line if there is progress
+    before.
+    """
     done = subprocess.run(
         [sys.executable, "-m", "hsd", *words],
         cwd=ROOT,
@@ -188,14 +239,19 @@ def _said(words: list[str], **environment: str) -> str:
 def _declare(file: Path, rows: int, width: int) -> None:
     """Write a sparse weights file whose header declares a size but takes no space."""
     size = 2 * rows * width
-    header = json.dumps({"w": {"dtype": "BF16", "shape": [rows, width], "data_offsets": [0, size]}}).encode()
+    header = json.dumps(
+        {"w": {"dtype": "BF16", "shape": [rows, width], "data_offsets": [0, size]}}
+    ).encode()
     with file.open("wb") as out:
         out.write(len(header).to_bytes(8, "little") + header)
         out.truncate(8 + len(header) + size)
 
 
 def _works(visitor: Visitor) -> bool:
-    return visitor.call("run", prompt="Once upon a time", max_new_tokens=8, pair="tiny")[0] == "complete"
+    return (
+        visitor.call("run", prompt="Once upon a time", max_new_tokens=8, pair="tiny")[0]
+        == "complete"
+    )
 
 
 @contextmanager

@@ -1,4 +1,6 @@
-"""Twenty clients at once for ten minutes: places in line, refusals, equal texts for equal seeds, memory."""
+"""Twenty clients at once for ten minutes: places in line, refusals, equal texts for equal seeds,
+memory.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,12 @@ from urllib.parse import urlencode
 
 from visitor import App, Values, Visitor
 
-PROMPTS = ("What is the capital of France?", "Tell me a story about a fox.", "What is 12 times 7?", "Name three trees.")
+PROMPTS = (
+    "What is the capital of France?",
+    "Tell me a story about a fox.",
+    "What is 12 times 7?",
+    "Name three trees.",
+)
 SEEDS = 3
 LENGTHS = (16, 32)
 SAME = {"gamma": 2, "temperature": 0.7}
@@ -35,12 +42,20 @@ class Seen:
 
 
 def load(minutes: float, clients: int, browsers: int, home: str) -> Values:
-    """Let so many clients ask the app without a pause; browsers of them are Chromium, half of the others programs."""
+    """Let so many clients ask the app without a pause; browsers of them are Chromium, half of the
+    others programs.
+    """
     app = App(HSD_HOME=home)
-    seen, memory, until = Seen(), [], time.monotonic() + 60 * minutes
-    work = [threading.Thread(target=_browse, args=(app.url, until, seen, i)) for i in range(browsers)]
+    seen = Seen()
+    memory = []
+    until = time.monotonic() + 60 * minutes
+    work = [
+        threading.Thread(target=_browse, args=(app.url, until, seen, i)) for i in range(browsers)
+    ]
     for i in range(browsers, clients):
-        work.append(threading.Thread(target=_page if i % 2 else _program, args=(app.url, until, seen, i)))
+        work.append(
+            threading.Thread(target=_page if i % 2 else _program, args=(app.url, until, seen, i))
+        )
     for thread in work:
         thread.start()
     began = time.monotonic()
@@ -82,9 +97,11 @@ def _asked(dice: random.Random) -> Values:
 
 def _page(url: str, until: float, seen: Seen, number: int) -> None:
     """A page without its browser: begins a run, asks how far it is, fetches it."""
-    visitor, dice = Visitor(url), random.Random(number)
+    visitor = Visitor(url)
+    dice = random.Random(number)
     while time.monotonic() < until:
-        asked, began = _asked(dice), time.monotonic()
+        asked = _asked(dice)
+        began = time.monotonic()
         run = visitor.begin(**asked)
         while run.state == "waiting":
             time.sleep(0.02)
@@ -99,9 +116,11 @@ def _page(url: str, until: float, seen: Seen, number: int) -> None:
 
 def _program(url: str, until: float, seen: Seen, number: int) -> None:
     """A program: one call, one answer."""
-    visitor, dice = Visitor(url), random.Random(number)
+    visitor = Visitor(url)
+    dice = random.Random(number)
     while time.monotonic() < until:
-        asked, began = _asked(dice), time.monotonic()
+        asked = _asked(dice)
+        began = time.monotonic()
         kind, answer = visitor.call("run", **asked)
         if kind == "complete":
             took = time.monotonic() - began - answer[0]["summary"]["seconds"]
@@ -116,7 +135,9 @@ def _browse(url: str, until: float, seen: Seen, number: int) -> None:
 
     dice = random.Random(number)
     with sync_playwright() as started:
-        browser = started.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
+        browser = started.chromium.launch(
+            executable_path="/usr/bin/chromium", args=["--no-sandbox"]
+        )
         page = browser.new_page(bypass_csp=True)  # so that a condition can be waited for
         page.on("pageerror", lambda error: seen.unexplained.append(f"page: {error}"))
         page.goto(url)
@@ -137,7 +158,8 @@ def _browse(url: str, until: float, seen: Seen, number: int) -> None:
 
 
 ENDED = """() => {
-  const alert = [...document.querySelectorAll('[role=alert]')].find((e) => /waiting already/.test(e.innerText));
+  const alerts = [...document.querySelectorAll('[role=alert]')];
+  const alert = alerts.find((e) => /waiting already/.test(e.innerText));
   if (alert) return alert.innerText;
   const live = /^● live$/.test(document.querySelector('.hf-source').innerText.trim());
   return live && !window.__hsd.live;
@@ -146,7 +168,8 @@ ENDED = """() => {
 WRITTEN = """() => {
   const flow = document.querySelector('.hp-flow');
   flow.dispatchEvent(new KeyboardEvent('keydown', { key: 'End', shiftKey: true, bubbles: true }));
-  const tokens = [...document.querySelectorAll('.hp-flow > :not(.hp-prompt)')].map((token) => token.textContent);
+  const pieces = [...document.querySelectorAll('.hp-flow > :not(.hp-prompt)')];
+  const tokens = pieces.map((token) => token.textContent);
   return tokens.join('').replaceAll('⏎', '\\n').replace('<|im_end|>', '');
 }"""
 

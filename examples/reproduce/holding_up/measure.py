@@ -1,11 +1,11 @@
-"""Does the app hold up? Twenty clients at once, hostile requests and files, cancels, kills, nowhere to write.
+"""Does the app hold up? Twenty clients at once, hostile requests and files, cancels, kills.
 
-    python examples/reproduce/holding_up/measure.py                # all parts, 15 minutes; needs the dev extra
+    python examples/reproduce/holding_up/measure.py                # all parts, 15 minutes
     python examples/reproduce/holding_up/measure.py abuse cancels  # some of them
     python examples/reproduce/holding_up/measure.py --page         # only its blocks of the page
 
-Each part starts an app of its own. Results go to assets/results/holding_up.json, part by part, and from there into
-assets/docs/deploy.md. Everything is sent to this machine only.
+Each part starts an app of its own. Results go to assets/results/holding_up.json, part by part, and
+from there into assets/docs/deploy.md. Everything is sent to this machine only.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from collections.abc import Callable
 from importlib.metadata import version
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[3]))  # so that this runs without installing the package
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from abuse import abuse
@@ -38,8 +39,14 @@ PAGE = DOCS / "deploy.md"
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", help="load, abuse, cancels, kills, places, traces, models (default: all)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "parts",
+        nargs="*",
+        help="load, abuse, cancels, kills, places, traces, models (default: all)",
+    )
     parser.add_argument("--minutes", type=float, default=10, help="of load")
     parser.add_argument("--clients", type=int, default=20, help="at once")
     parser.add_argument("--browsers", type=int, default=4, help="how many of them are Chromium")
@@ -76,29 +83,39 @@ def main() -> int:
 
 def blocks(found: Values) -> dict[str, str]:
     """Return the blocks of the page "Deploy", from the results."""
-    held, bad, made = found["load"], found["abuse"], found["load"]["made"]
+    held = found["load"]
+    bad = found["abuse"]
+    made = found["load"]["made"]
     fewest, most = held["runs_of_a_client"]
     statuses = ", ".join(f"{count:,} × {status}" for status, count in bad["by_status"].items())
     tracebacks = sum(part.get("tracebacks", 0) for part in found.values())
     load = (
-        f"{held['clients']} clients for {held['minutes']:.0f} minutes without a pause, {held['browsers']} of them "
+        f"{held['clients']} clients for {held['minutes']:.0f} minutes without a pause, "
+        f"{held['browsers']} of them "
         f"browsers "
-        f"({made['processor']}, {made['cores']} cores, load {made['load']} before; {made['date']}): {held['runs']} "
+        f"({made['processor']}, {made['cores']} cores, load {made['load']} before; "
+        f"{made['date']}): {held['runs']} "
         f"runs to "
-        f"their end, {fewest} to {most} of a client; {held['waited_median']:.1f} s of waiting for the model in the "
+        f"their end, {fewest} to {most} of a client; {held['waited_median']:.1f} s of waiting for "
+        "the model in the "
         f"median, "
-        f"{held['waited_most']:.1f} at most; {sum(held['refused'].values())} refusals with the seconds after which "
+        f"{held['waited_most']:.1f} at most; {sum(held['refused'].values())} refusals with the "
+        "seconds after which "
         f"to try "
-        f"again; memory {held['memory_before']:.0f} MB, then {held['memory_after']:.0f}; failures without an "
+        f"again; memory {held['memory_before']:.0f} MB, then {held['memory_after']:.0f}; failures "
+        "without an "
         f"explanation: "
         f"{held['failures']}."
     )
     faults = (
-        f"{bad['calls']} random and hostile requests: {statuses}; without an answer in one line, or with a status of "
+        f"{bad['calls']} random and hostile requests: {statuses}; without an answer in one line, "
+        "or with a status of "
         f"500: "
         f"{bad['failures']}. {found['cancels']['cancels']} runs cancelled, the slowest in "
-        f"{found['cancels']['slowest_seconds']:.2f} s, no step that had been shown lost. The process killed "
-        f"{found['kills']['kills']} times in the middle of a run; it starts and runs each time. Tracebacks in the log: "
+        f"{found['cancels']['slowest_seconds']:.2f} s, no step that had been shown lost. The "
+        "process killed "
+        f"{found['kills']['kills']} times in the middle of a run; it starts and runs each time. "
+        "Tracebacks in the log: "
         f"{tracebacks}."
     )
     return {"load": prose(load), "faults": prose(faults)}

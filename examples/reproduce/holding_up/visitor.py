@@ -1,4 +1,6 @@
-"""The app in a process of its own, and visitors that ask it what pages and programs ask, without a browser."""
+"""The app in a process of its own, and visitors that ask it what pages and programs ask, without a
+browser.
+"""
 
 from __future__ import annotations
 
@@ -68,20 +70,29 @@ class App:
 
 
 class Run:
-    """A run as its page sees it. state: "waiting", "running", or one of `FINISHED`; place: number in the line; steps:
-    so far; text: of the whole, once it is there; message: why it ended early."""
+    """A run as its page sees it. state: "waiting", "running", or one of `FINISHED`; place: number
+    in the line; steps: so far; text: of the whole, once it is there; message: why it ended early.
+    """
 
     def __init__(self, visitor: Visitor, asked: Values) -> None:
-        self.session, self._http, self._api = secrets.token_hex(6), visitor.http, visitor.api
-        self.state, self.place, self.message, self.text = "waiting", 0, "", ""
+        self.session = secrets.token_hex(6)
+        self._http = visitor.http
+        self._api = visitor.api
+        self.state = "waiting"
+        self.place = 0
+        self.message = ""
+        self.text = ""
         self.places: list[int] = []
         self.steps: list[Values] = []
         self._last = ""
         body = {"data": [asked], "fn_index": visitor.decode, "session_hash": self.session}
-        begun = self._http.post(f"{self._api}/queue/join", json=body, headers={"x-hsd-visitor": visitor.name})
+        begun = self._http.post(
+            f"{self._api}/queue/join", json=body, headers={"x-hsd-visitor": visitor.name}
+        )
         self._event = begun.json().get("event_id") if begun.status_code == 200 else None
         if self._event is None:
-            self.state, self.message = "failed", begun.text
+            self.state = "failed"
+            self.message = begun.text
             return
         self._following = threading.Thread(target=self._follow, daemon=True)
         self._following.start()
@@ -89,12 +100,15 @@ class Run:
     def _follow(self) -> None:
         try:
             path = f"{self._api}/queue/data"
-            with self._http.stream("GET", path, params={"session_hash": self.session}, timeout=180) as answer:
+            with self._http.stream(
+                "GET", path, params={"session_hash": self.session}, timeout=180
+            ) as answer:
                 for line in answer.iter_lines():
                     if line.startswith("data: "):
                         self._take(json.loads(line.removeprefix("data: ")))
         except httpx.HTTPError as error:
-            self.state, self.message = "failed", type(error).__name__
+            self.state = "failed"
+            self.message = type(error).__name__
         if self.state not in FINISHED:
             self.state = "cancelled"
 
@@ -103,7 +117,8 @@ class Run:
             self.place = told["rank"] + 1
             self.places.append(self.place)
         elif told["msg"] == "process_starts":
-            self.state, self.place = "running", 0
+            self.state = "running"
+            self.place = 0
         elif told["msg"] == "process_generating" and told["success"]:
             for kind, _, text in _changes(told["output"]["data"][0]):
                 self._last = text if kind == "replace" else self._last + text
@@ -129,7 +144,9 @@ class Run:
 
 
 def _changes(data: Any) -> list[list[Any]]:
-    """What Gradio sends of a new value: the value itself at first, then how it differs from the last."""
+    """What Gradio sends of a new value: the value itself at first, then how it differs from the
+    last.
+    """
     return [["replace", [], data]] if isinstance(data, str) else data
 
 
@@ -141,7 +158,9 @@ class Visitor:
         self.http = httpx.Client(base_url=url, timeout=60)
         config = self.http.get("/config").json()
         self.api = config["api_prefix"]
-        self.decode = next(each["id"] for each in config["dependencies"] if each["api_name"] == "decode")
+        self.decode = next(
+            each["id"] for each in config["dependencies"] if each["api_name"] == "decode"
+        )
 
     def ask(self, name: str, argument: Any) -> httpx.Response:
         """Ask a question as the page does and return the answer."""

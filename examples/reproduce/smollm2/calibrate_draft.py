@@ -1,15 +1,19 @@
-"""Calibrate how sure the draft may be of itself, for γ "auto": into the config.json beside its weights.
+"""Calibrate how sure the draft may be of itself, for γ "auto": into its config.json.
 
-    python examples/reproduce/smollm2/calibrate_draft.py --data DATA                  # the shipped head; 15 minutes
-    python examples/reproduce/smollm2/calibrate_draft.py --data DATA --draft FOLDER   # a head that was just trained
+    python examples/reproduce/smollm2/calibrate_draft.py --data DATA    # the shipped head
+    python examples/reproduce/smollm2/calibrate_draft.py --data DATA --draft FOLDER    # a new head
 
-Drafts of SIX tokens are drawn as decoding draws them, at three temperatures, on prompts that the measurements beside
-this do not use and the head was not trained on; the target tells with which chance each token would be kept. A logistic
-function is fitted to that (`hsd.draft.stopping`): once on the even prompts, to be judged on the odd ones, then on all.
+Fifteen minutes. The config.json is beside the weights.
 
-`least`, by engine, is what makes tokens come fastest on these drafts, for what a further row in a pass costs (from
-assets/results, where measure_smollm2.py and engines/measure.py put it) and a step of the draft, which is timed here.
-"browser" is one thread there, as most pages have it. --chains FILE keeps the drafts, or takes them from there.
+Drafts of SIX tokens are drawn as decoding draws them, at three temperatures, on prompts that the
+measurements beside this do not use and the head was not trained on; the target tells with which
+chance each token would be kept. A logistic function is fitted to that (`hsd.draft.stopping`): once
+on the even prompts, to be judged on the odd ones, then on all.
+
+`least`, by engine, is what makes tokens come fastest on these drafts, for what a further row in a
+pass costs (from assets/results, where measure_smollm2.py and engines/measure.py put it) and a step
+of the draft, which is timed here. "browser" is one thread there, as most pages have it. --chains
+FILE keeps the drafts, or takes them from there.
 """
 
 from __future__ import annotations
@@ -48,7 +52,8 @@ WIDE = "4"  # rows of the pass that tells what a row costs
 
 @dataclass(frozen=True)
 class Drawn:
-    """A draft of some tokens. shares, largest: of each token, and of the likeliest one, in the draft's row at T = 1.
+    """A draft of some tokens. shares, largest: of each token, and of the likeliest one, in the
+    draft's row at T = 1.
 
     kept: min(1, p/q) of each; overlap: Σ min(p, q) of the row that it was drawn from.
     """
@@ -63,27 +68,45 @@ class Drawn:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with public text: hsd/bench/prompts.py")
-    parser.add_argument("--draft", type=Path, default=ASSETS / "smollm2" / "draft", help="the head's folder")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data", type=Path, required=True, help="folder with public text: hsd/bench/prompts.py"
+    )
+    parser.add_argument(
+        "--draft", type=Path, default=ASSETS / "smollm2" / "draft", help="the head's folder"
+    )
     parser.add_argument("--prompts", type=int, default=6, help="prompts per kind of text")
     parser.add_argument("--new-tokens", type=int, default=64)
-    parser.add_argument("--chains", type=Path, help="file of the drafts: written, or read where it is there")
+    parser.add_argument(
+        "--chains", type=Path, help="file of the drafts: written, or read where it is there"
+    )
     given = parser.parse_args()
     target = converted()
     if target is None:
         raise SystemExit("the converted model is not here: run examples/reproduce/converted.py")
     pair = hsd.load_pair(target=target, draft=given.draft, chat=True)
-    chains = read_chains(given.chains) if given.chains and given.chains.exists() else list(draw_chains(pair, given))
+    chains = (
+        read_chains(given.chains)
+        if given.chains and given.chains.exists()
+        else list(draw_chains(pair, given))
+    )
     if given.chains and not given.chains.exists():
-        given.chains.write_text("".join(json.dumps(asdict(chain)) + "\n" for chain in chains), encoding="utf-8")
+        given.chains.write_text(
+            "".join(json.dumps(asdict(chain)) + "\n" for chain in chains), encoding="utf-8"
+        )
     costs = engine_costs(pair)
     halves = [[chain for chain in chains if chain.prompt % 2 == half] for half in (0, 1)]
     print(judged(fitted(halves[0]), halves[1]))
     print(speeds(fitted(halves[0]), halves, costs))
     found = fitted(chains)
     least = {engine: fastest(found, chains, cost) for engine, cost in costs.items()}
-    told = {"weights": [round(w, 4) for w in found.weights], "usual": round(found.usual, 3), "least": least}
+    told = {
+        "weights": [round(w, 4) for w in found.weights],
+        "usual": round(found.usual, 3),
+        "least": least,
+    }
     file = given.draft / "config.json"
     config = json.loads(file.read_text(encoding="utf-8")) | {"stopping": told}
     file.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
@@ -95,14 +118,17 @@ def main() -> None:
 
 def prompts_of(given: argparse.Namespace) -> Iterator[tuple[str, int, str]]:
     """Kind, number and text. Not the first ones of any set, which the measurements take."""
-    count, data = given.prompts, given.data
+    count = given.prompts
+    data = given.data
     kinds = {
         "stories": unseen(data)["stories"][:count],
         "sums": prompt_set("gsm8k", data).prompts[500 : 500 + count],
         "code": prompt_set("humaneval", data).prompts[100 : 100 + count],
         "questions": prompt_set("spec_bench:qa", data).prompts[-count:],
     }
-    return ((kind, number, text) for kind, texts in kinds.items() for number, text in enumerate(texts))
+    return (
+        (kind, number, text) for kind, texts in kinds.items() for number, text in enumerate(texts)
+    )
 
 
 def draw_chains(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[Drawn]:
@@ -112,7 +138,8 @@ def draw_chains(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[Drawn]:
         for heat in HEATS:
             options = RunOptions(rule="tokenwise", gamma=SIX, temperature=heat, trace=False)
             text = pair.encode(prompt)
-            rounds, numbers = make_rounds(pair, options, levels_of(pair, options), len(text)), Streams(number)
+            rounds = make_rounds(pair, options, levels_of(pair, options), len(text))
+            numbers = Streams(number)
             end = len(text) + given.new_tokens
             with torch.inference_mode():
                 rounds.prefill(text)
@@ -125,10 +152,17 @@ def draw_chains(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[Drawn]:
 
 def drawn(played: object, kind: str, number: int, heat: float) -> Drawn:
     """What came of a round's draft."""
-    draft, p = played.draft, played.rows.p[:-1]  # type: ignore[attr-defined]
-    raw, at = draft.raw, draft.tokens[:, None]
+    draft = played.draft
+    p = played.rows.p[:-1]  # type: ignore[attr-defined]
+    raw = draft.raw
+    at = draft.tokens[:, None]
     shares, own, theirs = (rows.gather(1, at)[:, 0] for rows in (raw, draft.q, p))
-    found = (shares, raw.max(1).values, (theirs / own).clamp_max(1), torch.minimum(p, draft.q).sum(1))
+    found = (
+        shares,
+        raw.max(1).values,
+        (theirs / own).clamp_max(1),
+        torch.minimum(p, draft.q).sum(1),
+    )
     return Drawn(kind, number, heat, *([round(float(x), 6) for x in row] for row in found))
 
 
@@ -140,8 +174,12 @@ def read_chains(file: Path) -> list[Drawn]:
 
 
 def fitted(chains: Sequence[Drawn]) -> Stopping:
-    """Weights by Newton's method; a token counts as much as it is likely that all before it are kept."""
-    rows, kept, counts = [], [], []
+    """Weights by Newton's method; a token counts as much as it is likely that all before it are
+    kept.
+    """
+    rows = []
+    kept = []
+    counts = []
     for chain in chains:
         reached = 1.0
         for depth, (share, largest) in enumerate(zip(chain.shares, chain.largest, strict=True)):
@@ -149,7 +187,9 @@ def fitted(chains: Sequence[Drawn]) -> Stopping:
             kept += [chain.kept[depth], chain.overlap[depth]]
             counts += [reached, reached]
             reached *= chain.kept[depth]
-    x, y, weight = np.array(rows), np.array(kept), np.array(counts)
+    x = np.array(rows)
+    y = np.array(kept)
+    weight = np.array(counts)
     found = np.zeros(x.shape[1])
     for _ in range(30):
         chance = 1 / (1 + np.exp(-x @ found))
@@ -160,7 +200,9 @@ def fitted(chains: Sequence[Drawn]) -> Stopping:
 
 def features(share: float, depth: int, heat: float) -> list[float]:
     """As `Stopping.chance` has them."""
-    known = float(np.clip(np.log(share / (1 - share)) if 0 < share < 1 else FURTHEST, -FURTHEST, FURTHEST))
+    known = float(
+        np.clip(np.log(share / (1 - share)) if 0 < share < 1 else FURTHEST, -FURTHEST, FURTHEST)
+    )
     return [1.0, known, heat, heat * known, float(min(depth, DEEPEST))]
 
 
@@ -168,7 +210,8 @@ def judged(found: Stopping, chains: Sequence[Drawn]) -> str:
     """Of prompts that it was not fitted to: what it says, and how often that was so."""
     pairs = []
     for chain in chains:
-        at, reached = Stopping(0.0, chain.heat, found.weights), 1.0
+        at = Stopping(0.0, chain.heat, found.weights)
+        reached = 1.0
         for depth, share in enumerate(chain.shares):
             pairs.append((at.chance(share, depth), chain.kept[depth], reached))
             reached *= chain.kept[depth]
@@ -178,7 +221,13 @@ def judged(found: Stopping, chains: Sequence[Drawn]) -> str:
         part = (said >= low) & (said < low + 0.2)
         if part.any():
             means = (np.average(x[part], weights=weight[part] + 1e-12) for x in (said, kept))
-            lines.append([f"{low:.1f} to {low + 0.2:.1f}", str(int(part.sum())), *(f"{mean:.2f}" for mean in means)])
+            lines.append(
+                [
+                    f"{low:.1f} to {low + 0.2:.1f}",
+                    str(int(part.sum())),
+                    *(f"{mean:.2f}" for mean in means),
+                ]
+            )
     return table(["said", "tokens", "said on average", "kept"], lines)
 
 
@@ -201,7 +250,10 @@ def engine_costs(pair: hsd.Pair) -> dict[str, Cost]:
     steps["browser"] = step_of(portable)
     costs = {engine: Cost(row, steps[engine]) for engine, row in measured_rows().items()}
     for engine, cost in costs.items():
-        print(f"{engine}: a further row costs {cost.row:.2f} of a pass, a step of the draft {cost.step:.2f}")
+        print(
+            f"{engine}: a further row costs {cost.row:.2f} of a pass, a step of the draft "
+            f"{cost.step:.2f}"
+        )
     return costs
 
 
@@ -210,19 +262,27 @@ def measured_rows() -> dict[str, float]:
     passes = {"eager": json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))["passes"]}
     measured = json.loads((RESULTS / "engines.json").read_text(encoding="utf-8"))["engines"]
     found = {(entry["engine"], entry["threads"]): entry["passes"] for entry in measured}
-    wasm = found.get(("wasm, Chromium", 1), found["wasm, wasmtime", 1])  # the same module where no browser was measured
+    # the same module where no browser was measured
+    wasm = found.get(("wasm, Chromium", 1), found["wasm, wasmtime", 1])
     for engine, times in {"portable": found["native", 2], "browser": wasm}.items():
         passes[engine] = {width: median for width, (median, *_) in times.items()}
-    return {engine: (times[WIDE] / times["1"] - 1) / (int(WIDE) - 1) for engine, times in passes.items()}
+    return {
+        engine: (times[WIDE] / times["1"] - 1) / (int(WIDE) - 1) for engine, times in passes.items()
+    }
 
 
 def step_of(pair: hsd.Pair, times: int = 80) -> float:
-    """What a step of the draft costs, in passes over one row: the least of many times of both, in turn."""
-    target, head, ids = pair.target.start(), pair.draft.start(), torch.arange(1_000, 1_120)
+    """What a step of the draft costs, in passes over one row: the least of many times of both, in
+    turn.
+    """
+    target = pair.target.start()
+    head = pair.draft.start()
+    ids = torch.arange(1_000, 1_120)
     head.follow(target)  # type: ignore[attr-defined]
     target.forward(ids[:100], 1)
     head.forward(ids[:100], 1)
-    passes, steps = [], []
+    passes = []
+    steps = []
     for _ in range(times):
         passes.append(seconds(lambda: target.forward(ids[100:101], 1), target.crop))
         steps.append(seconds(lambda: head.forward(ids[100:101], 1), head.crop))
@@ -239,7 +299,9 @@ def seconds(work: Callable[[], object], crop: Callable[[int], None]) -> float:
 
 
 def rate(chains: Sequence[Drawn], cost: Cost, plan: Callable[[Drawn], tuple[int, int]]) -> float:
-    """Tokens per pass over one row, token by token. plan: how many tokens of a draft are judged, and rows read."""
+    """Tokens per pass over one row, token by token. plan: how many tokens of a draft are judged,
+    and rows read.
+    """
     tokens = passes = 0.0
     for chain in chains:
         length, steps = plan(chain)
@@ -269,7 +331,9 @@ def fixed(gamma: int) -> Callable[[Drawn], tuple[int, int]]:
 
 
 def fastest(found: Stopping, chains: Sequence[Drawn], cost: Cost) -> float:
-    """The `least` with the most tokens per pass, as the product over the temperatures that it is chosen for."""
+    """The `least` with the most tokens per pass, as the product over the temperatures that it is
+    chosen for.
+    """
     by_heat = [[chain for chain in chains if chain.heat == heat] for heat in JUDGED]
 
     def both(least: float) -> float:
@@ -279,7 +343,9 @@ def fastest(found: Stopping, chains: Sequence[Drawn], cost: Cost) -> float:
 
 
 def speeds(found: Stopping, halves: Sequence[Sequence[Drawn]], costs: dict[str, Cost]) -> str:
-    """Tokens per pass by fixed lengths and by auto, whose `least` was chosen on the other half of the prompts."""
+    """Tokens per pass by fixed lengths and by auto, whose `least` was chosen on the other half of
+    the prompts.
+    """
     lines = []
     for engine, cost in costs.items():
         least = fastest(found, halves[0], cost)
@@ -287,7 +353,9 @@ def speeds(found: Stopping, halves: Sequence[Sequence[Drawn]], costs: dict[str, 
             some = [chain for chain in halves[1] if chain.heat == heat]
             rates = [rate(some, cost, fixed(gamma)) for gamma in range(SIX)]
             own = rate(some, cost, auto(found, least))
-            lines.append([engine, f"{heat:g}", *(f"{x:.2f}" for x in rates), f"{own:.2f}", f"{least:.2f}"])
+            lines.append(
+                [engine, f"{heat:g}", *(f"{x:.2f}" for x in rates), f"{own:.2f}", f"{least:.2f}"]
+            )
     return table(["engine", "T", *(f"γ = {g}" for g in range(SIX)), "auto", "least"], lines)
 
 

@@ -1,10 +1,13 @@
-"""What a new head keeps more than the one before, by the token-wise rule and by HSD, over all coins.
+"""What a new head keeps more than the one before, by the token-wise rule and HSD, over all coins.
 
-    python examples/reproduce/smollm2/compare_heads.py --data DATA --before FOLDER     # the shipped head beside it
+    python examples/reproduce/smollm2/compare_heads.py --data DATA --before FOLDER
 
-Both heads draft `--gamma` tokens at a time for runs by HSD of the same prompts, which neither was trained on. Each
-draft tells what either rule keeps of it on average over all coins, so no coin's luck is in the numbers; intervals
-are over prompts, paired. Counts alone: no time is measured. Writes assets/results/heads.json.
+This compares the shipped head with that of FOLDER.
+
+Both heads draft `--gamma` tokens at a time for runs by HSD of the same prompts, which neither was
+trained on. Each draft tells what either rule keeps of it on average over all coins, so no coin's
+luck is in the numbers; intervals are over prompts, paired. Counts alone: no time is measured.
+Writes assets/results/heads.json.
 """
 
 from __future__ import annotations
@@ -34,10 +37,21 @@ ENDS = (2.5, 97.5)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with benchmark prompts: hsd/bench/prompts.py")
-    parser.add_argument("--before", type=Path, required=True, help="folder of the head to compare with")
-    parser.add_argument("--draft", type=Path, default=ASSETS / "smollm2" / "draft", help="folder of the new head")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        required=True,
+        help="folder with benchmark prompts: hsd/bench/prompts.py",
+    )
+    parser.add_argument(
+        "--before", type=Path, required=True, help="folder of the head to compare with"
+    )
+    parser.add_argument(
+        "--draft", type=Path, default=ASSETS / "smollm2" / "draft", help="folder of the new head"
+    )
     parser.add_argument("--prompts", type=int, default=12, help="of each kind (default 12)")
     parser.add_argument("--gamma", default="4", help="lengths of drafts, with commas (default 4)")
     parser.add_argument("--temperatures", default="0.7", help="with commas (default 0.7)")
@@ -55,14 +69,21 @@ def main() -> None:
             records = list(_records(pairs, given, heat, gamma))
             for kind in (*KINDS, "all"):
                 part = [r for r in records if kind in (r["kind"], "all")]
-                lines.append({"kind": kind, "T": heat, "gamma": gamma, "prompts": len(part)} | _figures(part))
-            save({"what": __doc__.split("\n")[0], "new_tokens": given.new_tokens, "lines": lines}, given.out)
+                lines.append(
+                    {"kind": kind, "T": heat, "gamma": gamma, "prompts": len(part)} | _figures(part)
+                )
+            save(
+                {"what": __doc__.split("\n")[0], "new_tokens": given.new_tokens, "lines": lines},
+                given.out,
+            )
             print(json.dumps(lines[-1]), flush=True)
     print(markdown(lines))
 
 
 def _records(pairs: dict[str, hsd.Pair], given: argparse.Namespace, heat: float, gamma: int) -> Any:
-    """For each prompt: by head, the number of whole drafts and what each rule keeps of them together."""
+    """For each prompt: by head, the number of whole drafts and what each rule keeps of them
+    together.
+    """
     options = {"temperature": heat, "gamma": gamma, "max_new_tokens": given.new_tokens}
     for kind, name in KINDS.items():
         for prompt in prompt_set(name, given.data, given.prompts).prompts:
@@ -82,15 +103,20 @@ def _figures(records: list[dict[str, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {"drafts": sums[:, :, 0].sum(0).astype(int).tolist()}
     for head, name in enumerate(("before", "after")):
         found[name] = {rule: _interval([m[head, i] for m in means]) for i, rule in enumerate(RULES)}
-    found["after / before"] = {rule: _interval([m[1, i] / m[0, i] for m in means]) for i, rule in enumerate(RULES)}
+    found["after / before"] = {
+        rule: _interval([m[1, i] / m[0, i] for m in means]) for i, rule in enumerate(RULES)
+    }
     found["hsd / tokenwise"] = {
-        name: _interval([m[i, 1] / m[i, 0] for m in means]) for i, name in enumerate(("before", "after"))
+        name: _interval([m[i, 1] / m[i, 0] for m in means])
+        for i, name in enumerate(("before", "after"))
     }
     return found
 
 
 def _calls(sums: np.ndarray) -> np.ndarray:
-    """(heads, rules) tokens per target call, the target's own token included, of sums (heads, drafts and kept)."""
+    """(heads, rules) tokens per target call, the target's own token included, of sums (heads,
+    drafts and kept).
+    """
     return 1 + sums[:, 1:] / sums[:, :1]
 
 

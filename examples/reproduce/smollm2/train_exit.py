@@ -1,9 +1,9 @@
 """Train an early exit of SmolLM2: python examples/reproduce/smollm2/train_exit.py
 
-The target's layers stay as they are. What one of its hidden states tells of the next token is a norm, a matrix of low
-rank added to it, and the rows of the target's own embedding for the tokens that the head of `--head` knows, too: an
-exit has some 56,000 numbers of its own. Writes `exit-N.safetensors` for the exit after layer N, and beside it what was
-met on text held out.
+The target's layers stay as they are. What one of its hidden states tells of the next token is a
+norm, a matrix of low rank added to it, and the rows of the target's own embedding for the tokens
+that the head of `--head` knows, too: an exit has some 56,000 numbers of its own. Writes
+`exit-N.safetensors` for the exit after layer N, and beside it what was met on text held out.
 """
 
 from __future__ import annotations
@@ -29,14 +29,19 @@ class Exit(nn.Module):
     """Predict from one hidden state of the target, normed and corrected by a low-rank matrix."""
 
     def __init__(self, tap: int, target: Any, vocab: Tensor, rank: int = 64) -> None:
-        """tap: its place among those that were written; vocab: the target's ids of the tokens that it knows."""
+        """tap: its place among those that were written; vocab: the target's ids of the tokens that
+        it knows.
+        """
         super().__init__()
         hidden = target.config.hidden_size
-        self.tap, self.eps = tap, target.config.rms_norm_eps
+        self.tap = tap
+        self.eps = target.config.rms_norm_eps
         self.norm = nn.Parameter(target.model.norm.weight.detach().clone())
         self.into = nn.Parameter(torch.randn(rank, hidden) * hidden**-0.5)
         self.out = nn.Parameter(torch.zeros(hidden, rank))
-        self.lm_head = nn.Parameter(target.model.embed_tokens.weight.detach()[vocab], requires_grad=False)
+        self.lm_head = nn.Parameter(
+            target.model.embed_tokens.weight.detach()[vocab], requires_grad=False
+        )
 
     def logits(self, batch: Batch, _: Tensor) -> Tensor:
         """(places judged, draft vocabulary)"""
@@ -46,7 +51,9 @@ class Exit(nn.Module):
 
 
 def loss_of(draft: Any, batch: Batch, embedding: Tensor, rows: Tensor) -> Tensor:
-    """The distance of a draft that needs no steps of its own from the target, over the draft vocabulary."""
+    """The distance of a draft that needs no steps of its own from the target, over the draft
+    vocabulary.
+    """
     with torch.no_grad():
         theirs = batch.last[batch.judged] @ rows.T
     return distance(draft.logits(batch, embedding), theirs)
@@ -58,13 +65,20 @@ def measure(draft: Any, held: list[Batch], embedding: Tensor, vocab: Tensor) -> 
     meeting = Meeting(1)
     for batch in held:
         domains = batch.domains[:, None].expand(batch.judged.shape)[batch.judged]
-        meeting.add(0, domains, draft.logits(batch, embedding), batch.last[batch.judged] @ embedding.T, vocab)
+        meeting.add(
+            0,
+            domains,
+            draft.logits(batch, embedding),
+            batch.last[batch.judged] @ embedding.T,
+            vocab,
+        )
     return meeting.report()
 
 
 def save(draft: Exit, vocab: Tensor, tokens: int, folder: Path) -> None:
     """The exit in 16 bits, with the offsets of its vocabulary from its ids, as a head has them."""
-    depth, numbers = TAPS[draft.tap], {name: getattr(draft, name).detach().half() for name in ("norm", "into", "out")}
+    depth = TAPS[draft.tap]
+    numbers = {name: getattr(draft, name).detach().half() for name in ("norm", "into", "out")}
     offsets = (vocab - torch.arange(len(vocab))).to(torch.uint16)
     about = {"layer": str(depth), "rank": str(len(draft.into)), "tokens": str(tokens)}
     save_file(numbers | {"d2t": offsets}, folder / f"exit-{depth}.safetensors", about)
@@ -72,18 +86,30 @@ def save(draft: Exit, vocab: Tensor, tokens: int, folder: Path) -> None:
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--head", type=Path, required=True, help="folder of the head whose vocabulary it gets")
+    parser.add_argument(
+        "--head", type=Path, required=True, help="folder of the head whose vocabulary it gets"
+    )
     parser.add_argument("--out", type=Path, required=True, help="folder of the exit")
-    parser.add_argument("--layer", type=int, choices=TAPS, default=TAPS[0], help=f"default {TAPS[0]}")
+    parser.add_argument(
+        "--layer", type=int, choices=TAPS, default=TAPS[0], help=f"default {TAPS[0]}"
+    )
     parser.add_argument("--rank", type=int, default=48)
-    parser.add_argument("--tokens", type=int, default=3_000_000, help="that it sees (default 3,000,000)")
+    parser.add_argument(
+        "--tokens", type=int, default=3_000_000, help="that it sees (default 3,000,000)"
+    )
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
-    target, vocab = begin(args), vocabulary_of(args.head)
-    embedding, held = target.model.embed_tokens.weight.detach(), held_out(args.shards)
-    draft, rows = Exit(TAPS.index(args.layer), target, vocab, args.rank), embedding[vocab].contiguous()
+    target = begin(args)
+    vocab = vocabulary_of(args.head)
+    embedding = target.model.embed_tokens.weight.detach()
+    held = held_out(args.shards)
+    draft = Exit(TAPS.index(args.layer), target, vocab, args.rank)
+    rows = embedding[vocab].contiguous()
     del target
-    training, seen, log, started = Training(draft, draft.lm_head, args.rate, args.bfloat16), 0, [], time.time()
+    training = Training(draft, draft.lm_head, args.rate, args.bfloat16)
+    seen = 0
+    log = []
+    started = time.time()
     for _, batch in endless(args.shards, args.batch):
         training.step(partial(loss_of, draft, batch, embedding, rows), seen / args.tokens)
         seen += int(batch.judged.sum())
@@ -91,7 +117,9 @@ def main() -> None:
             continue
         with training.averaged():
             minutes = round((time.time() - started) / 60, 1)
-            log.append({"tokens": seen, "minutes": minutes, **measure(draft, held, embedding, vocab)})
+            log.append(
+                {"tokens": seen, "minutes": minutes, **measure(draft, held, embedding, vocab)}
+            )
             save(draft, vocab, seen, args.out)
         (args.out / f"exit-{args.layer}.json").write_text(json.dumps(log, indent=1) + "\n")
         print(json.dumps(log[-1]), flush=True)

@@ -1,4 +1,6 @@
-"""Training for drafts of any design: batches of the target's text, the draft vocabulary, the optimiser."""
+"""Training for drafts of any design: batches of the target's text, the draft vocabulary, the
+optimiser.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,13 @@ HELD_OUT = 1  # shards that are not trained on
 class Batch:
     """Texts of one shard side by side, padded at the end.
 
-    before: the target's states one token before each. last: its last state at each, which tells what follows. judged:
-    places whose next token the target wrote.
+    before: the target's states one token before each. last: its last state at each, which tells
+    what follows. judged: places whose next token the target wrote.
     """
 
     def __init__(self, shard: dict[str, Tensor], texts: list[int]) -> None:
-        begins, prompts = shard["begins"].tolist(), shard["prompts"].tolist()
+        begins = shard["begins"].tolist()
+        prompts = shard["prompts"].tolist()
         sizes = [begins[i + 1] - begins[i] for i in texts]
         longest = max(sizes)
         self.tokens = torch.zeros(len(texts), longest, dtype=torch.int64)
@@ -59,9 +62,11 @@ def shifted(x: Tensor, back: int, dim: int = 2) -> Tensor:
 
 
 def vocabulary(shards: list[Path], given: list[list[int]], size: int, known: int) -> Tensor:
-    """The tokens out of `known` that are used most, in order of their ids; the target's own use counts ten times.
+    """The tokens out of `known` that are used most, in order of their ids; the target's own use
+    counts ten times.
 
-    What neither text has is ranked by its id: the tokenizer took in first what its makers' text had most of.
+    What neither text has is ranked by its id: the tokenizer took in first what its makers' text had
+    most of.
     """
     counts = (3e5 / torch.arange(1, known + 1)).long()
     for ids in given:
@@ -75,13 +80,18 @@ def vocabulary(shards: list[Path], given: list[list[int]], size: int, known: int
 def texts_in(data: Path) -> list[str]:
     """The public texts, answers included."""
     sums = [json.loads(line) for line in (data / "gsm8k/train.jsonl").read_text().splitlines()]
-    code = [json.loads(line) for line in (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()]
+    code = [
+        json.loads(line)
+        for line in (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()
+    ]
     stories = (data / "tinystories_cased/tiny_stories.txt").read_text(errors="replace").split("\n")
     return [r["question"] + r["answer"] for r in sums] + [r["source"] for r in code] + stories
 
 
 class Muon(torch.optim.Optimizer):
-    """Momentum whose matrices are made orthogonal before each step (Jordan, 2024), as large as Adam's steps."""
+    """Momentum whose matrices are made orthogonal before each step (Jordan, 2024), as large as
+    Adam's steps.
+    """
 
     def __init__(self, matrices: list[Tensor], momentum: float = 0.95) -> None:
         super().__init__(matrices, {"lr": 0.0})
@@ -110,14 +120,18 @@ def orthogonal(x: Tensor) -> Tensor:
 
 
 class Training:
-    """Steps of a model down a loss: Muon for its matrices, Adam for the rest, and more slowly for `slow`.
+    """Steps of a model down a loss: Muon for its matrices, Adam for the rest, and more slowly for
+    `slow`.
 
-    What is kept of it is the average of its last numbers. rate: the highest; it rises in 40 steps, and runs down with
-    the share of training that is done, to a twentieth. bfloat16: compute in it.
+    What is kept of it is the average of its last numbers. rate: the highest; it rises in 40 steps,
+    and runs down with the share of training that is done, to a twentieth. bfloat16: compute in it.
     """
 
     def __init__(self, model: nn.Module, slow: nn.Parameter, rate: float, bfloat16: bool) -> None:
-        self._model, self._rate, self._bfloat16, self._steps = model, rate, bfloat16, 0
+        self._model = model
+        self._rate = rate
+        self._bfloat16 = bfloat16
+        self._steps = 0
         self._device = slow.device.type
         learned = [p for p in model.parameters() if p.requires_grad and p is not slow]
         matrices = [p for p in learned if p.ndim == 2 and min(p.shape) > 8]
@@ -125,12 +139,20 @@ class Training:
         groups = [{"params": rest}, {"params": [slow], "share": 0.3}]
         adam = torch.optim.AdamW(groups, lr=0.0, betas=(0.9, 0.98), weight_decay=0.0)
         self._optimizers = [Muon(matrices), adam]
-        self._average = {name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad}
+        self._average = {
+            name: p.detach().clone() for name, p in model.named_parameters() if p.requires_grad
+        }
 
     def step(self, loss_of: Callable[[], Tensor], share: float) -> tuple[float, float]:
-        """One step; share: how much of the training is done. Returns the loss before it, and the rate."""
+        """One step; share: how much of the training is done. Returns the loss before it, and the
+        rate.
+        """
         self._steps += 1
-        rate = self._rate * min(1.0, self._steps / 40) * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
+        rate = (
+            self._rate
+            * min(1.0, self._steps / 40)
+            * max(0.05, 0.5 + 0.5 * math.cos(math.pi * min(share, 1.0)))
+        )
         for group in (group for optimizer in self._optimizers for group in optimizer.param_groups):
             group["lr"] = rate * group.get("share", 1.0)
         self._model.zero_grad()
@@ -150,7 +172,11 @@ class Training:
     @contextmanager
     def averaged(self) -> Iterator[None]:
         """Give the model its averaged weights inside the `with` block."""
-        own = {name: p.detach().clone() for name, p in self._model.named_parameters() if name in self._average}
+        own = {
+            name: p.detach().clone()
+            for name, p in self._model.named_parameters()
+            if name in self._average
+        }
         self._model.load_state_dict(self._average, strict=False)
         try:
             yield
@@ -159,7 +185,8 @@ class Training:
 
 
 def endless(shards: Path, size: int) -> Iterator[tuple[int, Batch]]:
-    """Batches of so many texts for as long as they are asked for, and how often their shard was read before.
+    """Batches of so many texts for as long as they are asked for, and how often their shard was
+    read before.
 
     Shards that are written meanwhile come first.
     """
@@ -176,41 +203,54 @@ def endless(shards: Path, size: int) -> Iterator[tuple[int, Batch]]:
 
 def held_out(shards: Path) -> list[Batch]:
     """A third of the texts of the shards that are not trained on."""
-    return [b for f in sorted(shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)][::3]
+    return [
+        b for f in sorted(shards.glob("*.safetensors"))[:HELD_OUT] for b in batches(load_file(f), 8)
+    ][::3]
 
 
 def distance(scores: Tensor, logits: Tensor) -> Tensor:
-    """How far drafts are from the target: cross-entropy and total variation, which is what gets rejected.
+    """How far drafts are from the target: cross-entropy and total variation, which is what gets
+    rejected.
 
-    The first leads to where the second is small. scores (n, vocab): the draft's logits; logits: the target's.
+    The first leads to where the second is small. scores (n, vocab): the draft's logits; logits: the
+    target's.
     """
-    p, scores = logits.float().softmax(-1), scores.float().log_softmax(-1)
+    p = logits.float().softmax(-1)
+    scores = scores.float().log_softmax(-1)
     meets = torch.minimum(p, scores.exp()).sum(-1)
     return (1 - meets - (p * scores).sum(-1)).mean()
 
 
 def turning(scores: Tensor, logits: Tensor) -> Tensor:
-    """λ·cross-entropy + (1 - λ)·total variation, λ = exp(-3 α), α the acceptance of this step (arXiv 2602.23881).
+    """λ·cross-entropy + (1 - λ)·total variation, λ = exp(-3 α), α the acceptance of this step
+    (arXiv 2602.23881).
 
     The better a draft is, the more its loss is what gets rejected. Shapes as in `distance`.
     """
-    p, scores = logits.float().softmax(-1), scores.float().log_softmax(-1)
+    p = logits.float().softmax(-1)
+    scores = scores.float().log_softmax(-1)
     meets = torch.minimum(p, scores.exp()).sum(-1)
     share = torch.exp(-3 * meets.mean().detach())
     return (share * -(p * scores).sum(-1) + (1 - share) * (1 - meets)).mean()
 
 
 class Meeting:
-    """How much of the target's distribution drafts meet, summed over texts: by domain and by place in a draft."""
+    """How much of the target's distribution drafts meet, summed over texts: by domain and by place
+    in a draft.
+    """
 
     def __init__(self, steps: int) -> None:
-        self._sums, self._counts = torch.zeros(len(DOMAINS), steps, 3), torch.zeros(len(DOMAINS), steps)
+        self._sums = torch.zeros(len(DOMAINS), steps, 3)
+        self._counts = torch.zeros(len(DOMAINS), steps)
 
     def add(self, step: int, domains: Tensor, logits: Tensor, full: Tensor, vocab: Tensor) -> None:
-        """Drafts' logits (n, draft vocabulary) beside the target's (n, all tokens), of texts of these domains (n,)."""
+        """Drafts' logits (n, draft vocabulary) beside the target's (n, all tokens), of texts of
+        these domains (n,).
+        """
         meets = []
         for heat in (0.7, 1.0):
-            p, q = (full / heat).softmax(-1)[:, vocab], (logits / heat).softmax(-1)
+            p = (full / heat).softmax(-1)[:, vocab]
+            q = (logits / heat).softmax(-1)
             meets.append(torch.minimum(p, q).sum(-1))
         meets.append((vocab[logits.argmax(-1)] == full.argmax(-1)).float())
         for d in range(len(DOMAINS)):
@@ -219,27 +259,43 @@ class Meeting:
             self._counts[d, step] += here.sum()
 
     def report(self) -> dict[str, Any]:
-        """Σ min(p, q) at temperatures 0.7 and 1, and how often both have the same likeliest token."""
+        """Return Σ min(p, q) at temperatures 0.7 and 1, and how often both are likeliest alike."""
         found: dict[str, Any] = {}
         for place, name in enumerate(("T=0.7", "T=1", "T=0")):
             by = self._sums[:, :, place]
-            found[name] = {d: [round(x, 3) for x in (by[i] / self._counts[i]).tolist()] for i, d in enumerate(DOMAINS)}
+            found[name] = {
+                d: [round(x, 3) for x in (by[i] / self._counts[i]).tolist()]
+                for i, d in enumerate(DOMAINS)
+            }
             found[name]["all"] = [round(x, 3) for x in (by.sum(0) / self._counts.sum(0)).tolist()]
         return found
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
     """The options of every script that trains."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     fetched = "folder of the target, as `python -m hsd fetch smollm2` prints it"
     parser.add_argument("--target", required=True, help=fetched)
     parser.add_argument("--shards", type=Path, required=True, help="what write_text.py writes")
-    parser.add_argument("--data", type=Path, required=True, help="the same public files as for write_text.py")
-    parser.add_argument("--vocab", type=int, default=6144, help="size of the draft vocabulary (default 6144)")
-    parser.add_argument("--rate", type=float, default=8e-4, help="highest learning rate, then run down to a twentieth")
+    parser.add_argument(
+        "--data", type=Path, required=True, help="the same public files as for write_text.py"
+    )
+    parser.add_argument(
+        "--vocab", type=int, default=6144, help="size of the draft vocabulary (default 6144)"
+    )
+    parser.add_argument(
+        "--rate",
+        type=float,
+        default=8e-4,
+        help="highest learning rate, then run down to a twentieth",
+    )
     parser.add_argument("--batch", type=int, default=8, help="texts at once (default 8)")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--bfloat16", action="store_true", help="compute in it: for processors with avx512_bf16")
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="compute in it: for processors with avx512_bf16"
+    )
     return parser
 
 

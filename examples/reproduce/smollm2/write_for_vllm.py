@@ -1,10 +1,12 @@
-"""Write this project's head for SmolLM2 as vLLM loads it, with the plugin of this package installed there.
+"""Write this project's head for SmolLM2 as vLLM loads it, with the plugin of this package installed
+there.
 
     python examples/reproduce/smollm2/write_for_vllm.py FOLDER [HEAD]
 
-Then: --speculative-config '{"method": "eagle3", "model": "FOLDER", "num_speculative_tokens": 4}'. The numbers are the
-head's own: only names differ, `fc_norm` for `taps_norm`, and the key of the layers that it reads. A head with
-`token_proj` has an architecture of the plugin's, since vLLM's own has no place for it.
+Then: --speculative-config '{"method": "eagle3", "model": "FOLDER", "num_speculative_tokens": 4}'.
+The numbers are the head's own: only names differ, `fc_norm` for `taps_norm`, and the key of the
+layers that it reads. A head with `token_proj` has an architecture of the plugin's, since vLLM's own
+has no place for it.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ LAYER = "midlayer."
 def write(folder: Path, head: Path = ASSETS / "smollm2" / "draft") -> None:
     config = json.loads((head / "config.json").read_text("utf-8"))
     stored = in_full(load_file(head / "model.safetensors"))
-    weights = {name: held.half() if held.is_floating_point() else held for name, held in stored.items()}
+    weights = {
+        name: held.half() if held.is_floating_point() else held for name, held in stored.items()
+    }
     norms = weights.pop("taps_norm.weight", None)
     if norms is not None:
         weights |= {f"fc_norm.{tap}.weight": norm.contiguous() for tap, norm in enumerate(norms)}

@@ -1,1 +1,3 @@
-"""How the embedded models were made: a tokenizer, a target with early exits, and two drafts distilled from it."""
+"""How the embedded models were made: a tokenizer, a target with early exits, and two drafts
+distilled from it.
+"""

@@ -1,4 +1,6 @@
-"""The model card: every number in it is measured on the exported models and on text that was held out."""
+"""The model card: every number in it is measured on the exported models and on text that was held
+out.
+"""
 
 from __future__ import annotations
 
@@ -39,21 +41,24 @@ QUICK = Amount(rows=4, length=64, prompts=1, new_tokens=8)
 _CARD = """\
 # The embedded models: a target and two drafting models, trained from scratch
 
-These are toys. They were trained from scratch on {processor} in {minutes:.0f} minutes, and know small stories,
-grade-school sums and short Python functions, none of them reliably. What is real is the decoding that they are made to
-show: every draft, coin and decision of speculative decoding runs on them as it would on large models.
+These are toys. They were trained from scratch on {processor} in {minutes:.0f} minutes, and know
+small stories, grade-school sums and short Python functions, none of them reliably. What is real is
+the decoding that they are made to show: every draft, coin and decision of speculative decoding runs
+on them as it would on large models.
 
-Made by `python examples/reproduce/tiny/train.py all --data FOLDER`, hsd {version}. Each folder loads with plain
-`AutoModelForCausalLM.from_pretrained` and `AutoTokenizer.from_pretrained`. Tokenizer: byte-level BPE of {vocabulary:,}
-tokens, digits one by one; every text begins with `<|endoftext|>`, which also ends it. Context {context} tokens.
+Made by `python examples/reproduce/tiny/train.py all --data FOLDER`, hsd {version}. Each folder
+loads with plain `AutoModelForCausalLM.from_pretrained` and `AutoTokenizer.from_pretrained`.
+Tokenizer: byte-level BPE of {vocabulary:,} tokens, digits one by one; every text begins with
+`<|endoftext|>`, which also ends it. Context {context} tokens.
 
 ## Models
 
 {models}
 
-The target was trained on next tokens, with its early exits in turn through the shared norm and head. The others began
-with some steps on next tokens (the number in brackets) and were then distilled from it ({hard:g} cross-entropy +
-{soft:g} KL), half on text that it sampled. Weights in bfloat16.
+The target was trained on next tokens, with its early exits in turn through the shared norm and
+head. The others began with some steps on next tokens (the number in brackets) and were then
+distilled from it ({hard:g} cross-entropy + {soft:g} KL), half on text that it sampled. Weights in
+bfloat16.
 
 ## Text and licences
 
@@ -73,8 +78,8 @@ A tenth of the documents was held out. None of the text is redistributed here.
 
 ## Speculative decoding
 
-Committed tokens per target call, γ = 5, temperature 1, openings of {prompts} held-out documents per domain, at most
-{new_tokens} new tokens each, with 95 % intervals. {where}.
+Committed tokens per target call, γ = 5, temperature 1, openings of {prompts} held-out documents
+per domain, at most {new_tokens} new tokens each, with 95 % intervals. {where}.
 
 {decoding}
 
@@ -87,9 +92,13 @@ The target alone, temperature {temperature:g}, as they come, after the prompt.
 
 
 def write_card(out: Path, models: Path, amount: Amount) -> Path:
-    """Measure the exported ``models`` that training folder ``out`` made, and write ``README.md`` beside them."""
-    corpus, pair = Corpus.load(out / "corpus.npz"), _pair(models, "draft")
-    facts, states = machine(pair), {name: saved(out, name) for name in SHAPES}
+    """Measure the exported ``models`` that training folder ``out`` made, and write ``README.md``
+    beside them.
+    """
+    corpus = Corpus.load(out / "corpus.npz")
+    pair = _pair(models, "draft")
+    facts = machine(pair)
+    states = {name: saved(out, name) for name in SHAPES}
     text = _CARD.format(
         processor=facts["processor"],
         minutes=sum(state["seconds"] for state in states.values()) / 60,
@@ -113,19 +122,40 @@ def write_card(out: Path, models: Path, amount: Amount) -> Path:
 
 
 def _pair(models: Path, draft: str) -> hsd.Pair:
-    return hsd.load_pair(target=str(models / "target"), draft=str(models / draft), device="cpu", dtype="float32")
+    return hsd.load_pair(
+        target=str(models / "target"), draft=str(models / draft), device="cpu", dtype="float32"
+    )
 
 
 def _models(models: Path, states: dict[str, dict]) -> str:
     rows = []
     for name, shape in SHAPES.items():
-        state, size = states[name], sum(file.stat().st_size for file in (models / name).iterdir())
+        state = states[name]
+        size = sum(file.stat().st_size for file in (models / name).iterdir())
         parameters = LlamaForCausalLM.from_pretrained(models / name).num_parameters()
         steps = f"{state['step']:,} ({state['plain_steps']:,})"
-        rows.append([name, f"{shape.layers} × {shape.width}, {shape.heads} heads, inner {shape.inner}",
-                     f"{parameters:,}", ", ".join(map(str, shape.exits)), steps, f"{state['tokens'] / 1e6:.1f} M",
-                     f"{state['seconds'] / 60:.0f} min", f"{size / 1e6:.1f} MB"])  # fmt: skip
-    head = ["model", "Llama shape", "parameters", "early exits after layer", "steps", "tokens", "time", "folder"]
+        rows.append(
+            [
+                name,
+                f"{shape.layers} × {shape.width}, {shape.heads} heads, inner {shape.inner}",
+                f"{parameters:,}",
+                ", ".join(map(str, shape.exits)),
+                steps,
+                f"{state['tokens'] / 1e6:.1f} M",
+                f"{state['seconds'] / 60:.0f} min",
+                f"{size / 1e6:.1f} MB",
+            ]
+        )
+    head = [
+        "model",
+        "Llama shape",
+        "parameters",
+        "early exits after layer",
+        "steps",
+        "tokens",
+        "time",
+        "folder",
+    ]
     return table(head, rows)
 
 
@@ -138,13 +168,19 @@ def _corpus(corpus: Corpus) -> str:
 
 
 def _losses(models: Path, corpus: Corpus, amount: Amount) -> str:
-    texts = {name: text.rows(amount.rows, amount.length + 1) for name, text in corpus.held_out.items()}
+    texts = {
+        name: text.rows(amount.rows, amount.length + 1) for name, text in corpus.held_out.items()
+    }
     rows = []
     for name, shape in SHAPES.items():
-        model = LlamaForCausalLM.from_pretrained(models / name, dtype="float32", attn_implementation="eager")
+        model = LlamaForCausalLM.from_pretrained(
+            models / name, dtype="float32", attn_implementation="eager"
+        )
         for depth in (shape.layers, *shape.exits):
             title = name if depth == shape.layers else f"{name}, exit after {depth}"
-            rows.append([title, *(f"{nats_per_token(model, ids, depth):.2f}" for ids in texts.values())])
+            rows.append(
+                [title, *(f"{nats_per_token(model, ids, depth):.2f}" for ids in texts.values())]
+            )
     return table(["nats per held-out token", *texts], rows)
 
 
@@ -153,9 +189,13 @@ def _openings(out: Path, corpus: Corpus, amount: Amount) -> dict[str, list[str]]
     tokenizer = load_tokenizer(out)
     found = {}
     for domain, text in corpus.held_out.items():
-        documents = (text.tokens[a + 1 : b] for a, b in zip(text.starts, text.starts[1:], strict=False))
+        documents = (
+            text.tokens[a + 1 : b] for a, b in zip(text.starts, text.starts[1:], strict=False)
+        )
         openings = (opening(domain, tokenizer.decode(ids)) for ids in documents)
-        fitting = [o for o in openings if len(tokenizer.encode(o)) + amount.new_tokens <= CONTEXT // 2]
+        fitting = [
+            o for o in openings if len(tokenizer.encode(o)) + amount.new_tokens <= CONTEXT // 2
+        ]
         found[domain] = fitting[: amount.prompts]
     return found
 
@@ -177,7 +217,14 @@ def _samples(pair: hsd.Pair, new_tokens: int) -> str:
     texts = []
     for prompt in SAMPLES:
         for seed in (0, 1):
-            trace = hsd.run(pair, prompt, system="plain", temperature=SAMPLE_TEMPERATURE, seed=seed,
-                            max_new_tokens=new_tokens, trace=False)  # fmt: skip
+            trace = hsd.run(
+                pair,
+                prompt,
+                system="plain",
+                temperature=SAMPLE_TEMPERATURE,
+                seed=seed,
+                max_new_tokens=new_tokens,
+                trace=False,
+            )
             texts.append(f"```text\n{prompt}{trace.text}\n```")
     return "\n\n".join(texts)

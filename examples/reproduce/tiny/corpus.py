@@ -1,13 +1,17 @@
 """Training text: read from a folder of public data, cleaned, and a tenth of it held out.
 
-    stories    tinystories_cased/tiny_stories.txt          TinyStories (Eldan and Li; CDLA-Sharing-1.0)
-               tinystories_5k/tinystories_lowercase.txt    more of them in lower case, if there; capitals are restored
-    sums       gsm8k/train.jsonl                           openai/grade-school-math, training part (MIT)
-    functions  thealgorithms_python/functions.jsonl        documented functions of TheAlgorithms/Python (MIT), one
-                                                           object with the field `source` per line
+    stories    tinystories_cased/tiny_stories.txt
+               TinyStories (Eldan and Li; CDLA-Sharing-1.0)
+               tinystories_5k/tinystories_lowercase.txt
+               more of them in lower case, if there; capitals are restored
+    sums       gsm8k/train.jsonl
+               openai/grade-school-math, training part (MIT)
+    functions  thealgorithms_python/functions.jsonl
+               documented functions of TheAlgorithms/Python (MIT), one object with the field
+               `source` per line
 
-Stories are separated by `<|endoftext|>`, as they are published, or by newlines. This module knows files and text; it
-knows neither tokens nor models.
+Stories are separated by `<|endoftext|>`, as they are published, or by newlines. This module knows
+files and text; it knows neither tokens nor models.
 """
 
 from __future__ import annotations
@@ -24,9 +28,13 @@ from tiny.truecase import Truecaser
 HELD_OUT_ONE_IN = 10
 
 _SEPARATOR = "<|endoftext|>"
-_OPENINGS = re.compile(r"once upon a time|once there|once,|there once|there was once", re.IGNORECASE)
+_OPENINGS = re.compile(
+    r"once upon a time|once there|once,|there once|there was once", re.IGNORECASE
+)
 _LONG_ENOUGH_TO_BE_A_STORY = 450  # characters
-_PLAIN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "—": "-", "–": "-", "…": "...", "\xa0": " "})
+_PLAIN = str.maketrans(
+    {"“": '"', "”": '"', "‘": "'", "’": "'", "—": "-", "–": "-", "…": "...", "\xa0": " "}
+)
 
 
 @dataclass(frozen=True)
@@ -40,20 +48,30 @@ class Texts:
     def split(cls, documents: list[str]) -> Texts:
         """Hold out about one document in ten."""
         out = {d for d in documents if zlib.crc32(d.encode()) % HELD_OUT_ONE_IN == 0}
-        return cls(tuple(d for d in documents if d not in out), tuple(d for d in documents if d in out))
+        return cls(
+            tuple(d for d in documents if d not in out), tuple(d for d in documents if d in out)
+        )
 
 
 def read(folder: Path) -> dict[str, Texts]:
-    """The text of each domain in ``folder``. Raises HsdError naming the first file that is missing."""
+    """Return the text of each domain in ``folder``. Raises HsdError, naming a missing file."""
     try:
-        documents = {"stories": _stories(folder), "sums": _sums(folder), "functions": _functions(folder)}
+        documents = {
+            "stories": _stories(folder),
+            "sums": _sums(folder),
+            "functions": _functions(folder),
+        }
     except FileNotFoundError as error:
-        raise HsdError(f"no file {error.filename}: give --data a folder as tiny/corpus.py describes") from None
+        raise HsdError(
+            f"no file {error.filename}: give --data a folder as tiny/corpus.py describes"
+        ) from None
     return {domain: Texts.split(found) for domain, found in documents.items()}
 
 
 def opening(domain: str, document: str) -> str:
-    """What a model is given to go on from: two sentences of a story, a question, a function's head and docstring."""
+    """What a model is given to go on from: two sentences of a story, a question, a function's head
+    and docstring.
+    """
     if domain == "sums":
         return document.split("\nAnswer:")[0] + "\nAnswer:"
     if domain == "functions":
@@ -62,7 +80,9 @@ def opening(domain: str, document: str) -> str:
 
 
 def _stories(folder: Path) -> list[str]:
-    cased = split_stories(repair_quotes((folder / "tinystories_cased" / "tiny_stories.txt").read_text("utf-8")))
+    cased = split_stories(
+        repair_quotes((folder / "tinystories_cased" / "tiny_stories.txt").read_text("utf-8"))
+    )
     more = folder / "tinystories_5k" / "tinystories_lowercase.txt"
     lower = split_stories(repair_quotes(more.read_text("utf-8"))) if more.exists() else []
     truecaser = Truecaser.learn(cased)
@@ -76,8 +96,9 @@ def _letters(story: str) -> str:
 
 
 def split_stories(text: str) -> list[str]:
-    """The stories of a file. Where one newline separates both stories and some paragraphs, a chunk opens a new story
-    if it starts like one or is as long as one; any other chunk is a further paragraph.
+    """The stories of a file. Where one newline separates both stories and some paragraphs, a chunk
+    opens a new story if it starts like one or is as long as one; any other chunk is a further
+    paragraph.
     """
     if _SEPARATOR in text:
         return [story.strip() for story in text.split(_SEPARATOR) if story.strip()]
@@ -91,7 +112,9 @@ def split_stories(text: str) -> list[str]:
 
 
 def repair_quotes(text: str) -> str:
-    """Undo text that was encoded twice (``â€œ`` for ``“``) and write quotes, dashes and dots in ASCII."""
+    """Undo text that was encoded twice (``â€œ`` for ``“``) and write quotes, dashes and dots in
+    ASCII.
+    """
 
     def undo(match: re.Match[str]) -> str:
         piece = match.group().replace("ã", "Ã")  # lower-casing the damaged text lost this capital
@@ -111,7 +134,11 @@ def _sums(folder: Path) -> list[str]:
 
 def format_problem(question: str, answer: str) -> str:
     """``Question: …\\nAnswer: …\\n#### N`` without the calculator annotations ``<<…>>``."""
-    return f"Question: {question.strip()}\nAnswer: {re.sub(r'<<.*?>>', '', answer).strip()}".translate(_PLAIN)
+    return (
+        f"Question: {question.strip()}\nAnswer: {re.sub(r'<<.*?>>', '', answer).strip()}".translate(
+            _PLAIN
+        )
+    )
 
 
 def _functions(folder: Path) -> list[str]:
@@ -120,7 +147,9 @@ def _functions(folder: Path) -> list[str]:
 
 
 def without_doctests(source: str) -> str:
-    """Drop interpreter examples from docstrings: their printed values cannot be predicted by a small model."""
+    """Drop interpreter examples from docstrings: their printed values cannot be predicted by a
+    small model.
+    """
     kept: list[str] = []
     in_example = False
     for line in source.splitlines():

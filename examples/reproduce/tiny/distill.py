@@ -1,6 +1,7 @@
 """Text for distillation: the target continues the openings of training documents, at temperature 1.
 
-A draft has to agree with the target where the target goes, which is not quite where the training text went.
+A draft has to agree with the target where the target goes, which is not quite where the training
+text went.
 """
 
 from __future__ import annotations
@@ -31,15 +32,19 @@ def sample_rows(model: LlamaForCausalLM, openings: Tensor, length: int, seed: in
     cache = DynamicCache(config=model.config)
     rows = fed = openings
     while rows.shape[1] < length:
-        logits = model(fed, past_key_values=cache, use_cache=True, logits_to_keep=1).logits[:, -1]  # (B, V)
+        # (B, V)
+        logits = model(fed, past_key_values=cache, use_cache=True, logits_to_keep=1).logits[:, -1]
         fed = torch.multinomial(logits.float().softmax(-1), 1, generator=generator)
         rows = torch.cat([rows, fed], 1)
     return rows
 
 
 def write_distillation_corpus(out: Path, batches: int, seed: int, length: int = 257) -> None:
-    """Sample ``batches`` of text from the target and write them, with the training text, to ``out/distill.npz``."""
-    model, corpus = model_from(out, "target"), Corpus.load(out / "corpus.npz")
+    """Sample ``batches`` of text from the target and write them, with the training text, to
+    ``out/distill.npz``.
+    """
+    model = model_from(out, "target")
+    corpus = Corpus.load(out / "corpus.npz")
     found = []
     for batch in range(batches):
         openings = corpus.batch(seed + 1, batch, BATCH, OPENING)

@@ -26,7 +26,7 @@ class Truecaser:
 
     @classmethod
     def learn(cls, stories: Iterable[str]) -> Truecaser:
-        """Count spellings inside sentences, where a capital means a name rather than a beginning."""
+        """Count spellings inside sentences, where a capital means a name and not a beginning."""
         after: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
         usual: dict[str, Counter[str]] = defaultdict(Counter)
         for story in stories:
@@ -38,13 +38,16 @@ class Truecaser:
                     usual[word.lower()][word] += 1
                 previous = word.lower()
         frequent = {key: count for key, count in after.items() if sum(count.values()) >= 3}
-        return cls({k: c.most_common(1)[0][0] for k, c in frequent.items()},
-                   {k: c.most_common(1)[0][0] for k, c in usual.items()})  # fmt: skip
+        return cls(
+            {k: c.most_common(1)[0][0] for k, c in frequent.items()},
+            {k: c.most_common(1)[0][0] for k, c in usual.items()},
+        )
 
     def apply(self, story: str) -> str:
         """``story`` (lower case) with capitals at sentence starts, for ``I`` and for names.
 
-        A word after "named" counts as a name in the whole story even if it was never seen capitalised.
+        A word after "named" counts as a name in the whole story even if it was never seen
+        capitalised.
         """
         names = {name for name in _NAMED.findall(story) if self.usual.get(name, "") != name}
         previous = ""

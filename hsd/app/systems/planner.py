@@ -1,6 +1,7 @@
-"""The planner's part of the Systems screen: what the page asks of `hsd.planner`, as plain data and sentences.
+"""The planner's part of the Systems screen.
 
-Nothing is computed in the page. Inputs come from its fields as texts, and every error is one line for the reader.
+It answers what the page asks of `hsd.planner`, as plain data and sentences. Nothing is computed in
+the page. Inputs come from its fields as texts, and every error is one line for the reader.
 """
 
 import json
@@ -15,10 +16,21 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError
 from hsd.app.replies import NOT_UNDERSTOOD
 from hsd.errors import HsdError
 from hsd.paths import ASSETS, RESULTS, read_yaml
-from hsd.planner import LONGEST, Models, Stack, best_of, latency, levels, read_numbers, shortest_path
+from hsd.planner import (
+    LONGEST,
+    Models,
+    Stack,
+    best_of,
+    latency,
+    levels,
+    read_numbers,
+    shortest_path,
+)
 
 Values = dict[str, Any]
-MOST, LONGEST_TEXT, HIGHEST_COST = 5, 40, 1e6
+MOST = 5
+LONGEST_TEXT = 40
+HIGHEST_COST = 1e6
 LIMITS = {"most": MOST, "longest": LONGEST}
 FILE = RESULTS / "plan.json"  # python -m hsd plan --pair tiny --limit 60 --new-tokens 64 --json
 DIGITS = 3  # of a measured number
@@ -29,7 +41,10 @@ Texts = Annotated[list[Annotated[str, Field(max_length=LONGEST_TEXT)]], Field(ma
 
 
 class Question(BaseModel):
-    """What the page asks: its table's fields as texts, and the stack and thresholds to show, empty for the best."""
+    """What the page asks: its table's fields as texts, and what to show.
+
+    That is a stack and its thresholds, both empty for the best.
+    """
 
     costs: Texts
     acceptance: list[Texts]
@@ -39,18 +54,26 @@ class Question(BaseModel):
 
     def models(self) -> Models:
         """Return the models of the table. Raises HsdError, one line."""
-        costs, further, *rows = map(_numbers, (self.costs, self.per_token, *self.acceptance[: MOST + 1]))
+        costs, further, *rows = map(
+            _numbers, (self.costs, self.per_token, *self.acceptance[: MOST + 1])
+        )
         if len(costs) > MOST:
-            raise HsdError(f"{len(costs)} models: the page plans for at most {MOST}, the command `hsd plan` for more")
+            limit = f"the page plans for at most {MOST}, the command `hsd plan` for more"
+            raise HsdError(f"{len(costs)} models: {limit}")
         models = Models(costs, tuple(rows), further)
         for i, cost in enumerate([*costs, *further]):
             if cost > HIGHEST_COST:
-                raise HsdError(f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}")
+                raise HsdError(
+                    f"cost {cost:g} of model {i % len(costs)}: choose at most {HIGHEST_COST:,.0f}"
+                )
         return models
 
 
 def plan_stack(values: Any) -> Values:
-    """Return `plan_data` for the JSON fields of a `Question`. Raises HsdError, one line, for invalid ones."""
+    """Return `plan_data` for the JSON fields of a `Question`.
+
+    Raises HsdError, one line, for invalid ones.
+    """
     try:
         question = Question.model_validate(values)
     except ValidationError:
@@ -66,24 +89,33 @@ def _numbers(texts: list[str]) -> tuple[float, ...]:
     return tuple(number for text in texts for number in read_numbers(text))
 
 
-def plan_data(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()) -> Values:
+def plan_data(
+    models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int, ...] = ()
+) -> Values:
     """Return all that the page draws of a plan; see `way_data` for the shape of each way.
 
-    chosen: the number of the alternative with the models of `stack`, else of the best. way: this alternative, with
-    `thresholds` if their number fits. trial: None without thresholds; else `curves`, for each threshold the latency at
-    1, 2, … up to `LONGEST` while the others stay, and a sentence about the thresholds.
+    chosen: the number of the alternative with the models of `stack`, else of the best. way: this
+    alternative, with `thresholds` if their number fits. trial: None without thresholds; else
+    `curves`, for each threshold the latency at 1, 2, … up to `LONGEST` while the others stay, and a
+    sentence about the thresholds.
     """
     ways = alternatives(models)
-    best = min(range(len(ways)), key=lambda k: ways[k].latency)  # the first in case of a draw: the shortest
+    # the first in case of a draw: the shortest
+    best = min(range(len(ways)), key=lambda k: ways[k].latency)
     chosen = next((k for k, way in enumerate(ways) if way.models == stack), best)
     now = way = ways[chosen]
     if thresholds and len(thresholds) == len(way.thresholds):
         now = Stack(way.models, thresholds, latency(models, way.models, thresholds))
-    plain, least = ways[0].latency, ways[best].latency
-    # Blocks may be longer than any threshold, but not longer than this; the minimum only takes off rounding.
+    plain = ways[0].latency
+    least = ways[best].latency
+    # Blocks may be longer than any threshold, but not longer than this. The minimum only takes off
+    # rounding.
     bound = min(least, shortest_path(models, LONGEST * len(models.costs))[-1])
     given = now.thresholds
-    each = ([(*given[:k], value, *given[k + 1 :]) for value in range(1, LONGEST + 1)] for k in range(len(given)))
+    each = (
+        [(*given[:k], value, *given[k + 1 :]) for value in range(1, LONGEST + 1)]
+        for k in range(len(given))
+    )
     curves = [[latency(models, now.models, one) for one in values] for values in each]
     trial = {"curves": curves, "sentence": trial_sentence(now, way)}
     return {
@@ -104,16 +136,25 @@ def plan_data(models: Models, stack: tuple[int, ...] = (), thresholds: tuple[int
 
 @lru_cache(maxsize=64)  # a visitor tries many thresholds of the same models
 def alternatives(models: Models) -> tuple[Stack, ...]:
-    """Return plain decoding, every single draft, and the best stack of each larger number of drafts."""
+    """Return plain decoding, every single draft, and the best stack of each larger number."""
     target = models.target
     singles = [best_of(models, (model, target), LONGEST) for model in range(target)]
-    sizes = [[(*below, target) for below in combinations(range(target), drafts)] for drafts in range(2, target + 1)]
-    stacks = [min((best_of(models, one, LONGEST) for one in of), key=lambda way: way.latency) for of in sizes]
+    sizes = [
+        [(*below, target) for below in combinations(range(target), drafts)]
+        for drafts in range(2, target + 1)
+    ]
+    stacks = [
+        min((best_of(models, one, LONGEST) for one in of), key=lambda way: way.latency)
+        for of in sizes
+    ]
     return (Stack((target,), (), float(models.costs[-1])), *singles, *stacks)
 
 
 def way_data(models: Models, way: Stack) -> Values:
-    """Return a way to decode as plain data: latency, speed-up, and the levels, smallest model first, see `_levels`."""
+    """Return a way to decode as plain data.
+
+    That is its latency, speed-up, and levels, smallest model first, see `_levels`.
+    """
     return {
         "models": list(way.models),
         "thresholds": list(way.thresholds),
@@ -126,15 +167,18 @@ def way_data(models: Models, way: Stack) -> Values:
 def _levels(models: Models, way: Stack) -> list[Values]:
     """Return a row for each level. Numbers are per request to a level, for the target per round.
 
-    passes: calls of this level's model. pass: cost of one call. below: cost of a request to the level below. cost: all
-    together. tokens: handed up, or committed by the target. share: of the time, spent in this model's own calls.
+    passes: calls of this level's model. pass: cost of one call. below: cost of a request to the
+    level below. cost: all together. tokens: handed up, or committed by the target. share: of the
+    time, spent in this model's own calls.
     """
     parts = levels(models, way.models, way.thresholds)
     rows = [
         {
             "model": level.model,
             "passes": level.passes,
-            "pass": float(models.pass_cost(level.model, below.tokens)) if below else models.costs[level.model],
+            "pass": float(models.pass_cost(level.model, below.tokens))
+            if below
+            else models.costs[level.model],
             "below": below.cost if below else 0.0,
             "cost": level.cost,
             "tokens": level.tokens,
@@ -152,12 +196,20 @@ def _levels(models: Models, way: Stack) -> list[Values]:
 
 
 def presets() -> list[Values]:
-    """Return all inputs to start from: name, title, note, and costs, acceptances and per-token costs as texts."""
-    return [*({"name": name, "note": WORDS["invented"], **given} for name, given in WORKED.items()), measured_preset()]
+    """Return all inputs to start from.
+
+    Each has a name, title and note, and costs, acceptances and per-token costs as texts.
+    """
+    note = WORDS["invented"]
+    invented = ({"name": name, "note": note, **given} for name, given in WORKED.items())
+    return [*invented, measured_preset()]
 
 
 def measured_preset() -> Values:
-    """Return the planner's inputs as measured on the embedded models, with title and note, all numbers as text."""
+    """Return the planner's inputs as measured on the embedded models, with title and note.
+
+    All numbers are texts.
+    """
     facts = json.loads(FILE.read_text(encoding="utf-8"))["measured"]
     names = [f"M{SUBSCRIPTS[i]} is “{name}”" for i, name in enumerate(facts["names"][:-1])]
     return {
@@ -178,10 +230,16 @@ def _texts(numbers: list[float]) -> list[str]:
 
 
 def verdict(ways: Sequence[Stack], best: int) -> str:
-    """Return which way is best. ways: no draft first, then the single drafts, then stacks of several."""
-    plain, chosen = ways[0], ways[best]
+    """Return which way is best.
+
+    ways: no draft first, then the single drafts, then stacks of several.
+    """
+    plain = ways[0]
+    chosen = ways[best]
     single = min((way for way in ways if len(way.models) == 2), key=lambda way: way.latency)
-    larger = min((way for way in ways if len(way.models) > 2), key=lambda way: way.latency, default=plain)
+    larger = min(
+        (way for way in ways if len(way.models) > 2), key=lambda way: way.latency, default=plain
+    )
     alone = "plain" if chosen is plain else "single" if larger is not plain else "alone"
     return str(WORDS["verdict"]["stack" if len(chosen.models) > 2 else alone]).format(
         best=in_words(chosen),
@@ -213,7 +271,9 @@ def trial_sentence(now: Stack, best: Stack) -> str:
 
 def in_words(way: Stack) -> str:
     """Return a way as text, such as `M₀ (T = 4) → M₂ (T = 6) → target`."""
-    parts = [f"M{SUBSCRIPTS[m]} (T = {t})" for m, t in zip(way.models, way.thresholds, strict=False)]
+    parts = [
+        f"M{SUBSCRIPTS[m]} (T = {t})" for m, t in zip(way.models, way.thresholds, strict=False)
+    ]
     return " → ".join([*parts, "target"])
 
 

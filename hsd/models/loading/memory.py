@@ -1,7 +1,7 @@
-"""How large a model is before it is loaded, what a pair needs of memory, and what is free where it can be loaded.
+"""What a pair needs of memory before it is loaded, and what is free where it can be loaded.
 
-Sizes are those of the configuration; of published models, what the Hub counts. 1 GB is 10^9 bytes here, as in the sizes
-that makers of GPUs print.
+Sizes are those of the configuration; of published models, what the Hub counts. 1 GB is 10^9 bytes
+here, as in the sizes that makers of GPUs print.
 """
 
 import math
@@ -19,9 +19,11 @@ from hsd.errors import HsdError
 from hsd.paths import read_yaml
 
 PUBLISHED: dict[str, dict[str, Any]] = read_yaml(Path(__file__).with_name("published.yaml"))
-TOKENS = 4_096  # room for the caches of a text this long, or of the whole context where that is shorter
+# room for the caches of a text this long, or of the whole context where that is shorter
+TOKENS = 4_096
 QUANTISED = {"8bit": 1.05, "4bit": 0.57}  # bytes a parameter, scales included
-SHARDED = "sharded"  # of device maps: every layer of the target is shared by the processes of torchrun
+# of device maps: every layer of the target is shared by the processes of torchrun
+SHARDED = "sharded"
 MARGIN = 1.05  # activations, and what an allocator cannot use
 GPU_BASE = 0.7e9  # what a GPU's own libraries take before the first number is stored
 CPU_BASE = 0.1e9
@@ -31,8 +33,9 @@ CPU_BASE = 0.1e9
 class Sizes:
     """The sizes of one model, from which the bytes of its weights and of its cache follow.
 
-    parameters: shared ones once. layers, hidden: depth and width; kv_heads, head_dim: of the keys and values; rows: of
-    the embeddings, padding included; tied: whether the last layer shares them; context: tokens it can read.
+    parameters: shared ones once. layers, hidden: depth and width; kv_heads, head_dim: of the keys
+    and values; rows: of the embeddings, padding included; tied: whether the last layer shares them;
+    context: tokens it can read.
     """
 
     parameters: int
@@ -51,8 +54,10 @@ class Sizes:
 
     def weights(self, dtype: torch.dtype, quantize: str | None = None) -> float:
         """Return the bytes of the weights, in this precision or quantised."""
-        kept = self.rows * self.hidden * (1 if self.tied else 2)  # of the first and the last layer, left as they are
-        return (self.parameters - kept) * QUANTISED.get(quantize or "", dtype.itemsize) + kept * dtype.itemsize
+        # of the first and the last layer, left as they are
+        kept = self.rows * self.hidden * (1 if self.tied else 2)
+        each = QUANTISED.get(quantize or "", dtype.itemsize)
+        return (self.parameters - kept) * each + kept * dtype.itemsize
 
     def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
         """Return the bytes of the key/value cache of a text of so many tokens."""
@@ -60,10 +65,12 @@ class Sizes:
 
 
 def of_config(config: Any) -> Sizes | None:
-    """Return the sizes of a model by its configuration, as `transformers` reads it, whatever its files are.
+    """Return the sizes of a model by its configuration, whatever its files are.
 
-    The model is made without numbers, in some tenths of a second. None where the configuration does not determine it,
-    and for weights that are quantised already.
+    The configuration is as `transformers` reads it.
+
+    The model is made without numbers, in some tenths of a second. None where the configuration does
+    not determine it, and for weights that are quantised already.
     """
     from transformers import AutoModelForCausalLM  # takes seconds, and names need none
 
@@ -73,20 +80,34 @@ def of_config(config: Any) -> Sizes | None:
         with torch.device("meta"):
             parameters: int = AutoModelForCausalLM.from_config(config).num_parameters()
         text = config.get_text_config()
-        hidden, heads = text.hidden_size, text.num_attention_heads
+        hidden = text.hidden_size
+        heads = text.num_attention_heads
         head_dim = getattr(text, "head_dim", None) or hidden // heads
         kv_heads = getattr(text, "num_key_value_heads", None) or heads
         context = max(getattr(text, "max_position_embeddings", None) or 0, 0) or TOKENS
         tied = text.tie_word_embeddings
-        return Sizes(parameters, text.num_hidden_layers, hidden, kv_heads, head_dim, text.vocab_size, tied, context)
+        return Sizes(
+            parameters,
+            text.num_hidden_layers,
+            hidden,
+            kv_heads,
+            head_dim,
+            text.vocab_size,
+            tied,
+            context,
+        )
     return None
 
 
-SIZES = {name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()}
+SIZES = {
+    name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()
+}
 
 
 def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
-    """Return {device map: free bytes} for each way to place a target, the best first; None is `device` alone.
+    """Return {device map: free bytes} for each way to place a target, the best first.
+
+    The map None stands for `device` alone.
 
     device_map: the user's; None if not given. Bytes are infinite if unknown.
     """
@@ -98,17 +119,28 @@ def rooms(device: str, device_map: str | None) -> dict[str | None, float]:
 
 
 def share(key_heads: int, device: str) -> None:
-    """Prepare this process for its share of a target. Raises HsdError unless torchrun's processes divide key_heads."""
+    """Prepare this process for its share of a target.
+
+    Raises HsdError unless the number of torchrun's processes divides key_heads.
+    """
     if not (count := int(os.environ.get("WORLD_SIZE", "0"))):
-        raise HsdError("device map sharded is for several processes: start them by torchrun --nproc-per-node 2 -m hsd")
+        raise HsdError(
+            "device map sharded is for several processes: start them by torchrun --nproc-per-node "
+            "2 -m hsd"
+        )
     if key_heads % count:
-        raise HsdError(f"{count} processes cannot share {key_heads} groups of keys: start a number that divides these")
+        raise HsdError(
+            f"{count} processes cannot share {key_heads} groups of keys: start a number that "
+            "divides these"
+        )
     if device == "cuda":
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", "0")))
 
 
 def free_on(device: str) -> float:
-    """Return free bytes on one device ("cuda:1", "mps", "cpu"), with those that torch holds but does not use.
+    """Return free bytes on one device ("cuda:1", "mps", "cpu").
+
+    Those that torch holds but does not use count as free.
 
     Infinite if unknown, as where a GPU is lent only later (ZeroGPU).
     """
@@ -118,25 +150,39 @@ def free_on(device: str) -> float:
         return free_ram()
     with suppress(RuntimeError, AssertionError):
         free, _ = torch.cuda.mem_get_info(device)
-        return float(free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device))
+        return float(
+            free + torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)
+        )
     return math.inf
 
 
 def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
-    """Return free bytes of this machine's memory, or of the container's share of it, which its group tells."""
+    """Return free bytes of this machine's memory, or of the container's share of it.
+
+    The container's control group gives that share.
+    """
     bounds = [float(psutil.virtual_memory().available)]
     with suppress(OSError, ValueError):  # no limit: "max"
         used, limit = (int((group / f"memory.{name}").read_text()) for name in ("current", "max"))
-        lines = (group / "memory.stat").read_text().splitlines()  # cached files do not count as used
-        bounds.append(limit - used + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file ")))
+        # cached files do not count as used
+        lines = (group / "memory.stat").read_text().splitlines()
+        bounds.append(
+            limit
+            - used
+            + sum(float(line.split()[1]) for line in lines if line.startswith("inactive_file "))
+        )
     return min(bounds)
 
 
-def needed(models: Sequence[Sizes], dtype: torch.dtype, on_gpu: bool, quantize: str | None = None) -> float:
+def needed(
+    models: Sequence[Sizes], dtype: torch.dtype, on_gpu: bool, quantize: str | None = None
+) -> float:
     """Return the bytes that models take on a device: weights, caches, and the device's libraries.
 
     models: the target, then those that draft, which are never quantised, as they must be fast.
     """
     target, *drafting = models
     weights = target.weights(dtype, quantize) + sum(model.weights(dtype) for model in drafting)
-    return (weights + sum(model.cache(dtype) for model in models)) * MARGIN + (GPU_BASE if on_gpu else CPU_BASE)
+    caches = sum(model.cache(dtype) for model in models)
+    base = GPU_BASE if on_gpu else CPU_BASE
+    return (weights + caches) * MARGIN + base

@@ -1,4 +1,7 @@
-"""Loading one model of `transformers`: from a folder or the Hub, onto one device or several, quantised or not."""
+"""Loading one model of `transformers`, from a folder or the Hub.
+
+It goes onto one device or several, quantised or not.
+"""
 
 import json
 import logging
@@ -16,8 +19,8 @@ from hsd.models.causal import CausalModel
 from hsd.models.loading.hub import Source, file_of, loading
 from hsd.models.loading.memory import SHARDED
 
-# Bars that are over before they can be read, and every retry of a download, only clutter standard error: what goes
-# wrong is told once, by the error that is raised.
+# Bars that are over before they can be read, and every retry of a download, only clutter standard
+# error: what goes wrong is told once, by the error that is raised.
 disable_progress_bar()
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
@@ -32,41 +35,57 @@ def load_tokenizer(source: Source) -> Any:
     """Return the tokenizer of a model. Raises HsdError, one line, when that is impossible."""
     with loading("a tokenizer", source):
         tokenizer: Any = AutoTokenizer.from_pretrained(source.name, **source.options)
-        if not tokenizer.chat_template and (beside := file_of(source, "chat_template.json")):  # where processors had it
-            tokenizer.chat_template = json.loads(beside.read_text(encoding="utf-8"))["chat_template"]
+        # where processors had it
+        if not tokenizer.chat_template and (beside := file_of(source, "chat_template.json")):
+            content = json.loads(beside.read_text(encoding="utf-8"))
+            tokenizer.chat_template = content["chat_template"]
         if isinstance(tokenizer.chat_template, dict) and len(tokenizer.chat_template) == 1:
             (tokenizer.chat_template,) = tokenizer.chat_template.values()
         return tokenizer
 
 
 def load_model(
-    source: Source, name: str, device: str, dtype: torch.dtype, device_map: str | dict[str, str] | None = None,
+    source: Source,
+    name: str,
+    device: str,
+    dtype: torch.dtype,
+    device_map: str | dict[str, str] | None = None,
     quantize: str | None = None,
-) -> CausalModel:  # fmt: skip
+) -> CausalModel:
     """Load a model, which messages call `name`.
 
-    device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for `device` alone. quantize:
-    "4bit", "8bit" or None. Raises HsdError when it cannot be loaded, and where its files lack weights, or have some
-    that it would not use.
+    device: "cuda:0", "mps", "cpu". device_map: how to spread it over several GPUs, None for
+    `device` alone. quantize: "4bit", "8bit" or None. Raises HsdError when it cannot be loaded, and
+    where its files lack weights, or have some that it would not use.
     """
     placed = _placement(device, dtype, device_map, quantize)
     reporting = {"output_loading_info": True, "ignore_mismatched_sizes": True}
     with loading("a model", source):
         library: Any = AutoModelForCausalLM
-        model, report = library.from_pretrained(source.name, dtype=dtype, **source.options, **placed, **reporting)
+        model, report = library.from_pretrained(
+            source.name, dtype=dtype, **source.options, **placed, **reporting
+        )
         model = model if placed else model.to(torch.device(device))
     if find_spec("peft") is None and file_of(source, "adapter_config.json"):
-        raise HsdError(f"{source.name!r} has an adapter, which would be left out: merge it into the weights first")
+        raise HsdError(
+            f"{source.name!r} has an adapter, which would be left out: merge it into the weights "
+            "first"
+        )
     unused = _unused(source.name, model, report)
     causal = CausalModel(model, name, source.revision, quantize)
-    causal.notes = tuple(f"{name}: the file's {key} is no part of the model, and unused." for key in unused[:1])
+    causal.notes = tuple(
+        f"{name}: the file's {key} is no part of the model, and unused." for key in unused[:1]
+    )
     return causal
 
 
 def _unused(name: str, model: Any, report: dict[str, Any]) -> list[str]:
-    """Return the names of weights in files that are no part of `model`. report: of `from_pretrained`.
+    """Return the names of weights in files that are no part of `model`.
 
-    Raises HsdError if files lack weights of it, have one of another shape, or one of a layer that would leave it out.
+    report: what `from_pretrained` says about its loading.
+
+    Raises HsdError if files lack weights of it, have one of another shape, or one of a layer that
+    would leave it out.
     """
     for key, theirs, ours in sorted(report["mismatched_keys"]):
         why = f"{key} has shape {tuple(theirs)}, where its config.json wants {tuple(ours)}"
@@ -75,22 +94,29 @@ def _unused(name: str, model: Any, report: dict[str, Any]) -> list[str]:
     if missing := sorted(report["missing_keys"]):
         other = f", and have {unused[0]} instead" if unused else ""
         raise HsdError(
-            f"the files of {name!r} lack {len(missing):,} of the model's weights, which would be random: there is no "
-            f"{missing[0]}{other}"
+            f"the files of {name!r} lack {len(missing):,} of the model's weights, which would be "
+            f"random: there is no {missing[0]}{other}"
         )
     parts = dict(model.named_modules())
     for key in unused:
-        names = [re.sub(r"\d+", "0", key, count=1)[: dot.start()] for dot in re.finditer(r"\.", key)]
+        names = [
+            re.sub(r"\d+", "0", key, count=1)[: dot.start()] for dot in re.finditer(r"\.", key)
+        ]
         if any(part in parts and not [*parts[part].children()] for part in names):
             raise HsdError(
-                f"{name!r} has the weight {key}, which this model would leave out: merge adapters, or give a folder "
-                "whose config.json fits its weights"
+                f"{name!r} has the weight {key}, which this model would leave out: merge "
+                "adapters, or give a folder whose config.json fits its weights"
             )
     return unused
 
 
-def _placement(device: str, dtype: torch.dtype, device_map: Any, quantize: str | None) -> dict[str, Any]:
-    """Return arguments that put a model straight onto its devices, without a copy in the computer's own memory."""
+def _placement(
+    device: str, dtype: torch.dtype, device_map: Any, quantize: str | None
+) -> dict[str, Any]:
+    """Return arguments that put a model straight onto its devices.
+
+    They avoid a copy in the computer's own memory.
+    """
     placed: dict[str, Any] = {}
     if device_map == SHARDED:
         placed["distributed_config"] = DistributedConfig(tp_plan="auto")
@@ -98,5 +124,7 @@ def _placement(device: str, dtype: torch.dtype, device_map: Any, quantize: str |
         placed["device_map"] = where
     if quantize:
         of_4bit = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
-        placed["quantization_config"] = BitsAndBytesConfig(**{f"load_in_{quantize}": True}, **of_4bit)
+        placed["quantization_config"] = BitsAndBytesConfig(
+            **{f"load_in_{quantize}": True}, **of_4bit
+        )
     return placed

@@ -1,4 +1,7 @@
-"""Loading a target and its draft model, and checking that they fit: each other's tokens, and the memory."""
+"""Loading a target and its draft model.
+
+Checks that each fits the other's tokens, and both the memory.
+"""
 
 import gc
 import os
@@ -14,7 +17,16 @@ import torch
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.loading import fetch
-from hsd.models.loading.memory import QUANTISED, SHARDED, SIZES, Sizes, needed, of_config, rooms, share
+from hsd.models.loading.memory import (
+    QUANTISED,
+    SHARDED,
+    SIZES,
+    Sizes,
+    needed,
+    of_config,
+    rooms,
+    share,
+)
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, unknown
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
@@ -24,9 +36,12 @@ KEPT_PAIRS = 2
 
 @dataclass(frozen=True)
 class Recipe:
-    """All that a pair is made from, so that equal recipes give the same pair. See `load_pair` for the fields.
+    """All that a pair is made from, so that equal recipes give the same pair.
 
-    models: sources and revisions of the target and of those that draft, smallest first; none where it drafts itself.
+    See `load_pair` for the fields.
+
+    models: sources and revisions of the target and of those that draft, smallest first; none where
+    it drafts itself.
     """
 
     name: str
@@ -57,22 +72,28 @@ def load_pair(
 ) -> Pair:
     """Return a pair by name, or from two folders or Hub ids.
 
-    name: "tiny" is embedded (no network); "smollm2" is here once `python -m hsd fetch` has fetched it. Both have one
-    form, on a CPU, with the same bits on every machine (`hsd.models.small`); `registry.PAIRS` lists those on the Hub.
-    A draft may be an EAGLE-3 head, see `hsd.models.loading.heads`. device: "cuda", "cuda:1", "mps" or "cpu"; by default
-    the first of these that is available. dtype: "float32", "bfloat16" or "float16"; by default float32 on a CPU, else
-    bfloat16. revision, draft_revision: a branch, tag or commit on the Hub; a fetched model has its own, the first
-    digits of its file's sha256. device_map: "auto" spreads the target over all GPUs, which also happens when it does
-    not fit on one of several; "sharded" shares each of its layers among the processes of torchrun, which all draw the
-    same. quantize: "4bit" or "8bit" for the target's weights, with bitsandbytes. chat: put prompts into the tokenizer's
-    chat template; by default if there is one and the target ends its texts as it ends a turn. smaller: folders or Hub
-    ids of models for a stack under the draft model, smallest first. A model may be named as its own draft, which loads
-    it once: for decoding with the target alone and for its early exits.
+    name: "tiny" is embedded (no network); "smollm2" is here once `python -m hsd fetch` has fetched
+    it. Both have one form, on a CPU, with the same bits on every machine (`hsd.models.small`);
+    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see
+    `hsd.models.loading.heads`. device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of
+    these that is available. dtype: "float32", "bfloat16" or "float16"; by default float32 on a CPU,
+    else bfloat16. revision, draft_revision: a branch, tag or commit on the Hub; a fetched model has
+    its own, the first digits of its file's sha256. device_map: "auto" spreads the target over all
+    GPUs, which also happens when it does not fit on one of several; "sharded" shares each of its
+    layers among the processes of torchrun, which all draw the same. quantize: "4bit" or "8bit" for
+    the target's weights, with bitsandbytes. chat: put prompts into the tokenizer's chat template;
+    by default if there is one and the target ends its texts as it ends a turn. smaller: folders or
+    Hub ids of models for a stack under the draft model, smallest first. A model may be named as its
+    own draft, which loads it once: for decoding with the target alone and for its early exits.
 
-    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one line, if a model
-    cannot be found or fetched, memory is too small, or the vocabularies differ.
+    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one
+    line, if a model cannot be found or fetched, memory is too small, or the vocabularies differ.
     """
-    words = ("device_map", device_map, DEVICE_MAPS), ("quantize", quantize, (*QUANTISED,)), ("dtype", dtype, (*DTYPES,))
+    words = (
+        ("device_map", device_map, DEVICE_MAPS),
+        ("quantize", quantize, (*QUANTISED,)),
+        ("dtype", dtype, (*DTYPES,)),
+    )
     for option, value, known in words:
         if value is not None and value not in known:
             raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
@@ -86,67 +107,99 @@ def load_pair(
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         if name in (*EMBEDDED, *FETCHED):
             if smaller or device not in (None, "cpu") or dtype or quantize or device_map:
-                raise HsdError(f"{name} has one form, for CPUs: leave out smaller, dtype, quantize, device_map, device")
-            from hsd.models.loading.portable import named_pair  # with jinja2, which pairs on the Hub do without
+                raise HsdError(
+                    f"{name} has one form, for CPUs: leave out smaller, dtype, quantize, "
+                    "device_map, device"
+                )
+            # with jinja2, which pairs on the Hub do without
+            from hsd.models.loading.portable import named_pair
 
             file = fetch.check(name, fetch.find(name)) if name in FETCHED else None
             with _LOADING:
                 return _load(named_pair, name, file, chat)
         if name not in PAIRS:
             raise unknown(name)
-        target, draft = PAIRS[name].target, PAIRS[name].draft
+        target = PAIRS[name].target
+        draft = PAIRS[name].draft
     if quantize and device_map == SHARDED:
-        raise HsdError(f"quantize={quantize!r} does not go with device map sharded: leave one of them out")
+        raise HsdError(
+            f"quantize={quantize!r} does not go with device map sharded: leave one of them out"
+        )
     if quantize and find_spec("bitsandbytes") is None:
-        raise HsdError(f"quantize={quantize!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave it out")
+        raise HsdError(
+            f"quantize={quantize!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave "
+            "it out"
+        )
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
-    target, draft = os.fspath(target), os.fspath(draft)
+    target = os.fspath(target)
+    draft = os.fspath(draft)
     both = name or f"{_base(target)} + {_base(draft)}"
     models = [*smaller, draft, target]
     if len({*models}) < len(models) > 2:
         twice = next(source for source in models if models.count(source) > 1)
         raise HsdError(f"{twice!r} is named twice: a stack has every model once")
     last = draft, draft_revision or (revision if draft == target else None)
-    drafting = *((source, None) for source in smaller), *([last] if last != (target, revision) else [])
-    recipe = Recipe(both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat)
+    drafting = (
+        *((source, None) for source in smaller),
+        *([last] if last != (target, revision) else []),
+    )
+    recipe = Recipe(
+        both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat
+    )
     with _LOADING:
         return _load(_load_new, recipe)
 
 
 @lru_cache(KEPT_PAIRS)
 def _load(make: Callable[..., Pair], *key: Hashable) -> Pair:
-    """Return the pair that a function makes of a key, the same again as long as it is one of those used last."""
+    """Return the pair that a function makes of a key.
+
+    It is the same one again as long as it is one of those used last.
+    """
     return make(*key)
 
 
 def _load_new(recipe: Recipe) -> Pair:
-    """Load a pair; what costs little is checked first, so that a bad pair is refused before weights are read."""
+    """Load a pair.
+
+    What costs little is checked first, so that a bad pair is refused before weights are read.
+    """
     from hsd.models.loading import text
     from hsd.models.loading.heads import is_head, load_head, size
     from hsd.models.loading.hub import find
     from hsd.models.loading.model import load_config, load_model, load_tokenizer
 
-    _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))  # before anything is fetched
+    # before anything is fetched
+    _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))
     big, *drafting = (find(*model) for model in recipe.models)
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
-    sizes = [of_config(load_config(source)) for source in (big, *drafting)] + ([size(head)] if head else [])
+    sizes = [of_config(load_config(source)) for source in (big, *drafting)]
+    if head:
+        sizes.append(size(head))
     if recipe.device_map == SHARDED:
         share(sizes[0].kv_heads if sizes[0] else 1, recipe.device)
     tokenizer = load_tokenizer(big)
     ours = tokenizer.get_vocab()
     for source in drafting:
-        if (theirs := load_tokenizer(source).get_vocab()) != ours:  # padded sizes of the models may differ
-            why = f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different ids"
+        # padded sizes of the models may differ
+        if (theirs := load_tokenizer(source).get_vocab()) != ours:
+            why = (
+                f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different "
+                "ids"
+            )
             raise HsdError(f"{why}: choose a draft with the same tokenizer")
     text.codec_of(tokenizer, bool(recipe.chat))  # refuses a chat without a template
     device_map = _make_room(recipe, *sizes)
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device
     label, *labels = (_label(source) for source, _ in recipe.models)
     labelled = zip(drafting, labels, strict=False)  # one label more where the last is a head
-    drafts: list[LanguageModel] = [load_model(source, name, here, recipe.dtype) for source, name in labelled]
-    target = load_model(big, label, here, recipe.dtype, device_map, recipe.quantize)  # in what is left
+    drafts: list[LanguageModel] = [
+        load_model(source, name, here, recipe.dtype) for source, name in labelled
+    ]
+    # in what is left
+    target = load_model(big, label, here, recipe.dtype, device_map, recipe.quantize)
     if head is not None:
         drafts.append(load_head(head, target, labels[-1]))
     tuned = text.tuned_on_chats(tokenizer, target.end_ids) if recipe.chat is None else recipe.chat
@@ -156,15 +209,20 @@ def _load_new(recipe: Recipe) -> Pair:
     named = PAIRS.get(recipe.name)
     if named is None and recipe.chat is None and tuned is not None:
         notes.append(text.CHOSEN[tuned])
-    return Pair(recipe.name, target, draft, codec, named.note if named else "", tuple(smaller), tuple(notes))
+    return Pair(
+        recipe.name, target, draft, codec, named.note if named else "", tuple(smaller), tuple(notes)
+    )
 
 
 def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
-    """Return how to spread the target, None for one device; drops pairs loaded before if needed. Raises HsdError.
+    """Return how to spread the target, None for one device.
+
+    Drops pairs loaded before if needed. Raises HsdError if there is too little memory even so.
 
     sizes: the target's, then those of all that draft; where one is unknown, nothing is checked.
     """
-    known, on_gpu = [size for size in sizes if size is not None], recipe.device != "cpu"
+    known = [size for size in sizes if size is not None]
+    on_gpu = recipe.device != "cpu"
     if len(known) < len(sizes):
         return recipe.device_map
     need = needed(known, recipe.dtype, on_gpu, recipe.quantize)
@@ -173,11 +231,19 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
             if need <= free:
                 return device_map
         if not _load.cache_info().currsize:
-            place = "this computer" if recipe.device == "cpu" else "all GPUs" if device_map else recipe.device
-            amounts = f"needs about {need / 1e9:,.1f} GB of memory, {free / 1e9:,.1f} GB are free on {place}"
+            if recipe.device == "cpu":
+                place = "this computer"
+            else:
+                place = "all GPUs" if device_map else recipe.device
+            amounts = (
+                f"needs about {need / 1e9:,.1f} GB of memory, {free / 1e9:,.1f} GB are free on "
+                f"{place}"
+            )
             smaller = ["dtype bfloat16"] * (recipe.dtype == torch.float32)
             smaller += ["quantize 4bit"] * (on_gpu and recipe.quantize is None)
-            raise HsdError(f"{recipe.name[:80]} {amounts}: choose {', or '.join(['a smaller pair', *smaller])}")
+            raise HsdError(
+                f"{recipe.name[:80]} {amounts}: choose {', or '.join(['a smaller pair', *smaller])}"
+            )
         _load.cache_clear()  # one that is being used stays until it is done
         gc.collect()
         torch.cuda.empty_cache()  # does nothing where there is no GPU
@@ -185,7 +251,8 @@ def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
 
 def _device(device: str | None) -> str:
     gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
-    counts = {"cuda": gpus, "mps": int(torch.backends.mps.is_available()), "cpu": 1}  # the best first
+    # the best first
+    counts = {"cuda": gpus, "mps": int(torch.backends.mps.is_available()), "cpu": 1}
     kinds = [kind for kind, count in counts.items() if count]
     kind, _, index = (device or kinds[0]).partition(":")
     if kind not in kinds or (index and not (index.isdecimal() and int(index) < counts[kind])):
@@ -198,5 +265,8 @@ def _base(source: str) -> str:
 
 
 def _label(source: str) -> str:
-    """Return a model's name in a trace: its Hub id, or its folder's name without the path, which is private."""
+    """Return a model's name in a trace: its Hub id, or its folder's name.
+
+    The folder's path is private and left out.
+    """
     return _base(source) if Path(source).expanduser().is_dir() else source[-200:]

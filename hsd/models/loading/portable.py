@@ -1,4 +1,7 @@
-"""Pairs by the portable engine: a fetched model with the project's own head and exits, and the embedded toys."""
+"""Pairs by the portable engine: fetched models and the embedded toys.
+
+A fetched model comes with the project's own head and exits.
+"""
 
 import json
 from dataclasses import replace
@@ -16,7 +19,15 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.registry import EMBEDDED, FETCHED
-from hsd.models.loading.tensors import ANOTHER, Shapes, check_tensors, drafted_ids, head_shapes, in_full, reading
+from hsd.models.loading.tensors import (
+    ANOTHER,
+    Shapes,
+    check_tensors,
+    drafted_ids,
+    head_shapes,
+    in_full,
+    reading,
+)
 from hsd.models.loading.text import codec_of
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.engine import BF16, KINDS, SIDE
@@ -27,30 +38,51 @@ from hsd.models.small.model import TURNED, Packed, Shape, SmallModel
 from hsd.paths import ASSETS
 
 FIELDS = {
-    "layers": "block_count", "hidden": "embedding_length", "inner": "feed_forward_length", "context": "context_length",
-    "heads": "attention.head_count", "groups": "attention.head_count_kv", "base": "rope.freq_base",
+    "layers": "block_count",
+    "hidden": "embedding_length",
+    "inner": "feed_forward_length",
+    "context": "context_length",
+    "heads": "attention.head_count",
+    "groups": "attention.head_count_kv",
+    "base": "rope.freq_base",
     "eps": "attention.layer_norm_rms_epsilon",
-}  # fmt: skip
+}
+# parts of a tensor's name, by `transformers` and by GGUF
 NAMES = {
-    "model.layers": "blk", "model.embed_tokens": "token_embd", "model.norm": "output_norm", "_proj": "",
-    "post_attention_layernorm": "ffn_norm", "input_layernorm": "attn_norm", "self_attn.o": "attn_output",
-    "self_attn.": "attn_", "mlp.": "ffn_",  # parts of a tensor's name, by `transformers` and by GGUF
-}  # fmt: skip
+    "model.layers": "blk",
+    "model.embed_tokens": "token_embd",
+    "model.norm": "output_norm",
+    "_proj": "",
+    "post_attention_layernorm": "ffn_norm",
+    "input_layernorm": "attn_norm",
+    "self_attn.o": "attn_output",
+    "self_attn.": "attn_",
+    "mlp.": "ffn_",
+}
 
 
 def small_pair(
-    file: Path, draft: Path, chat: bool | None, name: str, note: str = "", revision: str | None = None
+    file: Path,
+    draft: Path,
+    chat: bool | None,
+    name: str,
+    note: str = "",
+    revision: str | None = None,
 ) -> Pair:
-    """Return a pair from a GGUF file and the folder of its head, beside which exits may lie, with the file's tokenizer.
+    """Return a pair from a GGUF file, with its tokenizer, and the folder of its head.
 
-    chat: prompts into the file's chat template; by default if it has one. The target is called as its file, of this
-    revision. Raises HsdError, one line, for files that are not that.
+    Exits may lie beside that folder.
+
+    chat: prompts into the file's chat template; by default if it has one. The target is called as
+    its file, of this revision. Raises HsdError, one line, for files that are not that.
     """
     with reading("a head", draft.name):
         taps = tuple(_config_of(draft)["target_layers"])
     found = read_gguf(file)
     target = load_small(found, file.stem, revision, taps)
-    target.parts = SmallLayers(target, load_exits(draft.parent, target, found.tensors["token_embd.weight"]))
+    target.parts = SmallLayers(
+        target, load_exits(draft.parent, target, found.tensors["token_embd.weight"])
+    )
     tokenizer = FileTokenizer(found.fields, target.vocab_size)
     head = load_small_head(draft, target, f"{name} draft", None)
     chat = bool(tokenizer.chat_template) if chat is None else chat
@@ -58,10 +90,16 @@ def small_pair(
 
 
 def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
-    """Return a fetched pair from its file, or an embedded one from its folders. See `small_pair` for errors."""
+    """Return a fetched pair from its file, or an embedded one from its folders.
+
+    See `small_pair` for errors.
+    """
     if file is None:
-        roles = {"draft": "smallest", "middle": "draft", "target": "target"}  # of the folders, what each is in a pair
-        smallest, draft, target = (load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items())
+        # of the folders, what each is in a pair
+        roles = {"draft": "smallest", "middle": "draft", "target": "target"}
+        smallest, draft, target = (
+            load_folder(ASSETS / name / part, f"{name} {role}") for part, role in roles.items()
+        )
         codec = codec_of(FileTokenizer.of(ASSETS / name / "target"), bool(chat))
         return Pair(name, target, draft, codec, EMBEDDED[name], (smallest,))
     note = f"{FETCHED[name]}; its draft knows the most used tokens only"
@@ -69,20 +107,35 @@ def named_pair(name: str, file: Path | None, chat: bool | None) -> Pair:
 
 
 def load_folder(folder: Path, name: str) -> SmallModel:
-    """Return the model in a folder of `transformers`: a Llama, its output tied to its embedding, in bfloat16.
+    """Return the model in a folder of `transformers`.
 
-    Matrices get rows and columns of zeros up to a multiple of 32, which change nothing. Raises HsdError, one line.
+    It is a Llama, its output tied to its embedding, in bfloat16.
+
+    Matrices get rows and columns of zeros up to a multiple of 32, which change nothing. Raises
+    HsdError, one line.
     """
     with reading("a Llama", folder.name):
-        config, weights = _config_of(folder), load_file(folder / "model.safetensors")
+        config = _config_of(folder)
+        weights = load_file(folder / "model.safetensors")
         shape = Shape(
-            layers=config["num_hidden_layers"], hidden=config["hidden_size"], heads=config["num_attention_heads"],
-            inner=-(-config["intermediate_size"] // SIDE) * SIDE, groups=config["num_key_value_heads"],
-            width=config["head_dim"], vocab=config["vocab_size"], context=config["max_position_embeddings"],
-            base=config["rope_parameters"]["rope_theta"], eps=config["rms_norm_eps"],
-        ).check()  # fmt: skip
-        named = {reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, name): name for name in weights}
-        tensors = {ours: _packed(weights[theirs], ours, shape.width) for ours, theirs in named.items()}
+            layers=config["num_hidden_layers"],
+            hidden=config["hidden_size"],
+            heads=config["num_attention_heads"],
+            inner=-(-config["intermediate_size"] // SIDE) * SIDE,
+            groups=config["num_key_value_heads"],
+            width=config["head_dim"],
+            vocab=config["vocab_size"],
+            context=config["max_position_embeddings"],
+            base=config["rope_parameters"]["rope_theta"],
+            eps=config["rms_norm_eps"],
+        ).check()
+        named = {
+            reduce(lambda text, part: text.replace(part, NAMES[part]), NAMES, name): name
+            for name in weights
+        }
+        tensors = {
+            ours: _packed(weights[theirs], ours, shape.width) for ours, theirs in named.items()
+        }
         check_tensors(tensors, _tensor_shapes(shape))
     model = SmallModel(shape, tensors, name, None)
     model.parameters = sum(weight.numel() for weight in weights.values())
@@ -91,58 +144,100 @@ def load_folder(folder: Path, name: str) -> SmallModel:
 
 
 def _packed(weight: Tensor, name: str, width: int) -> Packed:
-    """Return a vector in float32, a matrix in bfloat16 with rows that are rotated together side by side, as in GGUF."""
+    """Return a vector in float32, a matrix in bfloat16.
+
+    Rows that are rotated together lie side by side, as in GGUF.
+    """
     if weight.dim() == 1:
         return Packed(0, 1, len(weight), memoryview(weight.float().numpy().tobytes()))
     rows, columns = weight.shape
     if name.removesuffix(".weight").endswith(TURNED):
         weight = weight.view(-1, 2, width // 2, columns).transpose(1, 2).reshape(rows, columns)
     padded = F.pad(weight.bfloat16(), (0, -columns % SIDE, 0, -rows % SIDE))
-    return Packed(BF16, len(padded), padded.shape[1], memoryview(padded.view(torch.uint8).numpy().tobytes()))
+    return Packed(
+        BF16, len(padded), padded.shape[1], memoryview(padded.view(torch.uint8).numpy().tobytes())
+    )
 
 
-def load_small(file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()) -> SmallModel:
+def load_small(
+    file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()
+) -> SmallModel:
     """Return the model of a GGUF file, on whose sizes its fields and tensors must agree.
 
     taps: the layers after which a head reads. Raises HsdError for other files.
     """
     with reading("a Llama", name):
-        fields, kind = file.fields, str(file.fields.get("general.architecture"))[:40]
+        fields = file.fields
+        kind = str(file.fields.get("general.architecture"))[:40]
         if kind != "llama":
-            raise HsdError(f"it is of the kind {kind!r}, and the portable engine reads Llama's: choose another file")
+            raise HsdError(
+                f"it is of the kind {kind!r}, and the portable engine reads Llama's: choose "
+                "another file"
+            )
         told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
-        hidden, heads = told["hidden"], told["heads"]
+        hidden = told["hidden"]
+        heads = told["heads"]
         width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
         shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
-        widths = ("llama.rope.dimension_count", "llama.attention.key_length", "llama.attention.value_length")
+        widths = (
+            "llama.rope.dimension_count",
+            "llama.attention.key_length",
+            "llama.attention.value_length",
+        )
         same: dict[str, object] = {"llama.vocab_size": shape.vocab, **dict.fromkeys(widths, width)}
-        same |= {"llama.rope.scaling.type": "none", "llama.expert_count": 0, "llama.attention.sliding_window": 0}
+        same |= {
+            "llama.rope.scaling.type": "none",
+            "llama.expert_count": 0,
+            "llama.attention.sliding_window": 0,
+        }
         for key, value in same.items():
             found = fields.get(key, value)
             if type(found) is not type(value) or found != value:
-                raise HsdError(f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file")
+                raise HsdError(
+                    f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file"
+                )
         check_tensors(file.tensors, _tensor_shapes(shape))
         for part, tensor in file.tensors.items():
-            allowed = {0} if tensor.rows == 1 else {0, 1, 8} if part == "token_embd.weight" else {0, 1, 3, 8}
+            if tensor.rows == 1:
+                allowed = {0}
+            elif part == "token_embd.weight":
+                allowed = {0, 1, 8}
+            else:
+                allowed = {0, 1, 3, 8}
             if tensor.kind not in allowed:
                 raise HsdError(f"{part} is stored as {KINDS[tensor.kind]}: choose another file")
         return SmallModel(shape, file.tensors, name, revision, taps)
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
-    """Return the head in a folder, for this target. Raises HsdError, one line, if it cannot be read or used."""
+    """Return the head in a folder, for this target.
+
+    Raises HsdError, one line, if it cannot be read or used.
+    """
     with reading("a head", folder.name):
-        config, weights = _config_of(folder), in_full(load_file(folder / "model.safetensors"))
-        if tuple(config["target_layers"]) != target.tapped or config["hidden_size"] != target.shape.hidden:
+        config = _config_of(folder)
+        weights = in_full(load_file(folder / "model.safetensors"))
+        if (
+            tuple(config["target_layers"]) != target.tapped
+            or config["hidden_size"] != target.shape.hidden
+        ):
             raise HsdError(f"it is not for {target.name}: {ANOTHER}")
         drafted = len(drafted_ids(weights["d2t"], target.vocab_size))
         shape = replace(
-            target.shape, layers=1, inner=config["intermediate_size"], vocab=drafted,
-            heads=config["num_attention_heads"], groups=config["num_key_value_heads"], base=config["rope_theta"],
-            eps=config["rms_norm_eps"], width=config.get("head_dim", target.shape.width),
-        ).check()  # fmt: skip
+            target.shape,
+            layers=1,
+            inner=config["intermediate_size"],
+            vocab=drafted,
+            heads=config["num_attention_heads"],
+            groups=config["num_key_value_heads"],
+            base=config["rope_theta"],
+            eps=config["rms_norm_eps"],
+            width=config.get("head_dim", target.shape.width),
+        ).check()
         sizes = shape.hidden, shape.inner, shape.heads, shape.groups, shape.width
-        check_tensors(weights, head_shapes(*sizes, len(target.tapped), drafted) | {"d2t": (drafted,)})
+        check_tensors(
+            weights, head_shapes(*sizes, len(target.tapped), drafted) | {"d2t": (drafted,)}
+        )
         return SmallHead(config, shape, weights, target, name, revision)
 
 
@@ -152,24 +247,38 @@ def _config_of(folder: Path) -> dict[str, Any]:
 
 
 def _tensor_shapes(shape: Shape) -> Shapes:
-    """Return the shapes of a model's tensors by their names in a GGUF file; a vector has one row."""
-    hidden, kept = shape.hidden, shape.groups * shape.width
-    layer = {"attn_q": (hidden, hidden), "attn_k": (kept, hidden), "attn_v": (kept, hidden), "ffn_norm": (1, hidden)}
-    layer |= {"attn_output": (hidden, hidden), "ffn_gate": (shape.inner, hidden), "ffn_up": (shape.inner, hidden)}
+    """Return the shapes of a model's tensors by their GGUF names; a vector has one row."""
+    hidden = shape.hidden
+    kept = shape.groups * shape.width
+    layer = {
+        "attn_q": (hidden, hidden),
+        "attn_k": (kept, hidden),
+        "attn_v": (kept, hidden),
+        "ffn_norm": (1, hidden),
+    }
+    layer |= {
+        "attn_output": (hidden, hidden),
+        "ffn_gate": (shape.inner, hidden),
+        "ffn_up": (shape.inner, hidden),
+    }
     layer |= {"ffn_down": (hidden, shape.inner), "attn_norm": (1, hidden)}
-    layers = {f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()}
+    layers = {
+        f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()
+    }
     return {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden), **layers}
 
 
 def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, SmallExit]:
-    """Return the exits in a folder by the layers before them. rows: the target's embedding. Raises HsdError.
+    """Return the exits in a folder by the layers before them.
+
+    rows: the target's embedding. Raises HsdError.
 
     `exit-N.safetensors` is for the state x after N layers, where `norm` is the exit's own:
 
         y = norm(x);   logits = (y + silu(y · intoᵀ) · outᵀ) · rowsᵀ
 
-    with the rows of the tokens that the exit can draft: d2t holds for each of them, in order, how far off its id is.
-    `examples/reproduce/smollm2/train_exit.py` writes such files.
+    with the rows of the tokens that the exit can draft: d2t holds for each of them, in order, how
+    far off its id is. `examples/reproduce/smollm2/train_exit.py` writes such files.
     """
     exits = {}
     for file in folder.glob("exit-[0-9]*.safetensors"):
@@ -180,8 +289,10 @@ def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, Smal
 
 
 def _exit(weights: dict[str, Tensor], depth: int, target: SmallModel, rows: Packed) -> SmallExit:
-    hidden, engine = target.shape.hidden, target.engine
-    rank, drafted = len(weights.get("into", ())), len(weights.get("d2t", ()))
+    hidden = target.shape.hidden
+    engine = target.engine
+    rank = len(weights.get("into", ()))
+    drafted = len(weights.get("d2t", ()))
     shapes = {"into": (rank, hidden), "out": (hidden, rank), "norm": (hidden,), "d2t": (drafted,)}
     check_tensors(weights, shapes)
     ids = drafted_ids(weights["d2t"], target.vocab_size)
@@ -193,5 +304,7 @@ def _exit(weights: dict[str, Tensor], depth: int, target: SmallModel, rows: Pack
     out = engine.matrix(rows.kind, drafted, hidden, known.data.cast("B"))
     more = -rank % SIDE  # further columns of zeros change nothing
     maps = F.pad(weights["into"].float(), (0, 0, 0, more)), F.pad(weights["out"].float(), (0, more))
-    place = engine.made("leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"]))
+    place = engine.made(
+        "leave", target.place, out, *map(engine.floats, maps), engine.vector(weights["norm"])
+    )
     return SmallExit(place, ids, sum(weights[name].numel() for name in ("norm", "into", "out")))

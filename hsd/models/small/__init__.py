@@ -1,1 +1,4 @@
-"""The portable engine: a small Llama and its head in integers, one WebAssembly module for Python and browsers."""
+"""The portable engine: a small Llama and its head in integers.
+
+It is one WebAssembly module for Python and browsers.
+"""

@@ -1,4 +1,6 @@
-"""One engine of `engine.c`: its memory, functions and threads, and weights that go in as a file has them.
+"""One engine of `engine.c`: its memory, functions and threads.
+
+Weights go in as a file has them.
 
 Nothing here knows what is computed; the browser drives the same code by the same calls.
 """
@@ -15,28 +17,39 @@ from hsd.errors import HsdError
 from hsd.models.small.machine import Machine, open_machine
 
 MOST_THREADS = 4  # more have not been measured
-ROWS, LONGEST, WIDEST = 8, 8192, 8192  # at most: tokens of one pass, tokens of a text, numbers of a row
+ROWS = 8  # tokens of one pass, at most
+LONGEST = 8192  # tokens of a text, at most
+WIDEST = 8192  # numbers of a row, at most
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
-KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0", 30: "BF16"}  # what can be packed, as GGUF numbers it
-BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34), 30: (1, 2)}  # weights and bytes of a block of each
-F32, F16, IN_4_BITS, BF16 = 0, 1, 3, 30
+# what can be packed, as GGUF numbers it
+KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0", 30: "BF16"}
+# weights and bytes of a block of each
+BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34), 30: (1, 2)}
+F32 = 0
+F16 = 1
+IN_4_BITS = 3
+BF16 = 30
 SIDE = 32  # outputs that lie beside each other in a library; the module needs 8
-FORMS = {IN_4_BITS: (1, 192), BF16: (2, 512)}  # in which a kind is packed, and bytes of 8 rows by 32 columns
-INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}  # bytes of each
+# in which a kind is packed, and bytes of 8 rows by 32 columns
+FORMS = {IN_4_BITS: (1, 192), BF16: (2, 512)}
+# bytes of each
+INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}
 
 
 class Engine:
     """One instance of the engine: what is put into it stays until the instance is let go.
 
-    lock: to be held from telling the inputs of a pass to fetching its results, as texts share both; a single call holds
-    it by itself. machine: what runs it, by default the fastest here. Raises HsdError where there is none.
+    lock: to be held from telling the inputs of a pass to fetching its results, as texts share both;
+    a single call holds it by itself. machine: what runs it, by default the fastest here. Raises
+    HsdError where there is none.
     """
 
     def __init__(self, machine: Machine | None = None) -> None:
         self.lock = RLock()
         self.machine = machine or open_machine()
         self._helpers = 0
-        self._staging, self._staged = self.take(STAGED), STAGED
+        self._staging = self.take(STAGED)
+        self._staged = STAGED
         self._inputs = {name: self.call(name) for name in INPUTS}
 
     def call(self, name: str, *arguments: float) -> int:
@@ -45,10 +58,16 @@ class Engine:
             return self.machine.call(name, *arguments)
 
     def made(self, name: str, *arguments: float) -> int:
-        """Call a function that allocates memory; returns the place of its result. Raises HsdError when none is left."""
+        """Call a function that allocates memory, and return the place of its result.
+
+        Raises HsdError when none is left.
+        """
         place = self.call(name, *arguments)
         if not place:
-            raise HsdError("the portable engine has no memory left: close other texts, or choose a shorter context")
+            raise HsdError(
+                "the portable engine has no memory left: close other texts, or choose a shorter "
+                "context"
+            )
         return place
 
     def share(self, threads: int) -> None:
@@ -64,45 +83,77 @@ class Engine:
         return self.made("take", size)
 
     def write(self, place: int, room: int, data: Any) -> None:
-        """Copy bytes (any buffer) to address `place`. Raises HsdError, and writes none, if they exceed `room` bytes."""
+        """Copy bytes (any buffer) to address `place`.
+
+        Raises HsdError, and writes none, if they exceed `room` bytes.
+        """
         held = bytes(data)
         if len(held) > room:
-            raise HsdError(f"{len(held):,} bytes for {room:,} of the portable engine: choose a smaller tree or model")
+            raise HsdError(
+                f"{len(held):,} bytes for {room:,} of the portable engine: choose a smaller tree "
+                "or model"
+            )
         ctypes.memmove(self.machine.address(place), held, len(held))
 
     def tell(self, name: str, values: Any) -> None:
-        """Write one of `INPUTS`: whole numbers, at most `ROWS`, or for "visible" a bool tensor (n, columns)."""
+        """Write one of `INPUTS`.
+
+        These are whole numbers, at most `ROWS`, or for "visible" a bool tensor (n, columns).
+        """
         held = values.contiguous().numpy().data if name == "visible" else array("i", values)
         self.write(self._inputs[name], INPUTS[name], held)
 
     def vector(self, numbers: Tensor) -> int:
         """Copy float32 numbers (n,) into the module's memory, for good; return their place."""
         place = self.take(4 * numbers.numel())
-        self.write(place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data)
+        self.write(
+            place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data
+        )
         return place
 
     def floats(self, numbers: Tensor) -> int:
-        """Pack a matrix (rows, columns) of float16, or of other floats as float32; return its place, see `matrix`."""
+        """Pack a matrix (rows, columns) of float16, or of other floats as float32.
+
+        Return its place, see `matrix`.
+        """
         kind = F16 if numbers.dtype == torch.float16 else F32
-        held, (rows, columns) = numbers if kind == F16 else numbers.float(), numbers.shape
+        held = numbers if kind == F16 else numbers.float()
+        rows, columns = numbers.shape
         return self.matrix(kind, rows, columns, memoryview(held.contiguous().numpy().tobytes()))
 
     def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
-        """Pack a matrix (rows, columns), in `data` as GGUF's type `kind`, a key of `KINDS`; return its place.
+        """Pack a matrix (rows, columns), in `data` as GGUF's type `kind`, a key of `KINDS`.
 
-        width: of an attention head, if rows that are rotated together lie side by side in the file; else 0. Raises
-        HsdError for sizes that cannot be packed, or that are not those of the data.
+        Return its place.
+
+        width: of an attention head, if rows that are rotated together lie side by side in the file;
+        else 0. Raises HsdError for sizes that cannot be packed, or that are not those of the data.
         """
-        (weights, size), (form, packing) = BLOCKS[kind], FORMS.get(kind, (0, 288))
-        row, packed = columns // weights * size, rows // 8 * (columns // 32) * packing
-        if rows % (width or 8) or rows % SIDE or columns % 32 or columns > WIDEST or packed >= 1 << 31:
-            raise HsdError(f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another engine")
+        weights, size = BLOCKS[kind]
+        form, packing = FORMS.get(kind, (0, 288))
+        row = columns // weights * size
+        packed = rows // 8 * (columns // 32) * packing
+        if (
+            rows % (width or 8)
+            or rows % SIDE
+            or columns % 32
+            or columns > WIDEST
+            or packed >= 1 << 31
+        ):
+            raise HsdError(
+                f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another "
+                "engine"
+            )
         if len(data) != rows * row:
-            raise HsdError(f"a matrix of {rows:,} by {columns:,} has {len(data):,} bytes: fetch it again")
+            raise HsdError(
+                f"a matrix of {rows:,} by {columns:,} has {len(data):,} bytes: fetch it again"
+            )
         group = row * (width or 1)
         if group > self._staged:
-            self._staging, self._staged = self.take(group), group
-        place, part = self.made("matrix", form, rows, columns), self._staged // group * (width or 1)
+            self._staging = self.take(group)
+            self._staged = group
+        place = self.made("matrix", form, rows, columns)
+        part = self._staged // group * (width or 1)
         for first in range(0, rows, part):
             count = min(part, rows - first)
             self.write(self._staging, self._staged, data[first * row : (first + count) * row])

@@ -14,7 +14,10 @@ from hsd.models.small.model import MOST_TAPS, SmallModel, Text
 
 @dataclass(frozen=True)
 class SmallExit:
-    """An exit's own head. place: in the engine's memory. drafted: the target's ids that it can draft, in order."""
+    """An exit's own head.
+
+    place: in the engine's memory. drafted: the target's ids that it can draft, in order.
+    """
 
     place: int
     drafted: Tensor
@@ -22,22 +25,32 @@ class SmallExit:
 
 
 class SmallLayers:
-    """The layers and exits of a `SmallModel`, see `hsd.models.exits.Layers`. trained: depths that its head fits."""
+    """The layers and exits of a `SmallModel`, see `hsd.models.exits.Layers`.
 
-    def __init__(self, model: SmallModel, exits: dict[int, SmallExit], trained: Sequence[int] = ()) -> None:
+    trained: depths that its head fits.
+    """
+
+    def __init__(
+        self, model: SmallModel, exits: dict[int, SmallExit], trained: Sequence[int] = ()
+    ) -> None:
         shape = model.shape
-        hidden, kept = shape.hidden, shape.groups * shape.width
+        hidden = shape.hidden
+        kept = shape.groups * shape.width
         self._layer = 2 * hidden * (hidden + kept) + 3 * hidden * shape.inner
-        self._model, self.exits, self.layers = model, exits, shape.layers
-        self.trained, self.head_cost = tuple(sorted({*exits, *trained})), shape.vocab * hidden / self._layer
+        self._model = model
+        self.exits = exits
+        self.layers = shape.layers
+        self.trained = tuple(sorted({*exits, *trained}))
+        self.head_cost = shape.vocab * hidden / self._layer
 
     def exit(self, depth: int) -> tuple[int, int | None]:
-        own, layers_above = self.exits.get(depth), (self.layers - depth) * (self._layer + 2 * self._model.shape.hidden)
+        own = self.exits.get(depth)
+        layers_above = (self.layers - depth) * (self._layer + 2 * self._model.shape.hidden)
         parameters = self._model.parameters - layers_above
         return (parameters + own.parameters, len(own.drafted)) if own else (parameters, None)
 
     def check(self, exits: Any) -> None:
-        """Do nothing: this engine computes the same result in parts as in one pass, for all exits."""
+        """Do nothing: this engine computes the same in parts as in one pass, at all exits."""
 
     def text(self, depths: Sequence[int]) -> "SmallText":
         return SmallText(self._model, depths, [self.exits.get(depth) for depth in depths])
@@ -46,24 +59,32 @@ class SmallLayers:
 class SmallText(Text, SharedText):
     """A text of the engine, read at each level up to a length of its own."""
 
-    def __init__(self, model: SmallModel, depths: Sequence[int], exits: Sequence[SmallExit | None]) -> None:
+    def __init__(
+        self, model: SmallModel, depths: Sequence[int], exits: Sequence[SmallExit | None]
+    ) -> None:
         super().__init__(model.engine, model.engine.made("text", model.place), model.vocab_size)
         SharedText.__init__(self, depths, model.device)
-        self._exits, self._group = exits, 0
+        self._exits = exits
+        self._group = 0
         more = sorted({*depths[:-1]} - {*model.tapped})
         if len(model.tapped) + len(more) > MOST_TAPS:
-            raise HsdError(f"{model.name} keeps states after {MOST_TAPS} layers: choose fewer exits")
+            raise HsdError(
+                f"{model.name} keeps states after {MOST_TAPS} layers: choose fewer exits"
+            )
         for depth in more:
             self.engine.call("mark", self.place, depth)
 
     def advance(self, group: int, end: int, keep: int) -> Tensor:
-        self.length, self._group, own = self.lengths[group], group, self._exits[group]
+        self.length = self.lengths[group]
+        self._group = group
+        own = self._exits[group]
         self.width = len(own.drafted) if own else self.vocab
         rows = Text.forward(self, self.tokens[self.length : end], keep)
         return spread(rows, own.drafted, self.vocab) if own else rows
 
     def _reader(self) -> tuple[str, Sequence[int]]:
-        (first, last), own = self.groups[self._group], self._exits[self._group]
+        first, last = self.groups[self._group]
+        own = self._exits[self._group]
         return "climb", (self.place, own.place if own else 0, self.length, first, last)
 
     def close(self) -> None:

@@ -1,4 +1,6 @@
-"""A GGUF file as it lies on the disk: what it says about itself, and its tensors' bytes, without a library.
+"""A GGUF file as it lies on the disk, read without a library.
+
+It gives what the file says about itself, and its tensors' bytes.
 
 Only the types that the portable engine packs are known (`hsd.models.small.engine.KINDS`).
 """
@@ -15,20 +17,28 @@ from hsd.models.small.engine import BLOCKS, KINDS
 from hsd.models.small.model import Packed
 
 FORMATS = "BbHhIif?  QqdB"  # struct's letters for GGUF's types of values; 8 is a text, 9 a list
-TEXT, LIST = 8, 9
-ALIGNMENT, LONGEST_LIST = 32, 1 << 20  # a list of a field is no longer: more than any vocabulary has
+TEXT = 8
+LIST = 9
+ALIGNMENT = 32
+LONGEST_LIST = 1 << 20  # a list of a field is no longer: more than any vocabulary has
 
 
 @dataclass(frozen=True)
 class Gguf:
-    """A GGUF file. fields: its metadata, arrays as lists. tensors: by name; their bytes are read when needed."""
+    """A GGUF file.
+
+    fields: its metadata, arrays as lists. tensors: by name; their bytes are read when needed.
+    """
 
     fields: dict[str, Any]
     tensors: dict[str, Packed]
 
 
 def read_gguf(file: Path) -> Gguf:
-    """Read a file's head and find its tensors. Raises HsdError, one line, for one that is damaged or no GGUF."""
+    """Read a file's head and find its tensors.
+
+    Raises HsdError, one line, for a file that is damaged or no GGUF.
+    """
     try:
         with file.open("rb") as stream:
             data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -44,18 +54,24 @@ def read_gguf(file: Path) -> Gguf:
 
 class _Reader:
     def __init__(self, data: mmap.mmap) -> None:
-        self.data, self.at = data, 4
+        self.data = data
+        self.at = 4
 
     def file(self) -> Gguf:
         version, tensors, fields = self.values("I")[0], *self.values("QQ")
         if version not in (2, 3):
-            raise HsdError(f"this GGUF file has version {version}, and 2 and 3 can be read: choose another file")
+            raise HsdError(
+                f"this GGUF file has version {version}, and 2 and 3 can be read: choose another "
+                "file"
+            )
         told = _by_name((self.texts(1)[0], self.value(self.values("I")[0])) for _ in range(fields))
         places = _by_name(self.place() for _ in range(tensors))
         alignment = told.get("general.alignment", ALIGNMENT)
         if type(alignment) is not int or alignment not in (8 << i for i in range(16)):
             raise struct.error(f"its alignment is {str(alignment)[:40]}")
-        begin, ends, found = -(-self.at // alignment) * alignment, [(0, 0, "")], {}
+        begin = -(-self.at // alignment) * alignment
+        ends = [(0, 0, "")]
+        found = {}
         for name, (columns, rows, kind, at) in places.items():
             found[name] = self.tensor(name, rows, columns, kind, begin + at)
             ends.append((at, at + len(found[name].data), name))
@@ -74,7 +90,10 @@ class _Reader:
 
     def texts(self, count: int) -> list[str]:
         """Read texts, each after its length; a vocabulary has tens of thousands of them."""
-        found, data, end, length_at = list[str](), self.data, len(self.data), struct.Struct("<Q").unpack_from
+        found = list[str]()
+        data = self.data
+        end = len(self.data)
+        length_at = struct.Struct("<Q").unpack_from
         for _ in range(count):
             begin = self.at + 8
             self.at = begin + length_at(data, self.at)[0]
@@ -100,7 +119,8 @@ class _Reader:
 
     def place(self) -> tuple[str, tuple[int, int, int, int]]:
         """Return a tensor's name; its columns, rows, type and offset."""
-        (name,), (dimensions,) = self.texts(1), self.values("I")
+        (name,) = self.texts(1)
+        (dimensions,) = self.values("I")
         if dimensions not in (1, 2):
             raise struct.error(f"{name} has {dimensions:,} dimensions")
         columns, rows = (*self.values(f"{dimensions}Q"), 1)[:2]
@@ -108,7 +128,10 @@ class _Reader:
 
     def tensor(self, name: str, rows: int, columns: int, kind: int, begin: int) -> Packed:
         if kind not in KINDS:
-            raise HsdError(f"{name} is stored as GGUF's type {kind}: choose a file of {', '.join(KINDS.values())}")
+            raise HsdError(
+                f"{name} is stored as GGUF's type {kind}: choose a file of "
+                f"{', '.join(KINDS.values())}"
+            )
         weights, size = BLOCKS[kind]
         end = begin + rows * columns // weights * size
         if not rows or not columns or columns % weights or end > len(self.data):
@@ -117,7 +140,10 @@ class _Reader:
 
 
 def _by_name(pairs: Any) -> dict[str, Any]:
-    """Return a dictionary of (name, value) pairs. Raises struct.error where two have the same name."""
+    """Return a dictionary of (name, value) pairs.
+
+    Raises struct.error where two have the same name.
+    """
     held = list(pairs)
     if len({name for name, _ in held}) < len(held):
         raise struct.error("a name is there twice")

@@ -1,4 +1,7 @@
-"""The project's own head by the portable engine, in its target's instance. See `hsd.models.head` for what it is."""
+"""The project's own head by the portable engine, in its target's instance.
+
+See `hsd.models.head` for what it is.
+"""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, cast
@@ -12,35 +15,69 @@ from hsd.models.following import LAYER, Following, spread
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import Shape, SmallModel, Text
 
-STRAIGHT, ATTENTION, MLP = f"{LAYER}token_proj", LAYER + "self_attn.{}_proj", LAYER + "mlp.{}_proj"
-NORMS = ("norm", *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")))
+STRAIGHT = f"{LAYER}token_proj"
+ATTENTION = LAYER + "self_attn.{}_proj"
+MLP = LAYER + "mlp.{}_proj"
+NORMS = (
+    "norm",
+    *(f"{LAYER}{name}" for name in ("hidden_norm", "input_layernorm", "post_attention_layernorm")),
+)
 
 
 class SmallHead:
     """A head for a `SmallModel` that keeps the states it reads.
 
-    shape: of its one layer; its vocabulary is what it drafts. weights: of these sizes, by the names that
-    `hsd.models.head` has; float16 or float32, packed here into blocks of 8 bits. config: that of its file.
+    shape: of its one layer; its vocabulary is what it drafts. weights: of these sizes, by the names
+    that `hsd.models.head` has; float16 or float32, packed here into blocks of 8 bits. config: that
+    of its file.
     """
 
-    device, dtype = torch.device("cpu"), "int16, 8bit weights"
+    device = torch.device("cpu")
+    dtype = "int16, 8bit weights"
 
     def __init__(
-        self, config: dict[str, Any], shape: Shape, weights: dict[str, Tensor], target: SmallModel, name: str,
+        self,
+        config: dict[str, Any],
+        shape: Shape,
+        weights: dict[str, Tensor],
+        target: SmallModel,
+        name: str,
         revision: str | None,
-    ) -> None:  # fmt: skip
-        self.name, self.revision, self.target, self.taps = name, revision, target, target.tapped
-        self.vocab_size, self.context, self.stopping = target.vocab_size, target.context, config.get("stopping")
-        self.vocab, self.drafted = weights["d2t"] + torch.arange(shape.vocab), shape.vocab  # ids, and how many
-        engine, vectors = target.engine, (*NORMS, "taps_norm")
-        parts = {name.removesuffix(".weight"): weight for name, weight in weights.items() if name != "d2t"}
+    ) -> None:
+        self.name = name
+        self.revision = revision
+        self.target = target
+        self.taps = target.tapped
+        self.vocab_size = target.vocab_size
+        self.context = target.context
+        self.stopping = config.get("stopping")
+        self.vocab = weights["d2t"] + torch.arange(shape.vocab)
+        self.drafted = shape.vocab
+        engine = target.engine
+        vectors = (*NORMS, "taps_norm")
+        parts = {
+            name.removesuffix(".weight"): weight
+            for name, weight in weights.items()
+            if name != "d2t"
+        }
         self.parameters = sum(weight.numel() for weight in parts.values())
-        places = {part: (engine.vector if part in vectors else engine.floats)(weight) for part, weight in parts.items()}
+        places = {
+            part: (engine.vector if part in vectors else engine.floats)(weight)
+            for part, weight in parts.items()
+        }
         names = ("fc", STRAIGHT, "lm_head", "norm", "taps_norm", *NORMS[1:3])
         self.place = engine.made(
-            "head", target.place, shape.inner, shape.heads, shape.groups, shape.width, float(shape.base),
-            float(shape.eps), int(config.get("norm_output", False)), *map(places.__getitem__, names),
-        )  # fmt: skip
+            "head",
+            target.place,
+            shape.inner,
+            shape.heads,
+            shape.groups,
+            shape.width,
+            float(shape.base),
+            float(shape.eps),
+            int(config.get("norm_output", False)),
+            *map(places.__getitem__, names),
+        )
         products = (*map(ATTENTION.format, "qkvo"), *map(MLP.format, ("gate", "up", "down")))
         engine.call("layer", self.place, 0, 0, places[NORMS[3]], *map(places.__getitem__, products))
 
@@ -49,26 +86,43 @@ class SmallHead:
 
 
 class SmallHeadSession(Following, Text):
-    """A text read by a draft head from the hidden states of a target's session, in the target's engine."""
+    """A text read by a draft head from the hidden states of a target's session.
+
+    It is in the target's engine.
+    """
 
     def __init__(self, model: SmallHead) -> None:
         engine = model.target.engine
         super().__init__(engine, engine.made("follow", model.place), model.vocab_size, model.vocab)
-        self._model, self._target = model, cast(Text, None)
+        self._model = model
+        self._target = cast(Text, None)
 
     def follow(self, target: Session) -> None:
-        """Draft from the hidden states of this session of the target. Raises HsdError if it does not keep them."""
+        """Draft from the hidden states of this session of the target.
+
+        Raises HsdError if it does not keep them.
+        """
         if getattr(target, "engine", None) is not self.engine:
-            raise HsdError(f"{self._model.name} drafts from its own target's hidden states, which this system lacks")
+            raise HsdError(
+                f"{self._model.name} drafts from its own target's hidden states, which this system "
+                "lacks"
+            )
         self._target = cast(Text, target)
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); return logits after the last `keep`, (keep, vocab), -inf for what it cannot draft."""
+        """Read `tokens` (n,); return logits after the last `keep`, (keep, vocab).
+
+        They are -inf for tokens that the head cannot draft.
+        """
         return spread(super().forward(tokens, keep, view), self._model.vocab, self.vocab)
 
-    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
+    def passes(
+        self, tokens: Sequence[int], keep: int, view: View | None = None
+    ) -> Iterator[tuple[int, int]]:
         assert self._target is not None, "follow a session of the target first"
-        for before, part, sure in self.cut(len(tokens), self.length, self._target.length, view, ROWS):
+        for before, part, sure in self.cut(
+            len(tokens), self.length, self._target.length, view, ROWS
+        ):
             places = self._model.place, self.place, self._target.place if sure else 0
             with self.engine.lock:
                 self.engine.tell("before", before)

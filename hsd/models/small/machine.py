@@ -1,4 +1,6 @@
-"""What runs `engine.c`: a library compiled for this processor, or the WebAssembly module by `wasmtime`. The same bits.
+"""What runs `engine.c`: a library for this processor, or the module by `wasmtime`.
+
+The library is compiled for this processor, the module is WebAssembly. Both give the same bits.
 
 Libraries are tried in the order of `LIBRARIES`; where none fits or loads, the module is taken.
 """
@@ -25,22 +27,52 @@ PAGES = 64, 65_535  # of 64 KiB: what the module's memory has at first, and at m
 HELPER = "portable engine"  # the name of a thread that helps
 
 MEMORY = ctypes.CFUNCTYPE(ctypes.c_size_t, ctypes.c_size_t)  # gives so many bytes of memory
-# What each function of engine.c returns, and its arguments: e the engine, p a place, n a size, i an int, f a float,
-# d a double, m what gives memory, v nothing.
+# What each function of engine.c returns, and its arguments: e the engine, p a place, n a size, i an
+# int, f a float, d a double, m what gives memory, v nothing.
 SIGNATURES = {
-    "engine": "p:m", "take": "p:en", "matrix": "p:eiii", "pack": "v:piiipi", "model": "p:eiiiiiidfpp",
-    "layer": "v:pippppppppp", "tap": "v:pi", "head": "p:piiiidfippppppp", "text": "p:p", "follow": "p:p",
-    "cut": "v:pi", "move": "v:pii", "shut": "v:p", "mark": "v:pi", "leave": "p:ppppp", "climb": "i:ppiiiiii",
-    "state": "p:pii", "forward": "i:piii", "guess": "i:pppiii", "soften": "v:pifpp", "surplus": "v:ppiddp",
-    "pick": "i:pidp", "tokens": "p:e", "positions": "p:e", "before": "p:e", "visible": "p:e", "logits": "p:e",
-    "help": "v:ep", "stack": "p:e", "share": "v:ei", "dismiss": "v:e",
-}  # fmt: skip
-LETTERS: dict[str, Any] = {**dict.fromkeys("epn", ctypes.c_size_t), "i": ctypes.c_int, "f": ctypes.c_float}
+    "engine": "p:m",
+    "take": "p:en",
+    "matrix": "p:eiii",
+    "pack": "v:piiipi",
+    "model": "p:eiiiiiidfpp",
+    "layer": "v:pippppppppp",
+    "tap": "v:pi",
+    "head": "p:piiiidfippppppp",
+    "text": "p:p",
+    "follow": "p:p",
+    "cut": "v:pi",
+    "move": "v:pii",
+    "shut": "v:p",
+    "mark": "v:pi",
+    "leave": "p:ppppp",
+    "climb": "i:ppiiiiii",
+    "state": "p:pii",
+    "forward": "i:piii",
+    "guess": "i:pppiii",
+    "soften": "v:pifpp",
+    "surplus": "v:ppiddp",
+    "pick": "i:pidp",
+    "tokens": "p:e",
+    "positions": "p:e",
+    "before": "p:e",
+    "visible": "p:e",
+    "logits": "p:e",
+    "help": "v:ep",
+    "stack": "p:e",
+    "share": "v:ei",
+    "dismiss": "v:e",
+}
+LETTERS: dict[str, Any] = {
+    **dict.fromkeys("epn", ctypes.c_size_t),
+    "i": ctypes.c_int,
+    "f": ctypes.c_float,
+}
 LETTERS |= {"d": ctypes.c_double, "m": MEMORY, "v": None}
 
 V3 = ("avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 V4 = (*V3, "avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl", "avx512_vnni")
-# By system and processor: a library's file, what is shown for it, and which features of the processor it needs.
+# By system and processor: a library's file, what is shown for it, and which features of the
+# processor it needs.
 LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
     ("Linux", "x86_64"): [
         ("engine-linux-x86_64-avx512.so", "AVX-512", V4),
@@ -50,16 +82,21 @@ LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
     ("Darwin", "arm64"): [("engine-macos-arm64.dylib", "NEON", ())],
     ("Windows", "AMD64"): [("engine-windows-x86_64.dll", "AVX2", ("avx2",))],
 }
-PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}  # for large pages
+# for large pages
+PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
 WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 
 class Native:
-    """The engine as a library in this process. name: of its machine code. functions: of the library, by name."""
+    """The engine as a library in this process.
+
+    name: of its machine code. functions: of the library, by name.
+    """
 
     def __init__(self, functions: dict[str, Any], name: str) -> None:
         """Start an engine. Raises HsdError if there is no memory for it."""
-        self.name, self._functions = name, functions
+        self.name = name
+        self._functions = functions
         rooms: list[Any] = []
 
         def more(size: int) -> int:
@@ -80,12 +117,18 @@ class Native:
         finalize(self, self._functions["dismiss"], self._engine)
 
     def call(self, function: str, *arguments: float) -> int:
-        """Call a function of `SIGNATURES`, without its first argument where that is the engine; 0 for no result."""
+        """Call a function of `SIGNATURES`, without its first argument where that is the engine.
+
+        Return 0 for a function without a result.
+        """
         first = (self._engine,) if SIGNATURES[function][2:3] == "e" else ()
         return self._functions[function](*first, *arguments) or 0
 
     def address(self, place: int) -> int:
-        """Return the address in this process of a place in the engine's memory; valid until the next call."""
+        """Return the address in this process of a place in the engine's memory.
+
+        It is valid until the next call.
+        """
         return place
 
     def helper(self) -> None:
@@ -96,7 +139,10 @@ class Native:
 
 
 class Wasm:
-    """An engine, as `Native` is, by the WebAssembly module and `wasmtime`. Raises HsdError without `wasmtime`."""
+    """An engine, as `Native` is, by the WebAssembly module and `wasmtime`.
+
+    Raises HsdError without `wasmtime`.
+    """
 
     name = "WebAssembly"
 
@@ -104,19 +150,24 @@ class Wasm:
         try:
             import wasmtime
         except ImportError:
-            raise HsdError("the portable engine needs wasmtime: run `python -m pip install wasmtime`") from None
+            raise HsdError(
+                "the portable engine needs wasmtime: run `python -m pip install wasmtime`"
+            ) from None
         config = wasmtime.Config()
-        config.cranelift_opt_level = "none"  # "speed" loads a whole block before it computes: too few registers
+        # "speed" loads a whole block before it computes: too few registers
+        config.cranelift_opt_level = "none"
         config.shared_memory = True
         core = wasmtime.Engine(config)
-        module, memory = wasmtime.Module.from_file(core, str(THREADED)), _shared_memory(core)
+        module = wasmtime.Module.from_file(core, str(THREADED))
+        memory = _shared_memory(core)
 
         def instance() -> tuple[Any, dict[str, Any]]:
             store = wasmtime.Store(core)
             return store, dict(wasmtime.Instance(store, module, [memory]).exports(store).items())
 
         self._store, self._functions = instance()
-        self._instance, self._memory = instance, memory
+        self._instance = instance
+        self._memory = memory
         self._engine: int = self._functions["engine"](self._store)
         finalize(self, self._functions["dismiss"], self._store, self._engine)
 
@@ -140,8 +191,12 @@ Machine = Native | Wasm
 
 
 def load_library(file: Path) -> dict[str, Any]:
-    """Return the functions of a library by name. Raises OSError if it cannot be loaded, AttributeError if one lacks."""
-    library, functions = ctypes.CDLL(str(file)), dict[str, Any]()
+    """Return the functions of a library by name.
+
+    Raises OSError if it cannot be loaded, AttributeError if a function is missing.
+    """
+    library = ctypes.CDLL(str(file))
+    functions = dict[str, Any]()
     for name, letters in SIGNATURES.items():
         functions[name] = getattr(library, name)
         functions[name].argtypes = [LETTERS[letter] for letter in letters[2:]]
@@ -150,14 +205,18 @@ def load_library(file: Path) -> dict[str, Any]:
 
 
 def open_machine() -> Machine:
-    """Return an engine on the fastest library that this processor can run, or else on the module."""
+    """Return an engine on the fastest library that this processor can run, else the module."""
     return Native(*usable()[0]) if usable() else Wasm()
 
 
 @cache
 def usable() -> list[tuple[dict[str, Any], str]]:
-    """Return the libraries that load here and that this processor can run, the fastest first: functions, and names."""
-    known, found = LIBRARIES.get((platform.system(), platform.machine()), []), list[tuple[dict[str, Any], str]]()
+    """Return the libraries that load here and that this processor can run, the fastest first.
+
+    Each is given as its functions and its name.
+    """
+    known = LIBRARIES.get((platform.system(), platform.machine()), [])
+    found = list[tuple[dict[str, Any], str]]()
     able = _features() if any(needed for *_, needed in known) else frozenset[str]()
     for file, name, needed in known:
         with suppress(OSError, AttributeError):
@@ -167,18 +226,27 @@ def usable() -> list[tuple[dict[str, Any], str]]:
 
 
 def _features() -> frozenset[str]:
-    """Return the processor's features by the system's names for them; none where the system does not tell."""
+    """Return the processor's features by the system's names for them.
+
+    None where the system does not tell.
+    """
     with suppress(OSError, AttributeError):
         if platform.system() == "Linux":
-            found = re.search(r"^(?:flags|Features)\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+            found = re.search(
+                r"^(?:flags|Features)\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE
+            )
             return frozenset(found[1].split() if found else ())
-        if sys.platform == "win32" and ctypes.windll.kernel32.IsProcessorFeaturePresent(WINDOWS_AVX2):
-            return frozenset(["avx2"])
+        if sys.platform == "win32":
+            has_feature = ctypes.windll.kernel32.IsProcessorFeaturePresent
+            return frozenset(["avx2"] if has_feature(WINDOWS_AVX2) else [])
     return frozenset()
 
 
 def _start(function: Callable[..., Any], *arguments: Any, kept: Any = None) -> None:
-    """Run function(*arguments) in a daemon thread of its own; `kept` stays alive as long as it runs."""
+    """Run function(*arguments) in a daemon thread of its own.
+
+    `kept` stays alive as long as it runs.
+    """
 
     def run(_: Any) -> None:
         function(*arguments)
@@ -187,7 +255,10 @@ def _start(function: Callable[..., Any], *arguments: Any, kept: Any = None) -> N
 
 
 def _shared_memory(core: Any) -> Any:
-    """Return memory that threads share. wasmtime's own class passes a pointer to the handle in place of the handle."""
+    """Return memory that threads share.
+
+    wasmtime's own class passes a pointer to the handle in place of the handle.
+    """
     import wasmtime
     from wasmtime import _ffi
 

@@ -13,18 +13,32 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import View
-from hsd.models.small.engine import BF16, BLOCKS, IN_4_BITS, LONGEST, MOST_THREADS, ROWS, WIDEST, Engine
+from hsd.models.small.engine import (
+    BF16,
+    BLOCKS,
+    IN_4_BITS,
+    LONGEST,
+    MOST_THREADS,
+    ROWS,
+    WIDEST,
+    Engine,
+)
 
 DTYPE = "int16, 4bit weights"  # but of bfloat16, whose activations are floats
-EXPONENTS = {0: ("<u4", 0x7F80_0000), BF16: ("<u2", 0x7F80)}  # bits of a float of a type, else of half precision
-DEEPEST, MOST_TAPS = 64, 8  # layers, and those whose states are kept for a head
+# bits of a float of a type, else of half precision
+EXPONENTS = {0: ("<u4", 0x7F80_0000), BF16: ("<u2", 0x7F80)}
+DEEPEST = 64  # layers, at most
+MOST_TAPS = 8  # layers whose states are kept for a head, at most
 TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
 
 
 @dataclass(frozen=True)
 class Packed:
-    """A tensor as a GGUF file stores it. kind: number of its GGML type. rows: 1 for a vector. data: its bytes."""
+    """A tensor as a GGUF file stores it.
+
+    kind: number of its GGML type. rows: 1 for a vector. data: its bytes.
+    """
 
     kind: int
     rows: int
@@ -36,7 +50,10 @@ class Packed:
         return self.rows, self.columns
 
     def finite(self) -> bool:
-        """Return whether all its numbers are finite: a float's values, or the scales and minima of quantised blocks."""
+        """Return whether all its numbers are finite.
+
+        These are a float's values, or the scales and minima of quantised blocks.
+        """
         bits, exponent = EXPONENTS.get(self.kind, ("<u2", 0x7C00))
         blocks = np.frombuffer(self.data, bits).reshape(len(self.data) // BLOCKS[self.kind][1], -1)
         numbers = blocks[:, : 2 if self.kind == IN_4_BITS else 1]
@@ -45,7 +62,10 @@ class Packed:
 
 @dataclass(frozen=True)
 class Shape:
-    """Sizes of a Llama: layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head."""
+    """Sizes of a Llama.
+
+    layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head.
+    """
 
     layers: int
     hidden: int
@@ -63,7 +83,10 @@ class Shape:
         for name, value in vars(self).items():
             kinds = (int, float) if name in ("base", "eps") else (int,)
             if type(value) not in kinds or not 0 < value < 1 << 31:
-                raise HsdError(f"the model's {name} is {str(value)[:40]}: fetch it again, or choose another file")
+                raise HsdError(
+                    f"the model's {name} is {str(value)[:40]}: fetch it again, or choose another "
+                    "file"
+                )
         can = {
             "width": self.width in (32, 64, 128) and self.heads * self.width == self.hidden,
             "heads": self.heads % self.groups == 0,
@@ -72,50 +95,89 @@ class Shape:
             "vocab": self.vocab % 32 == 0,
             "layers": self.layers <= DEEPEST,
         }
-        wrong = ", ".join(f"{name} {getattr(self, name):,}" for name, fits in can.items() if not fits)
+        wrong = ", ".join(
+            f"{name} {getattr(self, name):,}" for name, fits in can.items() if not fits
+        )
         if wrong:
-            raise HsdError(f"the portable engine reads models of SmolLM2's shape ({wrong}): choose another engine")
+            raise HsdError(
+                f"the portable engine reads models of SmolLM2's shape ({wrong}): choose another "
+                "engine"
+            )
         return self
 
 
 class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
-    layers: how many it has. parts: these, for early exits (`hsd.models.small.exits`). tapped: after how many layers
-    hidden states are kept for a head, fixed here.
+    layers: how many it has. parts: these, for early exits (`hsd.models.small.exits`). tapped: after
+    how many layers hidden states are kept for a head, fixed here.
     """
 
     device = torch.device("cpu")
     portable = True
 
     def __init__(
-        self, shape: Shape, tensors: dict[str, Packed], name: str, revision: str | None, tapped: Sequence[int] = ()
+        self,
+        shape: Shape,
+        tensors: dict[str, Packed],
+        name: str,
+        revision: str | None,
+        tapped: Sequence[int] = (),
     ) -> None:
         self.dtype = "float32" if tensors["token_embd.weight"].kind == BF16 else DTYPE
-        self.shape, self.name, self.revision, self.tapped = shape.check(), name, revision, tuple(tapped)
-        self.layers, self.threads, self.parts = shape.layers, 1, cast(Any, None)
-        self.vocab_size, self.context = shape.vocab, min(shape.context, LONGEST)
+        self.shape = shape.check()
+        self.name = name
+        self.revision = revision
+        self.tapped = tuple(tapped)
+        self.layers = shape.layers
+        self.threads = 1
+        self.parts = cast(Any, None)
+        self.vocab_size = shape.vocab
+        self.context = min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()
         norms = [f"blk.{i}.{part}_norm" for i in range(shape.layers) for part in ("attn", "ffn")]
         places = {name: self._vector(tensors[f"{name}.weight"]) for name in (*norms, "output_norm")}
         table = self._matrix(tensors["token_embd.weight"])
         self.place = self.engine.made(
-            "model", shape.hidden, shape.inner, shape.heads, shape.groups, shape.width, shape.layers, shape.base,
-            shape.eps, table, places["output_norm"],
-        )  # fmt: skip
+            "model",
+            shape.hidden,
+            shape.inner,
+            shape.heads,
+            shape.groups,
+            shape.width,
+            shape.layers,
+            shape.base,
+            shape.eps,
+            table,
+            places["output_norm"],
+        )
         for i in range(shape.layers):
-            products = (self._matrix(tensors[f"blk.{i}.{part}.weight"], part in TURNED) for part in PRODUCTS)
-            self.engine.call(
-                "layer", self.place, i, places[f"blk.{i}.attn_norm"], places[f"blk.{i}.ffn_norm"], *products
+            products = (
+                self._matrix(tensors[f"blk.{i}.{part}.weight"], part in TURNED) for part in PRODUCTS
             )
-        if len(self.tapped) > MOST_TAPS or not all(0 <= layer < shape.layers for layer in self.tapped):
-            raise HsdError(f"a head reads {name} after layers {self.tapped}: choose one for its {shape.layers} layers")
+            self.engine.call(
+                "layer",
+                self.place,
+                i,
+                places[f"blk.{i}.attn_norm"],
+                places[f"blk.{i}.ffn_norm"],
+                *products,
+            )
+        known = all(0 <= layer < shape.layers for layer in self.tapped)
+        if not known or len(self.tapped) > MOST_TAPS:
+            raise HsdError(
+                f"a head reads {name} after layers {self.tapped}: choose one for its "
+                f"{shape.layers} layers"
+            )
         for layer in self.tapped:
             self.engine.call("tap", self.place, layer)
 
     def use_threads(self, count: int) -> None:
-        """Compute with this many threads, at most `MOST_THREADS`; by default one. Results stay the same."""
+        """Compute with this many threads, at most `MOST_THREADS`; by default one.
+
+        Results stay the same.
+        """
         self.threads = min(count, MOST_THREADS)
         self.engine.share(self.threads)
 
@@ -131,16 +193,22 @@ class SmallModel:
 
 
 class Text:
-    """A text in an engine, read by a model. Its memory is given back when it is let go. See `hsd.models.base.Session`.
+    """A text in an engine, read by a model, see `hsd.models.base.Session`.
 
-    exact: its logits become probabilities in double precision, the same on every machine and in a browser. vocab: how
-    many tokens it can read; width: of its logits, those of all tokens or of `ids`.
+    Its memory is given back when it is let go.
+
+    exact: its logits become probabilities in double precision, the same on every machine and in a
+    browser. vocab: how many tokens it can read; width: of its logits, those of all tokens or of
+    `ids`.
     """
 
     exact = True
 
     def __init__(self, engine: Engine, place: int, vocab: int, ids: Tensor | None = None) -> None:
-        self.engine, self.place, self.length, self.vocab = engine, place, 0, vocab
+        self.engine = engine
+        self.place = place
+        self.length = 0
+        self.vocab = vocab
         self.ids = None if ids is None else ids.numpy()
         self.width = vocab if ids is None else len(ids)
         self._shut = finalize(self, engine.call, "shut", place)
@@ -155,7 +223,9 @@ class Text:
     def select(self, columns: list[int]) -> None:
         """Keep only these of the tokens read, in ascending order, and forget the others."""
         if columns and any(one >= other for one, other in pairwise([-1, *columns, self.length])):
-            raise HsdError(f"the text has {self.length:,} tokens: keep some of these, in ascending order")
+            raise HsdError(
+                f"the text has {self.length:,} tokens: keep some of these, in ascending order"
+            )
         for to, column in enumerate(columns):
             if to != column:
                 self.engine.call("move", self.place, column, to)
@@ -166,10 +236,15 @@ class Text:
         self._shut()
         self.length = 0
 
-    def passes(self, tokens: Sequence[int], keep: int, view: View | None = None) -> Iterator[tuple[int, int]]:
-        """Read tokens, `ROWS` at a time; after each pass yield the address of its logits and their number of rows.
+    def passes(
+        self, tokens: Sequence[int], keep: int, view: View | None = None
+    ) -> Iterator[tuple[int, int]]:
+        """Read tokens, `ROWS` at a time.
 
-        Until the next pass nobody else uses the engine. keep: of how many tokens at the end there are logits.
+        After each pass yield the address of its logits and their number of rows.
+
+        Until the next pass nobody else uses the engine. keep: of how many tokens at the end there
+        are logits.
         """
         for begin in range(0, len(tokens), ROWS):
             with self.engine.lock:
@@ -180,26 +255,43 @@ class Text:
         return "forward", (self.place,)
 
     def _pass(
-        self, by: str, places: Sequence[int], tokens: Sequence[int], part: slice, keep: int, view: View | None
+        self,
+        by: str,
+        places: Sequence[int],
+        tokens: Sequence[int],
+        part: slice,
+        keep: int,
+        view: View | None,
     ) -> tuple[int, int]:
-        """Read the tokens in `part` in one pass by the engine's function `by`; return what `passes` yields.
+        """Read the tokens in `part` in one pass by the engine's function `by`.
 
-        Raises HsdError, before anything is written, for tokens without room in the text, or unknown to the model.
+        Return what `passes` yields.
+
+        Raises HsdError, before anything is written, for tokens without room in the text, or unknown
+        to the model.
         """
-        read, seen = tokens[part], view and view.part(part, self.length)
-        n, end = len(read), self.length + len(read)
+        read = tokens[part]
+        seen = view and view.part(part, self.length)
+        n = len(read)
+        end = self.length + len(read)
         if not self._shut.alive:
             raise HsdError("this text was closed: start another one")
         if end > LONGEST:
-            raise HsdError(f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft fewer")
+            raise HsdError(
+                f"the portable engine holds {LONGEST:,} tokens of a text: shorten it, or draft "
+                "fewer"
+            )
         if unknown := [token for token in read if not 0 <= token < self.vocab]:
             raise HsdError(f"token {unknown[0]}: the model knows 0 to {self.vocab - 1:,}")
         if seen is not None and (len(seen.positions) != n or tuple(seen.visible.shape) != (n, end)):
             raise HsdError(
-                f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by {end:,} sights"
+                f"a tree of {n} tokens after {self.length:,} needs as many positions, and {n} by "
+                f"{end:,} sights"
             )
         self.engine.tell("tokens", read)
-        self.engine.tell("positions", range(self.length, end) if seen is None else seen.positions.tolist())
+        self.engine.tell(
+            "positions", range(self.length, end) if seen is None else seen.positions.tolist()
+        )
         if seen is not None:
             self.engine.tell("visible", seen.visible)
         wanted = max(0, min(n, part.start + n - (len(tokens) - keep)))
@@ -214,7 +306,10 @@ class Text:
         return rows
 
     def fill(self, to: int, tokens: Sequence[int], keep: int, view: View | None = None) -> None:
-        """Read tokens; write the logits after the last `keep` of them, (keep, width) float32, to address `to`."""
+        """Read tokens, and write the logits after the last `keep` of them to address `to`.
+
+        The logits are (keep, width) float32.
+        """
         for address, count in self.passes(tokens, keep, view):
             ctypes.memmove(to, address, 4 * self.width * count)
             to += 4 * self.width * count

@@ -1,7 +1,9 @@
-"""Sums over a vocabulary by the library for this processor, in double precision: softmax, masses, the draw of a token.
+"""Sums over a vocabulary by the library for this processor, in double precision.
 
-Each returns None where there is no library, or where its tensors are not long rows of float32 on the CPU: whoever asks
-then computes the same with torch, which takes several times as long.
+They are softmax, masses and the draw of a token.
+
+Each returns None where there is no library, or where its tensors are not long rows of float32 on
+the CPU: whoever asks then computes the same with torch, which takes several times as long.
 """
 
 from typing import Any
@@ -11,7 +13,8 @@ from torch import Tensor
 
 from hsd.models.small.machine import usable
 
-LONG, LANES = 2048, 8  # numbers of a row from which on it pays; of which a row has a multiple
+LONG = 2048  # numbers of a row from which on it pays
+LANES = 8  # a row has a multiple of so many numbers
 
 
 def library() -> dict[str, Any]:
@@ -20,9 +23,15 @@ def library() -> dict[str, Any]:
 
 
 def _fits(*rows: Tensor) -> bool:
-    """Return whether C may read these tensors: of one shape, with long rows of float32, contiguous on the CPU."""
-    shape, width = rows[0].shape, rows[0].shape[-1]
-    if width < LONG or width % LANES or any(row.shape != shape or row.dtype != torch.float32 for row in rows):
+    """Return whether C may read these tensors.
+
+    They must have one shape, with long rows of float32, contiguous on the CPU.
+    """
+    shape = rows[0].shape
+    width = rows[0].shape[-1]
+    if width < LONG or width % LANES:
+        return False
+    if any(row.shape != shape or row.dtype != torch.float32 for row in rows):
         return False
     return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and bool(library())
 
@@ -31,28 +40,46 @@ def soften(logits: Tensor, temperature: float) -> Tensor | None:
     """Return the softmax of logits (n, V) at a temperature above 0, (n, V) float32."""
     if not _fits(logits):
         return None
-    (rows, width), found, powers = logits.shape, torch.empty_like(logits), logits.new_empty(2 * logits.shape[-1])
-    begin, to = logits.data_ptr(), found.data_ptr()
+    rows, width = logits.shape
+    found = torch.empty_like(logits)
+    powers = logits.new_empty(2 * logits.shape[-1])
+    begin = logits.data_ptr()
+    to = found.data_ptr()
     for at in range(0, 4 * rows * width, 4 * width):
         library()["soften"](begin + at, width, temperature, to + at, powers.data_ptr())
     return found
 
 
-def surplus(p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None) -> tuple[Tensor, Tensor] | None:
-    """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (…, V), with factors (…): (…) float64 each."""
-    if not _fits(p, q) or any(factor is not None and factor.shape != p.shape[:-1] for factor in (a, b)):
+def surplus(
+    p: Tensor, q: Tensor, a: Tensor, b: Tensor | None = None
+) -> tuple[Tensor, Tensor] | None:
+    """Return Σ max(a p - b q, 0) and Σ max(b q - a p, 0) of rows (…, V), with factors (…).
+
+    Both sums are (…) float64.
+    """
+    if not _fits(p, q):
         return None
-    rows, width, found = a.numel(), q.shape[-1], torch.empty(*q.shape[:-1], 2, dtype=torch.float64)
-    of_p, of_q = a.flatten().tolist(), [1.0] * rows if b is None else b.flatten().tolist()
+    if any(factor is not None and factor.shape != p.shape[:-1] for factor in (a, b)):
+        return None
+    rows = a.numel()
+    width = q.shape[-1]
+    found = torch.empty(*q.shape[:-1], 2, dtype=torch.float64)
+    of_p = a.flatten().tolist()
+    of_q = [1.0] * rows if b is None else b.flatten().tolist()
     for row in range(rows):
         at = 4 * row * width
         place = found.data_ptr() + 16 * row
-        library()["surplus"](p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place)
+        library()["surplus"](
+            p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place
+        )
     return found[..., 0], found[..., 1]
 
 
 def pick(row: Tensor, number: Tensor) -> Tensor | None:
-    """Return the token that a number in [0, 1) picks from a row (V,), by inverting the cumulative sum: () int64."""
+    """Return the token that a number in [0, 1) picks from a row (V,), () int64.
+
+    It inverts the cumulative sum.
+    """
     if not _fits(row):
         return None
     room = torch.empty(len(row) // LANES, dtype=torch.float64)

@@ -1,6 +1,6 @@
-// The door: the only way by which a screen gets data. Who answers is written on the page (`data-answers` of <html>) and is
-// nobody's business but this room's. A maker of answers is a module with the three functions below, and says what it
-// can answer; one more maker is one more line in MAKERS.
+// The only way by which a screen gets data. Who answers is written on the page (`data-answers` of
+// <html>), and no other room needs to know it. A maker of answers is a module with the three
+// functions below; one more maker is one more line in MAKERS.
 import { Refusal } from "./refusal.js";
 
 const MAKERS = /** @type {Record<string, () => Promise<Maker>>} */ ({
@@ -11,18 +11,27 @@ const MAKERS = /** @type {Record<string, () => Promise<Maker>>} */ ({
 });
 const maker = await MAKERS[document.documentElement.dataset.answers ?? "files"]();
 
-/** "" if this page can answer `name`; else one line that says what to do instead. @param {string} name */
+/**
+ * Return "" if this page can answer `name`; else one line that says what to do instead.
+ * @param {string} name
+ */
 const why = (name) => maker.why(name);
 
-/** The answer, plain data. Throws Refusal. @param {string} name @param {Values} argument */
+/**
+ * Resolve to the answer, plain data. Throws Refusal.
+ * @param {string} name
+ * @param {Values} argument
+ */
 const ask = (name, argument = {}) => maker.ask(name, argument);
 
 /**
- * The messages of a run or a race as they come; what they hold is up to hsd/app. Throws Refusal where it fails, also in
- * the middle. signal: aborting it ends the stream without an error, and the work on the server. status({place, seconds}):
- * number in the queue while it waits, and about how long that takes, or null.
+ * The messages of a run or a race as they come, as hsd/app has them. Throws Refusal where it fails,
+ * also in the middle. signal: aborting it ends the stream without an error, and the work on the
+ * server. status({place, seconds}): number in the queue while it waits, and about how long that
+ * takes, or null.
  * @type {(name: string, options: Values, ways?: Partial<StreamOptions>) => AsyncGenerator<Values>}
  */
-const stream = (name, options, { signal, status = () => {} } = {}) => maker.stream(name, options, { signal, status });
+const stream = (name, options, { signal, status = () => {} } = {}) =>
+  maker.stream(name, options, { signal, status });
 
 export { ask, Refusal, stream, why };

@@ -1,5 +1,6 @@
-// A trace from outside, checked where there is no server: by the JSON Schema of its file format, which says types, limits and
-// defaults, and by reading each of its steps once. hsd/trace checks more; what slips through here is drawn as it stands.
+// A trace from outside, checked where there is no server: by the JSON Schema of its file format,
+// which says types, limits and defaults, and by reading each of its steps once. hsd/trace checks
+// more; what slips through here is drawn as it stands.
 import { differs, readStep } from "../step/model.js";
 
 class Wrong extends Error {}
@@ -24,22 +25,40 @@ const LIMITS = /** @type {Record<string, (value: any, limit: any) => boolean>} *
   maxItems: (value, most) => value.length <= most,
 });
 
-/** Throws where `value` is not as the schema says; parts that are left out get their defaults. known: named schemas. @type {(value: any, schema: JsonSchema, known: JsonSchema, where: string) => void} */
+/**
+ * Throw where `value` is not as the schema says; parts that are left out get their defaults.
+ * @param {any} value
+ * @param {JsonSchema} schema
+ * @param {JsonSchema} known - named schemas
+ * @param {string} where - the part of the trace that the value is
+ * @returns {void}
+ */
 function fits(value, schema, known, where) {
-  if (schema.$ref) return fits(value, known[schema.$ref.split("/").pop()], known, where);
+  if (schema.$ref) {
+    const name = schema.$ref.split("/").pop();
+    return fits(value, known[name], known, where);
+  }
   if (schema.anyOf) return either(value, schema.anyOf, known, where);
   const refuse = (/** @type {string} */ what) => {
     throw new Wrong(`${where.slice(0, 120) || "trace"}: ${what}`);
   };
   if (schema.type && !KINDS[schema.type](value)) refuse(`should be of type ${schema.type}`);
-  for (const [name, holds] of Object.entries(LIMITS))
-    if (name in schema && !holds(value, schema[name])) refuse(`${name} is ${JSON.stringify(schema[name])}`);
-  if (schema.items) for (const [i, item] of value.entries()) fits(item, schema.items, known, `${where}.${i}`);
+  for (const [name, holds] of Object.entries(LIMITS)) {
+    if (name in schema && !holds(value, schema[name]))
+      refuse(`${name} is ${JSON.stringify(schema[name])}`);
+  }
+  if (schema.items) {
+    for (const [i, item] of value.entries()) fits(item, schema.items, known, `${where}.${i}`);
+  }
   if (schema.type !== "object") return;
   const { properties = {}, required = [], additionalProperties: others = true } = schema;
-  for (const name of required) if (!Object.hasOwn(value, name)) refuse(`has no ${name}`);
-  for (const [name, part] of Object.entries(properties))
-    if (!Object.hasOwn(value, name) && "default" in part) value[name] = structuredClone(part.default);
+  for (const name of required) {
+    if (!Object.hasOwn(value, name)) refuse(`has no ${name}`);
+  }
+  for (const [name, part] of Object.entries(properties)) {
+    if (!Object.hasOwn(value, name) && "default" in part)
+      value[name] = structuredClone(part.default);
+  }
   for (const [name, part] of Object.entries(value)) {
     const own = Object.hasOwn(properties, name) ? properties[name] : others;
     if (own === false) refuse(`unknown part ${name.slice(0, 40)}`);
@@ -47,7 +66,10 @@ function fits(value, schema, known, where) {
   }
 }
 
-/** @type {(value: any, schemas: JsonSchema[], known: JsonSchema, where: string) => void} */
+/**
+ * Throw where `value` fits none of the schemas, with what the last of them lacks that is not null.
+ * @type {(value: any, schemas: JsonSchema[], known: JsonSchema, where: string) => void}
+ */
 function either(value, schemas, known, where) {
   let problem = null;
   for (const schema of schemas) {
@@ -61,12 +83,13 @@ function either(value, schemas, known, where) {
   throw problem;
 }
 
-/** A trace that contradicts itself cannot be read. @param {Trace} trace */
+/** Throw where a trace contradicts itself, so that it cannot be read. @param {Trace} trace */
 function reads(trace) {
   for (const [i, step] of trace.steps.entries()) {
     const known = new Set([0]);
     for (const [n, { id, parent }] of step.nodes.entries()) {
-      if (id !== n + 1 || !known.has(parent)) throw new Wrong(`steps.${i}.nodes.${n}: is not after its parent`);
+      if (id !== n + 1 || !known.has(parent))
+        throw new Wrong(`steps.${i}.nodes.${n}: is not after its parent`);
       known.add(id);
     }
     try {
@@ -77,7 +100,10 @@ function reads(trace) {
   }
 }
 
-/** A trace and the first step at which the rules differ. @type {(text: string, schema: JsonSchema, most: number) => OpenedTrace} */
+/**
+ * Return the trace in a text and the first step at which the rules differ, or an error.
+ * @type {(text: string, schema: JsonSchema, most: number) => OpenedTrace}
+ */
 function check(text, schema, most) {
   const { size } = new Blob([text]);
   const limit = `a trace of over ${Math.round(most / 1e6)} MB`;
@@ -92,7 +118,9 @@ function check(text, schema, most) {
   if (version === undefined)
     return { error: "this JSON is not a trace (no trace_version): choose a file saved by hsd" };
   if (version !== "2") {
-    return { error: `trace version ${version.slice(0, 20)} cannot be read, only 2: record the run again` };
+    return {
+      error: `trace version ${version.slice(0, 20)} cannot be read, only 2: record the run again`,
+    };
   }
   try {
     fits(trace, schema, schema.$defs, "");

@@ -3,24 +3,37 @@ import { find } from "../kit/dom.js";
 import { ruleInfo, ruleOf } from "../step/model.js";
 import { Refusal, refused } from "./refusal.js";
 
-const ALONE = "this page is one recorded run and has no model: pass the file on, or open its trace in the app";
+const ALONE =
+  "this page is one recorded run and has no model: pass the file on, or open its trace in the app";
 const PROMPT = 200; // characters of it that are named
-const run = /** @type {{trace: Trace, title: string, from: string}} */ (JSON.parse(find("#hsd-one-run").textContent));
+const run = /** @type {{trace: Trace, title: string, from: string}} */ (
+  JSON.parse(find("#hsd-one-run").textContent)
+);
 
 function heading(/** @type {typeof run} */ { title, trace: { setup } }) {
-  const rule = setup.options.system === "plain" ? "Plain decoding" : ruleInfo(ruleOf(setup.options)).title;
+  const rule =
+    setup.options.system === "plain" ? "Plain decoding" : ruleInfo(ruleOf(setup.options)).title;
   return title || `${rule}, step by step`;
 }
 
-/** What this file is, in a line. @param {typeof run} run */
+const inOneLine = (/** @type {string} */ text) => text.replace(/\s+/g, " ").trim();
+
+/** Say in a line what this file is. @param {typeof run} run */
 function about({ trace: { prompt } }) {
-  const [whole, start] = [prompt.text, [...prompt.text].slice(0, PROMPT).join("")].map((text) =>
-    text.replace(/\s+/g, " ").trim(),
-  );
-  return `A file with one recorded run, which needs no network. Prompt: “${start}${start < whole ? " …" : ""}”`;
+  const characters = [...prompt.text];
+  const start = inOneLine(characters.slice(0, PROMPT).join(""));
+  const dots = start < inOneLine(prompt.text) ? " …" : "";
+  return `A file with one recorded run, which needs no network. Prompt: “${start}${dots}”`;
 }
 
-const page = { heading: heading(run), about: about(run), from: run.from, pairs: [], limits: {}, credits: [] };
+const page = {
+  heading: heading(run),
+  about: about(run),
+  from: run.from,
+  pairs: [],
+  limits: {},
+  credits: [],
+};
 const ANSWERS = /** @type {Record<string, object>} */ ({ page, opened: { ...run, title: "" } });
 
 const why = (/** @type {string} */ name) => (ANSWERS[name] ? "" : ALONE);

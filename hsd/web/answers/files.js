@@ -1,15 +1,18 @@
-// Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser can work out itself. A server
-// serves the same files; see hsd/app/site.py.
+// Answers from files: data/NAME/KEY.json for everything that is recorded, and what a browser can
+// work out itself. A server serves the same files; see hsd/app/site.py.
 import { Refusal, refused } from "./refusal.js";
 
 const NO_MODEL = "this page is made of files and has no model: its foot says how to run one";
-const NO_PYTHON = "this page is made of files and cannot compute that: its foot says how to run it live";
+const NO_PYTHON =
+  "this page is made of files and cannot compute that: its foot says how to run it live";
 const LINES = /** @type {Record<string, string>} */ ({
   run: NO_MODEL,
   race: NO_MODEL,
   race_plan: NO_MODEL,
   pair: NO_MODEL,
-  plan_stack: "this page is made of files and plans nothing: python -m hsd plan does, and its foot says how to run it",
+  plan_stack:
+    "this page is made of files and plans nothing: " +
+    "python -m hsd plan does, and its foot says how to run it",
   open_benchmark: NO_PYTHON,
 });
 const OWN = /** @type {Record<string, (argument: Values) => any>} */ ({
@@ -20,16 +23,22 @@ const OWN = /** @type {Record<string, (argument: Values) => any>} */ ({
 
 const why = (/** @type {string} */ name) => LINES[name] ?? "";
 
-/** The name of the file with the answer to this, as in hsd/app/site.py. @param {Values} argument */
-const keyOf = (argument) => (Object.values(argument).join(" ") || "all").replace(/[^\w.-]+/g, "-");
+/**
+ * Return the name of the file with the answer to a question, as in hsd/app/site.py.
+ * @param {Values} argument
+ */
+function keyOf(argument) {
+  const words = Object.values(argument).join(" ");
+  return (words || "all").replace(/[^\w.-]+/g, "-");
+}
 
-/** What a JSON file beside the page has. @param {string} path */
+/** Resolve to the content of a JSON file beside the page. @param {string} path */
 async function json(path) {
   try {
     const response = await fetch(new URL(path, document.baseURI));
     if (response.ok) return await response.json();
   } catch {
-    // told below
+    // refused below
   }
   throw new Refusal(`no answer (${path}): check the connection, or reload the page`);
 }
@@ -37,16 +46,23 @@ async function json(path) {
 /** @type {Promise<any> | null} of data/page.json, which everything else begins with */
 let first = null;
 
-/** What the page is made with: presets, pairs, limits, and in `recorded` which questions have an answer in a file. */
+/**
+ * Resolve to what the page is made with: presets, pairs, limits, and in `recorded` which questions
+ * have an answer in a file.
+ */
 function page() {
   first ??= json("data/page.json").catch((refusal) => {
-    first = null; // to be asked for again
+    first = null; // so that the next call tries again
     throw refusal;
   });
   return first;
 }
 
-/** The recorded answer, or undefined where nothing of that name is recorded. Throws Refusal for a wrong argument. @type {(name: string, argument: Values) => Promise<any>} */
+/**
+ * The recorded answer, or undefined where nothing of that name is recorded. Throws Refusal for a
+ * wrong argument.
+ * @type {(name: string, argument: Values) => Promise<any>}
+ */
 async function recorded(name, argument) {
   if (name === "page") return page();
   const answers = (await page()).recorded[name];
@@ -57,7 +73,7 @@ async function recorded(name, argument) {
   throw new Refusal((answers.error ?? NO_MODEL).replace("?", () => words));
 }
 
-/** A trace that a visitor opens, and its step to begin with. @param {string} text */
+/** Resolve to the trace that a visitor opens, and its step to begin with. @param {string} text */
 async function checked(text) {
   const { check } = await import("./check.js");
   const { schema, bytes } = await page();

@@ -1,11 +1,12 @@
-// A run as it comes in: asked for, taken in step by step, ended when it is not wanted. What there is of it stays.
+// A run as it arrives: requested, added to step by step, and stopped when it is not wanted. The
+// steps that came stay.
 import { Refusal, stream } from "./answers.js";
 
 /** The result of a run that goes on. @type {Result} */
 const PENDING = { text: "", finish: "cancelled", seconds: 0 };
 const ENDED = ["done", "cancelled", "failed"];
 
-/** One run: what has come of it, and how it stands. */
+/** One run: the steps that have come, and its state. */
 class Run {
   state = "waiting"; // or "running", or one of ENDED
   place = 0; // in the queue while it waits
@@ -16,8 +17,10 @@ class Run {
   steps = /** @type {Step[]} */ ([]); // those that have come
   result = PENDING;
   header = /** @type {Omit<Trace, "steps" | "result"> | null} */ (null);
-  link = /** @type {Values | null} */ (null); // the parameters for making it again, null before its first message
-  telling = /** @type {number | null} */ (null); // the step to look at, once it has ended without being stopped
+  // the parameters for making it again, null before its first message
+  link = /** @type {Values | null} */ (null);
+  // the step to look at, once it has ended without being stopped
+  telling = /** @type {number | null} */ (null);
   begun = Date.now();
   started = 0; // when its first steps came
   stop = new AbortController();
@@ -41,7 +44,10 @@ class Run {
     return this.header && { ...this.header, steps: this.steps, result: this.result };
   }
 
-  /** Seconds until it has as many tokens as it may have, at the pace so far; 0 while that is not known. */
+  /**
+   * Seconds until it has as many tokens as it may have, at the pace so far; 0 while that is not
+   * known.
+   */
   get left() {
     const tokens = this.steps.reduce((sum, { committed }) => sum + committed.length, 0);
     const rest = (this.header?.setup.options.max_new_tokens ?? 0) / tokens - 1;
@@ -51,16 +57,23 @@ class Run {
   async follow() {
     const { signal } = this.stop;
     try {
-      const messages = stream("run", this.options, { signal, status: (place) => this.take(place) });
-      for await (const message of messages) this.take({ ...message, state: "running", place: 0 });
+      const status = (/** @type {Values} */ place) => this.take(place);
+      const messages = stream("run", this.options, { signal, status });
+      for await (const message of messages) {
+        this.take({ ...message, state: "running", place: 0 });
+      }
       this.take({ state: signal.aborted ? "cancelled" : "done" });
     } catch (refusal) {
       if (!(refusal instanceof Refusal)) throw refusal;
-      this.take(signal.aborted ? { state: "cancelled" } : { state: "failed", problem: refusal.message });
+      if (signal.aborted) this.take({ state: "cancelled" });
+      else this.take({ state: "failed", problem: refusal.message });
     }
   }
 
-  /** Take in news. steps: those that are new; message: why the server ended it early. @param {Values} news */
+  /**
+   * Take in news. steps: those that are new; message: why the server ended it early.
+   * @param {Values} news
+   */
   take({ steps = [], message, ...news }) {
     Object.assign(this, message ? { ...news, problem: message } : news);
     this.started ||= steps.length ? Date.now() : 0;

@@ -1,12 +1,13 @@
-// Answers from the app: what is recorded as files (files.js), questions as POST answers/NAME, runs and races by Gradio's
-// queue, whose client is loaded when the first of them is wanted.
+// Answers from the app: what is recorded as files (files.js), questions as POST answers/NAME, runs
+// and races by Gradio's queue, whose client is loaded when the first of them is wanted.
 import { recorded } from "./files.js";
 import { Refusal } from "./refusal.js";
 
 /** @import {Client, Event} from "../vendor/gradio_client.js" */
 const ENDPOINTS = /** @type {Record<string, string>} */ ({ run: "/decode", race: "/race" });
 const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
-const LOST = "the server has gone away: what came before stays; check the connection, and run it again";
+const LOST =
+  "the server has gone away: what came before stays; check the connection, and run it again";
 const CLOSED = 2; // as an EventSource's readyState
 const LOOK = 2000; // milliseconds between two looks at a connection from which nothing comes
 
@@ -20,7 +21,11 @@ async function ask(name, argument) {
 
 /** @type {(name: string, argument: Values) => Promise<any>} */
 async function post(name, argument) {
-  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(argument) };
+  const request = {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify(argument),
+  };
   let reply;
   try {
     reply = await (await fetch(new URL(`answers/${name}`, document.baseURI), request)).json();
@@ -34,17 +39,25 @@ async function post(name, argument) {
 // ---- runs and races
 
 const ADDRESS = new URL(".", document.baseURI).href;
-const VISITOR = { "X-HSD-Visitor": Math.random().toString(36).slice(2) }; // its runs take turns with those of others
+// its runs take turns with those of others
+const VISITOR = { "X-HSD-Visitor": Math.random().toString(36).slice(2) };
 const OPTIONS = { events: ["data", "status"], record_history: false, headers: VISITOR };
-/** @type {Promise<{Client: typeof Client, known: Partial<Client>}> | null} and what a client knows of the server */
+/**
+ * The client's class, and what a client knows of the server.
+ * @type {Promise<{Client: typeof Client, known: Partial<Client>}> | null}
+ */
 let connecting = null;
 
+/** Load the client and ask the server for its configuration, once. */
 function connected() {
   connecting ??= import("../vendor/gradio_client.js")
     .then(async ({ Client }) => {
       const first = new Client(ADDRESS, OPTIONS);
       const { resolve_config: resolve } = first;
-      first.resolve_config = async (at) => ({ ...(await resolve(at)), root: ADDRESS.slice(0, -1) }); // not as a proxy's server knows it
+      first.resolve_config = async (at) => {
+        const resolved = await resolve(at);
+        return { ...resolved, root: ADDRESS.slice(0, -1) }; // not as a proxy's server knows it
+      };
       await first.init();
       const { config, api_info, api_map, api_prefix } = first;
       if (!api_info) throw new Refusal(NO_ANSWER);
@@ -57,17 +70,23 @@ function connected() {
   return connecting;
 }
 
-/** @param {string} name @param {Values} options @param {StreamOptions} ways @returns {AsyncGenerator<Values>} */
+/**
+ * @param {string} name
+ * @param {Values} options
+ * @param {StreamOptions} ways
+ * @returns {AsyncGenerator<Values>}
+ */
 async function* stream(name, options, { signal, status }) {
   const { Client, known } = await connected();
   if (signal?.aborted) return;
-  const client = Object.assign(new Client(ADDRESS, OPTIONS), known); // a session of its own: Gradio cancels by session
+  // a session of its own: Gradio cancels by session
+  const client = Object.assign(new Client(ADDRESS, OPTIONS), known);
   const job = client.submit(ENDPOINTS[name], { options });
   const cancel = async () => {
     job.return(); // what came is still given
     const id = await job.wait_for_id();
     if (!id) return;
-    client.event_callbacks[id] = () => {}; // what is still on its way
+    client.event_callbacks[id] = () => {}; // for messages that are still on their way
     await job.cancel();
   };
   let over = false;
@@ -76,7 +95,9 @@ async function* stream(name, options, { signal, status }) {
   /** @type {Promise<{done?: boolean, value: Event | undefined}>} */
   const lost = new Promise((tell) => {
     const broken = { type: "status", data: [], stage: "error", broken: true };
-    timer = window.setInterval(() => closed(client) && tell({ value: broken }), LOOK);
+    timer = window.setInterval(() => {
+      if (closed(client)) tell({ value: broken });
+    }, LOOK);
   });
   signal?.addEventListener("abort", cancel, { once: true });
   try {
@@ -87,9 +108,12 @@ async function* stream(name, options, { signal, status }) {
       if (event.type === "data" && fresh) {
         begun = true;
         yield JSON.parse(event.data[0]);
-      } else if (event.stage === "error") throw failure(event, begun);
-      else if (event.stage === "pending") status(waiting(event));
-      fresh = event.stage === "generating"; // at its end Gradio says the last message again
+      } else if (event.stage === "error") {
+        throw failure(event, begun);
+      } else if (event.stage === "pending") {
+        status(waiting(event));
+      }
+      fresh = event.stage === "generating"; // at its end Gradio sends the last message again
     }
   } finally {
     clearInterval(timer);
@@ -98,16 +122,29 @@ async function* stream(name, options, { signal, status }) {
   }
 }
 
-/** Gradio counts those before it, and tells how many wait, until it begins. @type {(event: Event) => Waiting} */
-const waiting = ({ size, position = 0, eta }) => ({ place: size ? position + 1 : 0, seconds: eta ?? null });
+/**
+ * The place in the queue, of which Gradio counts those before it, and the seconds until it begins.
+ * The size of the queue is known as long as it waits.
+ * @type {(event: Event) => Waiting}
+ */
+const waiting = ({ size, position = 0, eta }) => ({
+  place: size ? position + 1 : 0,
+  seconds: eta ?? null,
+});
 
-/** Whether something between has closed the connection without a word, which the client does not notice. @param {Client} client */
-const closed = ({ stream_status, stream_instance }) => stream_status.open && stream_instance?.readyState === CLOSED;
+/**
+ * Whether a proxy, say, has closed the connection, which the client does not notice.
+ * @param {Client} client
+ */
+const closed = ({ stream_status, stream_instance }) =>
+  stream_status.open && stream_instance?.readyState === CLOSED;
 
 /** @type {(event: Event, begun: boolean) => Refusal} */
 function failure({ broken, session_not_found, message }, begun) {
-  const foreign = !message || /^(Could not parse server|Not Found|Method Not)/.test(message); // of a proxy, say
-  return new Refusal(broken || session_not_found || foreign ? (begun ? LOST : NO_ANSWER) : message);
+  // of a proxy, say
+  const foreign = !message || /^(Could not parse server|Not Found|Method Not)/.test(message);
+  if (!broken && !session_not_found && !foreign) return new Refusal(message);
+  return new Refusal(begun ? LOST : NO_ANSWER);
 }
 
 export { ask, stream, why };

@@ -1,21 +1,32 @@
-// Building elements. The only file that creates DOM nodes; text goes in as text nodes and never as markup.
+// Building elements. The only file that creates DOM nodes; text goes in as text nodes and never as
+// markup.
 import { runs, shorten, visible } from "./format.js";
 
 const SIGNS = { draft: "●", correction: "▲", bonus: "◆" };
 const SVG = "http://www.w3.org/2000/svg";
-const AS_IT_IS = new Set(["bdi", "code", "kbd", "pre", "textarea"]); // a page in another language leaves their text alone
+// a page in another language leaves their text alone
+const AS_IT_IS = new Set(["bdi", "code", "kbd", "pre", "textarea"]);
 
 /** @param {Attributes | Child} given @returns {given is Attributes} */
 const named = (given) => Boolean(given) && Object.getPrototypeOf(given) === Object.prototype;
 
-/** @type {(element: Element, child: Child) => void} */
-function append(element, child) {
+/** Append a child, or every child of a list; null, undefined and false add nothing. */
+function append(/** @type {Element} */ element, /** @type {Child} */ child) {
   if (child === null || child === undefined || child === false) return;
-  if (typeof child === "object" && !(child instanceof Node)) for (const one of child) append(element, one);
-  else element.append(child instanceof Node ? child : String(child));
+  if (typeof child === "object" && !(child instanceof Node)) {
+    for (const inner of child) append(element, inner);
+  } else {
+    element.append(child instanceof Node ? child : String(child));
+  }
 }
 
-/** @type {(create: (name: string) => Element, tag: string, rest: (Attributes | Child)[]) => any} */
+/**
+ * Create an element with its classes, attributes, listeners ("on…") and children.
+ * @param {(name: string) => Element} create
+ * @param {string} tag - its name, and classes after dots
+ * @param {(Attributes | Child)[]} rest - attributes, if they come first, and children
+ * @returns {any}
+ */
 function fill(create, tag, rest) {
   const [name, ...classes] = tag.split(".");
   const { class: more, ...attributes } = named(rest[0]) ? rest[0] : {};
@@ -25,57 +36,96 @@ function fill(create, tag, rest) {
   if (classes.length) element.setAttribute("class", classes.join(" "));
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
-    else element.setAttribute(name, value === true ? "" : String(value));
+    if (name.startsWith("on")) {
+      element.addEventListener(name.slice(2), /** @type {EventListener} */ (value));
+    } else {
+      element.setAttribute(name, value === true ? "" : String(value));
+    }
   }
   for (const child of rest) if (!named(child)) append(element, child);
   return element;
 }
 
+const createHtml = (/** @type {string} */ name) => document.createElement(name);
+const createSvg = (/** @type {string} */ name) => document.createElementNS(SVG, name);
+
 /**
- * h("div.hp-card.is-open", {onclick}, child, …): classes may follow the tag's name, attributes may be left out, and
- * children are nodes, strings, numbers or lists of them.
+ * Return a new HTML element: h("div.hp-card.is-open", {onclick}, child, …). Classes may follow the
+ * tag's name, attributes may be left out, and children are nodes, strings, numbers or lists of
+ * them.
  * @type {<T extends string>(tag: T, ...rest: (Attributes | Child)[]) => Html<NameOf<T>>}
  */
-const h = (tag, ...rest) => fill((name) => document.createElement(name), tag, rest);
+const h = (tag, ...rest) => fill(createHtml, tag, rest);
 
-/** The same for SVG elements. @type {<T extends string>(tag: T, ...rest: (Attributes | Child)[]) => Svg<NameOf<T>>} */
-const s = (tag, ...rest) => fill((name) => document.createElementNS(SVG, name), tag, rest);
+/**
+ * Return a new SVG element; arguments as for `h`.
+ * @type {<T extends string>(tag: T, ...rest: (Attributes | Child)[]) => Svg<NameOf<T>>}
+ */
+const s = (tag, ...rest) => fill(createSvg, tag, rest);
 
 /** The element that an event came to. @type {(event: Event) => HTMLElement} */
 const targetOf = ({ target }) => /** @type {HTMLElement} */ (target);
 
-/** The first such element in `root`, which is there. @template {Element} [E=HTMLElement] @param {string} css @returns {E} */
+/**
+ * Return the first element in `root` that the selector `css` matches; throws where there is none.
+ * @template {Element} [E=HTMLElement]
+ * @param {string} css
+ * @returns {E}
+ */
 function find(css, root = /** @type {ParentNode} */ (document)) {
   const element = /** @type {E | null} */ (root.querySelector(css));
   if (!element) throw new Error(`nothing here is ${css}`);
   return element;
 }
 
-/** A line of SVG text. @type {(x: number, y: number, text: Child, css?: string, attributes?: Attributes) => SVGTextElement} */
+/**
+ * A line of SVG text.
+ * @param {number} x
+ * @param {number} y
+ * @param {Child} text
+ * @param {string} [css]
+ * @param {Attributes} [attributes]
+ * @returns {SVGTextElement}
+ */
 function label(x, y, text, css, attributes = {}) {
   return s("text", { x, y, class: css, ...attributes }, text);
 }
 
-/** A token in running HTML: isolated from its surroundings, its spaces and line ends visible but pale. @type {(piece: string, look?: {cells?: number, origin?: Origin | null}) => HTMLElement} */
+/** A run of a piece (see format.js), pale where it stands for something invisible. */
+const paleMark = (/** @type {{text: string, mark: boolean}} */ { text, mark }) =>
+  mark ? h("span", { class: "hp-mark" }, text) : text;
+
+/**
+ * A token in running HTML: isolated from its surroundings, its spaces and line ends visible but
+ * pale.
+ * @type {(piece: string, look?: {cells?: number, origin?: Origin | null}) => HTMLElement}
+ */
 function token(piece, { cells = 24, origin = null } = {}) {
   const full = visible(piece);
   const short = shorten(piece, cells);
-  const body =
-    short === full && piece !== ""
-      ? runs(piece).map((run) => (run.mark ? h("span", { class: "hp-mark" }, run.text) : run.text))
-      : short;
-  const sign = origin ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin]) : null;
+  const body = short === full && piece !== "" ? runs(piece).map(paleMark) : short;
+  const sign = origin
+    ? h("span", { "class": `hp-sign is-${origin}`, "aria-hidden": "true" }, SIGNS[origin])
+    : null;
   return h("bdi", { class: "hp-token", dir: "auto", title: full }, sign, body);
 }
 
-/** Words that a hover, the focus or a tap explains; key: in the glossary, whose module (glossary.js) shows the entry. @type {(key: string, words: Child) => HTMLButtonElement} */
-const explained = (key, words) => h("button.hp-term", { "type": "button", "data-term": key }, words);
+/**
+ * A button with words that a hover, the focus or a tap explains. key: of the entry in the glossary,
+ * whose module (glossary.js) shows it.
+ * @type {(key: string, words: Child) => HTMLButtonElement}
+ */
+const explained = (key, words) =>
+  h("button.hp-term", { "type": "button", "data-term": key }, words);
 
 /** @param {Part} part @returns {part is Special} */
-const special = (part) => typeof part === "object" && part !== null && !(globalThis.Node && part instanceof Node);
+const special = (part) =>
+  typeof part === "object" && part !== null && !(globalThis.Node && part instanceof Node);
 
-/** Sentence parts (strings, {piece, origin}, {strong}, {term: key in the glossary, words}) as nodes. @type {(parts: Part[]) => Child[]} */
+/**
+ * Sentence parts (strings, {piece, origin}, {strong}, {term: key in the glossary, words}) as nodes.
+ * @type {(parts: Part[]) => Child[]}
+ */
 const prose = (parts) =>
   parts.map((part) => {
     if (!special(part)) return part;
@@ -88,7 +138,9 @@ const plain = (parts) =>
   parts
     .map((part) => {
       if (!special(part)) return part;
-      return part.piece === undefined ? (part.strong ?? part.words ?? part.term) : `“${visible(part.piece)}”`;
+      return part.piece === undefined
+        ? (part.strong ?? part.words ?? part.term)
+        : `“${visible(part.piece)}”`;
     })
     .join("");
 
@@ -107,17 +159,45 @@ const ICONS = {
 const icon = (name) =>
   s(
     "svg",
-    { "class": "hp-glyph", "viewBox": "0 0 16 16", "width": 16, "height": 16, "aria-hidden": "true" },
+    {
+      "class": "hp-glyph",
+      "viewBox": "0 0 16 16",
+      "width": 16,
+      "height": 16,
+      "aria-hidden": "true",
+    },
     s("path", { d: ICONS[/** @type {keyof typeof ICONS} */ (name)] }),
   );
 
 /** @type {(() => void)[]} */
 const waiting = [];
 
-/** Run later, when the page has been laid out anyway: reading positions at once would lay it out again. @param {() => void} work */
+function runWaiting() {
+  for (const work of waiting.splice(0)) work();
+}
+
+/**
+ * Run `work` later, when the page has been laid out anyway: reading positions at once would lay it
+ * out again.
+ * @param {() => void} work
+ */
 function afterLayout(work) {
-  if (!waiting.length) requestAnimationFrame(() => waiting.splice(0).forEach((job) => job()));
+  if (!waiting.length) requestAnimationFrame(runWaiting);
   waiting.push(work);
 }
 
-export { afterLayout, explained, find, h, icon, label, plain, prose, s, SIGNS, special, targetOf, token };
+export {
+  afterLayout,
+  explained,
+  find,
+  h,
+  icon,
+  label,
+  plain,
+  prose,
+  s,
+  SIGNS,
+  special,
+  targetOf,
+  token,
+};

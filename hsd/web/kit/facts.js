@@ -6,17 +6,34 @@ const facts = inside
   : await (await fetch(new URL("../facts.json", import.meta.url))).json();
 
 /** @template {{name: string}} T @param {T[]} list @returns {Map<string, T>} */
-const index = (list) => new Map(list.map((one) => [one.name, one]));
-const rules = index(facts.rules.map((one) => ({ ...one, drafts: one.asked !== one.name })));
+const index = (list) => new Map(list.map((entry) => [entry.name, entry]));
+const rulesWithDrafts = facts.rules.map((entry) => ({
+  ...entry,
+  drafts: entry.asked !== entry.name,
+}));
+const rules = index(rulesWithDrafts);
 const layouts = index(facts.layouts);
 const divergences = index(facts.divergences);
 const systems = index(facts.systems);
 
-/** The facts of a name; of one that a later version may have written only the name itself, in its place of each. @type {<T extends {name: string}>(known: Map<string, T>) => (name: string) => T} */
+/**
+ * Return a function that gives the facts of a name. A later version may have written a name that is
+ * not known: then the name stands for its title, its short form and its head.
+ * @type {<T extends {name: string}>(known: Map<string, T>) => (name: string) => T}
+ */
 const find = (known) => (name) =>
-  known.get(name) ?? /** @type {any} */ ({ name, title: name, short: name, head: name, lossless: true });
+  known.get(name) ??
+  /** @type {any} */ ({
+    name,
+    title: name,
+    short: name,
+    head: name,
+    lossless: true,
+  });
 
-/** See facts() in hsd/facts.py; drafts: judges one draft after another by the chain rule `asked`. */
+/**
+ * See facts() in hsd/facts.py; drafts: judges one draft after another by the chain rule `asked`.
+ */
 const rule = find(rules);
 const layout = find(layouts);
 const divergence = find(divergences);

@@ -9,7 +9,10 @@ const TYPES = /** @type {Record<string, string>} */ ({
   svg: "image/svg+xml",
 });
 
-/** Save text, or a Blob, as a file; its kind follows from the name. @type {(name: string, content: string | Blob) => void} */
+/**
+ * Save text, or a Blob, as a file; its kind follows from the name.
+ * @type {(name: string, content: string | Blob) => void}
+ */
 function save(name, content) {
   const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
   const blob = content instanceof Blob ? content : new Blob([content], { type });
@@ -18,10 +21,20 @@ function save(name, content) {
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** Lines of cells as CSV. Text that a spreadsheet would run as a formula gets a leading apostrophe. @type {(lines: unknown[][]) => string} */
-const csv = (lines) => lines.map((line) => line.map(cell).join(",")).join("\r\n") + "\r\n";
+/**
+ * Return lines of cells as CSV.
+ * @param {unknown[][]} lines
+ */
+function csv(lines) {
+  const rows = lines.map((line) => line.map(cell).join(","));
+  return rows.join("\r\n") + "\r\n";
+}
 
-/** @type {(value: unknown) => string} */
+/**
+ * Return a value as a cell of CSV. Text that a spreadsheet would run as a formula gets a leading
+ * apostrophe.
+ * @param {unknown} value
+ */
 function cell(value) {
   if (typeof value === "number") return String(value);
   const text = String(value).replace(/^[=+\-@\t\r]/, "'$&");
@@ -44,7 +57,10 @@ async function copy(text) {
   }
 }
 
-/** Keep a text in this browser, which may keep nothing. @type {(name: string, value: string) => void} */
+/**
+ * Keep a text in this browser, which may keep nothing.
+ * @type {(name: string, value: string) => void}
+ */
 function keep(name, value) {
   try {
     localStorage.setItem(name, value);

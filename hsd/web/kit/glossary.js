@@ -1,21 +1,31 @@
-// Words that are explained where they stand: hover, focus or tap shows the entry of hsd/glossary.yaml, Esc closes it.
-// One box for the whole page, above everything and outside its layout. Whatever has a `data-term` is heard.
+// Words that are explained where they stand: hover, focus or tap shows the entry of
+// hsd/glossary.yaml, Esc closes it. One box for the whole page, above everything and outside its
+// layout. Every element with a `data-term` is such a word.
 import { explained, h, targetOf } from "./dom.js";
 import { facts } from "./facts.js";
 
 const GAP = 6; // pixels between a word and its entry
-const EDGE = 8; // … and between the entry and the window
+const EDGE = 8; // pixels between the entry and the edge of the window
 const LEAVE = 200; // milliseconds in which a pointer may reach the entry
 
-/** @type {HTMLElement | null} what is explained now */
+/** @type {HTMLElement | null} the word that is explained now */
 let word = null;
 let pinned = false; // a click keeps the entry until the next
 /** @type {ReturnType<typeof setTimeout>} */
 let timer;
-const stay = { onpointerenter: () => clearTimeout(timer), onpointerleave: () => leave() };
-const tip = h("div.hsd-kit.hp-tip", { id: "hp-tip", role: "tooltip", popover: "manual", ...stay });
+const tip = h("div.hsd-kit.hp-tip", {
+  id: "hp-tip",
+  role: "tooltip",
+  popover: "manual",
+  onpointerenter: () => clearTimeout(timer),
+  onpointerleave: () => leave(),
+});
 
-/** A word that can be explained. words: as it stands in its sentence; if left out, the letter itself or the label. @type {(key: string, words?: string) => HTMLElement} */
+/**
+ * A word that can be explained. words: its form in the sentence; if left out, the sign of a
+ * quantity, else the entry's label.
+ * @type {(key: string, words?: string) => HTMLElement}
+ */
 function term(key, words) {
   const { sign, label } = facts.glossary[key];
   return explained(key, words ?? (key === sign ? key : label));
@@ -32,7 +42,11 @@ function show(/** @type {HTMLElement} */ element) {
   word = element;
   const { sign, label, words } = entry;
   if (!tip.isConnected) document.body.append(tip);
-  tip.replaceChildren(h("strong", sign && sign !== label ? `${sign}, ${label}` : label), ": ", words);
+  tip.replaceChildren(
+    h("strong", sign && sign !== label ? `${sign}, ${label}` : label),
+    ": ",
+    words,
+  );
   element.setAttribute("aria-describedby", tip.id);
   tip.showPopover();
   place();
@@ -47,14 +61,15 @@ function hide() {
   tip.hidePopover();
 }
 
-/** Under the word, or above it where there is more room. */
+/** Put the entry under its word, or above it where there is more room. */
 function place() {
   if (!word) return;
   if (!word.isConnected) return hide();
   const at = word.getBoundingClientRect();
   const { width, height } = tip.getBoundingClientRect();
   const { clientWidth, clientHeight } = document.documentElement;
-  const below = at.bottom + GAP + height <= clientHeight - EDGE || at.top < clientHeight - at.bottom;
+  const fits = at.bottom + GAP + height <= clientHeight - EDGE;
+  const below = fits || at.top < clientHeight - at.bottom;
   const left = Math.max(EDGE, Math.min(at.left, clientWidth - width - EDGE));
   tip.style.left = `${left}px`;
   tip.style.top = `${below ? at.bottom + GAP : at.top - GAP - height}px`;
@@ -84,7 +99,10 @@ function pressed(/** @type {KeyboardEvent} */ event) {
   hide();
 }
 
-/** Before any element inside hears of it. @type {typeof document.addEventListener} */
+/**
+ * Listen on the document, before any element inside is told of the event.
+ * @type {typeof document.addEventListener}
+ */
 const hear = (/** @type {string} */ name, /** @type {EventListener} */ listener) =>
   document.addEventListener(name, listener, true);
 hear("pointerover", (event) => {
@@ -92,7 +110,10 @@ hear("pointerover", (event) => {
   if (event.pointerType !== "touch" && element) show(element);
 });
 hear("pointerout", (event) => word && termAt(event) === word && leave());
-hear("focusin", (event) => targetOf(event).matches("[data-term]:focus-visible") && show(targetOf(event)));
+hear("focusin", (event) => {
+  const element = targetOf(event);
+  if (element.matches("[data-term]:focus-visible")) show(element);
+});
 hear("focusout", (event) => event.target === word && hide());
 hear("click", clicked);
 hear("keydown", pressed);

@@ -1,5 +1,5 @@
-// Links: the parameters of an address, and the address bar, which says what is shown while a tab is open. A short trace
-// travels packed behind the "#", which no browser sends to a server.
+// Links: the parameters of an address, and the address bar, which says what is shown while a tab is
+// open. A short trace travels packed behind the "#", which no browser sends to a server.
 import { copy } from "./files.js";
 import { tab as openTab } from "./page.js";
 
@@ -9,8 +9,8 @@ const MARK = "#trace=";
 const DELAY = 400; // milliseconds; not at every change, for browsers count them
 
 /**
- * The page's address with these parameters and no others, but for the theme. Null and undefined are left out. packed:
- * the trace that travels in it.
+ * Return the page's address with these parameters and the theme, and no others. Null and undefined
+ * are left out. packed: the trace that travels in it.
  * @type {(values: AddressValues, packed?: string | null) => string}
  */
 function address(values, packed) {
@@ -18,23 +18,27 @@ function address(values, packed) {
   const theme = url.searchParams.get("__theme");
   url.search = "";
   url.hash = packed ? MARK + packed : "";
-  for (const [name, value] of Object.entries({ __theme: theme, ...values }))
+  for (const [name, value] of Object.entries({ __theme: theme, ...values })) {
     if (value !== null && value !== undefined) url.searchParams.set(name, String(value));
+  }
   return url.href;
 }
 
 /** A trace as a text for an address; null where it would be too long. @param {Trace} trace */
 async function pack(trace) {
   /** @type {(name: string, value: unknown) => unknown} */
-  const round = (_, value) => (typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value);
-  const packed = new Blob([JSON.stringify(trace, round)]).stream().pipeThrough(new CompressionStream("deflate-raw"));
+  const round = (_, value) =>
+    typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value;
+  const packed = new Blob([JSON.stringify(trace, round)])
+    .stream()
+    .pipeThrough(new CompressionStream("deflate-raw"));
   const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   const safe = text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   return safe.length <= LONGEST ? safe : null;
 }
 
-/** The JSON of the trace in the page's own address; null without one, "" where it cannot be read. */
+/** The JSON of the trace in the page's own address; null without one, "" if it cannot be read. */
 async function unpacked() {
   const { hash } = window.location;
   if (!hash.startsWith(MARK)) return null;
@@ -56,35 +60,54 @@ function tabAsked() {
   return name && document.getElementById(`hsd-tab-${name}-button`) ? name : "watch";
 }
 
-/** The parameters of the page's own link if it asks for this tab, else none. @type {(tab: string) => URLSearchParams} */
+/**
+ * The parameters of the page's own link if it asks for this tab, else none.
+ * @type {(tab: string) => URLSearchParams}
+ */
 const asked = (tab) => new URLSearchParams(tabAsked() === tab ? window.location.search : "");
 
 /**
- * Keeps the address bar on a screen while its tab is open. values(): the parameters of what is shown, or null while
- * the address should stay as it is. packed(): the trace that travels in the link, or nothing. shown(): a key of what is
- * shown, in `history.state.shown`: another one begins a place to come back to. stays(): the address says another thing.
- * @param {string} tab @param {() => AddressValues | null} values @param {AddressOptions} ways
+ * Return functions that keep the address bar for a screen while its tab is open.
+ *
+ * - values(): the parameters of the place that is shown; null while the address should stay as it
+ *   is.
+ * - packed(): the trace that travels in the link, or null.
+ * - shown(): a key of the place that is shown, kept in `history.state.shown`. Another key adds an
+ *   entry to the browser's history.
+ * - stays(): whether the address itself should stay as it is.
+ * @param {string} tab
+ * @param {() => AddressValues | null} values
+ * @param {AddressOptions} ways
  */
-function addressBar(tab, values, { packed = () => null, shown = () => undefined, stays = () => false } = {}) {
+function addressBar(
+  tab,
+  values,
+  { packed = () => null, shown = () => undefined, stays = () => false } = {},
+) {
   let timer = /** @type {ReturnType<typeof setTimeout> | null} */ (null);
-  const href = () => address({ tab: tab === "watch" ? null : tab, ...values() }, packed());
+  const named = tab === "watch" ? null : tab;
+  const href = () => address({ tab: named, ...values() }, packed());
 
   function write() {
     timer = null;
     if (openTab() !== tab || !values()) return;
-    /** @type {HTMLAnchorElement | null} in a frame the link to the page says it */
+    /** @type {HTMLAnchorElement | null} in a frame, the link to the page takes the address */
     const whole = document.querySelector(".hsd-embedded .hf-whole");
     if (whole) whole.href = href();
     if (whole || window.location.protocol === "file:") return;
-    const [before, key] = [window.history.state?.shown, shown()];
+    const before = window.history.state?.shown;
+    const key = shown();
     const how = before && key && before !== key ? "pushState" : "replaceState";
-    window.history[how](key ? { shown: key } : null, "", stays() ? window.location.href : href());
+    const state = key ? { shown: key } : null;
+    window.history[how](state, "", stays() ? window.location.href : href());
   }
 
-  /** What is shown has changed. */
-  const remember = () => (timer = timer ?? setTimeout(write, DELAY));
+  /** Write the address soon, as the screen shows another place. */
+  const remember = () => {
+    if (timer === null) timer = setTimeout(write, DELAY);
+  };
 
-  /** Copy the link of what is shown. Returns the words to show: the link itself if the browser does not let us copy. */
+  /** Copy the link. Returns the words to show: the link itself where it could not be copied. */
   async function copyLink() {
     const link = href();
     return (await copy(link)) ? "link copied" : link;

@@ -1,4 +1,5 @@
-// The page around the screens: which tab is open, the lines in its head, and who wants to hear of what. See ../page.js.
+// The page around the screens: which tab is open, the lines in its head, and the listeners to its
+// news. See ../page.js.
 import { find } from "./dom.js";
 import "./glossary.js"; // which explains words, on every screen
 
@@ -9,7 +10,10 @@ let open = "watch";
 /** The tab that is open. */
 const tab = () => open;
 
-/** page.js has opened a tab. Each screen keeps the address bar itself while its tab is open. @param {string} name */
+/**
+ * Note that page.js has opened a tab. Each screen keeps the address bar while its tab is open.
+ * @param {string} name
+ */
 function opened(name) {
   open = name;
   document.documentElement.dataset.tab = name; // for the style sheets
@@ -20,19 +24,26 @@ function opened(name) {
 const showTab = (name) => find(`#hsd-tab-${name}-button`).click();
 
 /**
- * listener(what): "tab": another tab is open; "pair": another pair is chosen; and of Watch, "trace": another trace is
- * shown, or it grew; "place": another step or node is looked at; "run": a run was asked for, and will soon need the
- * model.
+ * Call listener(what) at every change of the page.
+ *
+ * - "tab": another tab is open.
+ * - "pair": another pair is chosen.
+ * - "trace": Watch shows another trace, or more of it.
+ * - "place": Watch shows another step or node.
+ * - "run": Watch was asked for a run, which will soon need the model.
  * @param {(what: string) => void} listener
  */
 const listen = (listener) => listeners.push(listener);
 
-/** Give news to all who listen. @param {string} what */
+/** Call all listeners, see `listen`. @param {string} what */
 function tell(what) {
   for (const listener of listeners) listener(what);
 }
 
-/** Go where a link to another place of this page leads, without loading the page anew. @param {string} href */
+/**
+ * Go where a link to another place of this page leads, without loading the page anew.
+ * @param {string} href
+ */
 function follow(href) {
   window.history.pushState(null, "", href);
   window.dispatchEvent(new PopStateEvent("popstate"));
@@ -48,7 +59,10 @@ const alert = (words) => put("alert", words, "alert-words");
 /** Show one line about what goes on; nothing for "". @param {string} words */
 const status = (words) => put("status", words);
 
-/** Text in a part of the head that is hidden where there is none. @type {(name: string, words: string, box?: string) => void} */
+/**
+ * Put text into a part of the page's head, which is hidden where the text is empty.
+ * @type {(name: string, words: string, box?: string) => void}
+ */
 function put(name, words, box = name) {
   find(`.hf-${box}`).textContent = words;
   find(`.hf-${name}`).hidden = !words;

@@ -1,4 +1,5 @@
-// Small pieces of a screen: cards, buttons, sliders, fields, lines that are said, and how the keyboard reaches them.
+// Small pieces of a screen: cards, buttons, sliders, fields, passing lines, and how the keyboard
+// reaches them.
 import { h, targetOf } from "./dom.js";
 
 const SAID = 4000; // milliseconds that a passing line stays
@@ -7,42 +8,75 @@ const UNIT = { min: 0, max: 1, step: 0.01 };
 let serial = 0;
 
 /** A name that nothing else in the page has. @param {string} name */
-const unique = (name) => `${name}-${(serial += 1)}`;
+function unique(name) {
+  serial += 1;
+  return `${name}-${serial}`;
+}
 
-/** A card: one idea, a title and one line about it. css: its own classes. @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLElement} */
+/**
+ * A card: one idea, a title and one line about it. css: its own classes.
+ * @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLElement}
+ */
 function card(css, title, hint, ...children) {
   const head = h("header.hp-head", h("h3.hp-title", title), hint ? h("p.hp-hint", hint) : null);
   return h("section", { "class": `hp-card ${css}`, "aria-label": title }, head, children);
 }
 
-/** The same folded up, for what not everybody needs at once. @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLDetailsElement} */
+/**
+ * A card that is folded up, for what not everybody needs at once.
+ * @type {(css: string, title: string, hint: Child, ...children: Child[]) => HTMLDetailsElement}
+ */
 function folded(css, title, hint, ...children) {
   const head = [h("summary", h("h3.hp-title", title)), hint ? h("p.hp-hint", hint) : null];
   return h("details", { "class": `hp-card hp-folded ${css}`, "aria-label": title }, head, children);
 }
 
-/** What may be wider than its place: it scrolls, by keys too. label: what it holds. @type {(label: string, ...children: Child[]) => HTMLElement} */
+/**
+ * A box that scrolls, by keys too, around what may be wider than its place. label: what it holds.
+ * @type {(label: string, ...children: Child[]) => HTMLElement}
+ */
 const scroller = (label, ...children) =>
   h("div.hp-scroll", { "tabindex": 0, "role": "group", "aria-label": label }, children);
 
-/** A button with words is named by them, one with a sign by its title. @type {(label: Child, title: string | null, onclick: (event: MouseEvent) => unknown, attributes?: Attributes) => HTMLButtonElement} */
+/**
+ * A button. One with words is named by them, one with a sign by its title.
+ * @param {Child} label
+ * @param {string | null} title
+ * @param {(event: MouseEvent) => unknown} onclick
+ * @param {Attributes} [attributes]
+ * @returns {HTMLButtonElement}
+ */
 function button(label, title, onclick, attributes = {}) {
   const name = typeof label === "string" && label.length !== 1 ? null : title;
-  return h("button.hp-button", { "type": "button", title, "aria-label": name, onclick, ...attributes }, label);
+  return h(
+    "button.hp-button",
+    { "type": "button", title, "aria-label": name, onclick, ...attributes },
+    label,
+  );
 }
 
-/** What stands beside the name of a rule that is not lossless; null for all others. @param {{lossless: boolean}} rule */
-const lossy = ({ lossless }) =>
-  lossless === false
-    ? h("span.hp-lossy", { title: "its text does not follow the target's distribution exactly" }, " ✕ not lossless")
-    : null;
+/**
+ * The mark beside the name of a rule that is not lossless; null for all others.
+ * @param {{lossless: boolean}} rule
+ */
+function lossy({ lossless }) {
+  if (lossless !== false) return null;
+  const title = "its text does not follow the target's distribution exactly";
+  return h("span.hp-lossy", { title }, " ✕ not lossless");
+}
 
-/** Set text only where it changed, so that a screen reader hears of changes only. @type {(element: Element, text: string) => void} */
+/**
+ * Set text only where it changed, so that a screen reader hears of changes only.
+ * @type {(element: Element, text: string) => void}
+ */
 function say(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** A notice in place of something this page cannot do: the line that `why` has for it, and where to read more. @param {string} words */
+/**
+ * A notice in place of something this page cannot do, with a link to where it can be done.
+ * @param {string} words - the reason, as `why` of answers.js gives it
+ */
 const elsewhere = (words) =>
   h(
     "p.hp-hint.hp-elsewhere",
@@ -59,61 +93,109 @@ function said(css = "") {
     say(/** @type {string} */ words) {
       element.textContent = words;
       clearTimeout(timer);
-      timer = window.setTimeout(() => (element.textContent = ""), SAID);
+      timer = window.setTimeout(() => {
+        element.textContent = "";
+      }, SAID);
     },
   };
 }
 
 /**
- * A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if they change.
- * @template {string | number} V @param {string} legend @param {(value: V) => void} onchange
+ * A row of radio buttons: {element, set(value, options)}. Options are [value, words]; drawn anew if
+ * they change.
+ * @template {string | number} V
+ * @param {string} legend
+ * @param {(value: V) => void} onchange
  */
 function segments(legend, onchange) {
   const name = unique("choice");
   const box = h("div.hp-segments");
   const element = h("fieldset.hp-choice", h("legend", legend), box);
   let drawn = "";
-  const one = (/** @type {[V, Child]} */ [value, words]) =>
-    h("label.hp-button.hp-option", h("input", { type: "radio", name, value, onchange: () => onchange(value) }), words);
+  const option = (/** @type {[V, Child]} */ [value, words]) => {
+    const input = h("input", {
+      type: "radio",
+      name,
+      value,
+      onchange: () => onchange(value),
+    });
+    return h("label.hp-button.hp-option", input, words);
+  };
   /** @type {(value: V, options: [V, Child][]) => void} */
   const set = (value, options) => {
     const wanted = JSON.stringify(options);
-    if (wanted !== drawn) box.replaceChildren(...options.map(one));
+    if (wanted !== drawn) box.replaceChildren(...options.map(option));
     drawn = wanted;
-    for (const input of box.querySelectorAll("input")) input.checked = input.value === String(value);
+    for (const input of box.querySelectorAll("input"))
+      input.checked = input.value === String(value);
   };
   return { element, set };
 }
 
-/** A slider, from 0 to 1 unless told otherwise, whose track is filled up to its value. attributes: min, max, oninput, … @type {(label: string, attributes: Attributes & {css?: string}) => HTMLInputElement} */
+/**
+ * A slider whose track is filled up to its value; from 0 to 1, where `attributes` have no min and
+ * max.
+ * @type {(label: string, attributes: Attributes & {css?: string}) => HTMLInputElement}
+ */
 const slider = (label, { css = "", ...attributes }) =>
-  h("input.hp-slider", { "type": "range", "class": css, "aria-label": label, ...UNIT, ...attributes });
+  h("input.hp-slider", {
+    "type": "range",
+    "class": css,
+    "aria-label": label,
+    ...UNIT,
+    ...attributes,
+  });
 
-/** Move a slider. text: the value in words. @type {(input: HTMLInputElement, value: number | string, text: string | null) => void} */
+/**
+ * Move a slider. text: the value in words.
+ * @type {(input: HTMLInputElement, value: number | string, text: string | null) => void}
+ */
 function setSlider(input, value, text) {
-  const [min, max] = [Number(input.min), Number(input.max)];
+  const min = Number(input.min);
+  const max = Number(input.max);
   if (input.value !== String(value)) input.value = String(value);
   const at = (Number(input.value) - min) / (max - min);
-  input.style.setProperty("--at", String(Math.min(Math.max(at || 0, 0), 1)));
+  const share = Math.min(Math.max(at || 0, 0), 1);
+  input.style.setProperty("--at", String(share));
   input.setAttribute("aria-valuetext", text ?? "");
 }
 
-/** A number that is typed. A decimal comma is taken for a point. @type {(label: string, onchange: (text: string) => void, attributes?: Attributes) => HTMLInputElement} */
+/**
+ * A field for a number that is typed. A decimal comma is taken for a point.
+ * @param {string} label
+ * @param {(text: string) => void} onchange
+ * @param {Attributes} [attributes]
+ * @returns {HTMLInputElement}
+ */
 function field(label, onchange, attributes = {}) {
-  const kind = { type: "text", inputmode: "decimal", autocomplete: "off", spellcheck: "false", maxlength: 20 };
+  const kind = {
+    type: "text",
+    inputmode: "decimal",
+    autocomplete: "off",
+    spellcheck: "false",
+    maxlength: 20,
+  };
   const oninput = (/** @type {Event} */ { target }) =>
     target instanceof HTMLInputElement && onchange(target.value.trim().replace(",", "."));
   return h("input.hp-field", { ...kind, "aria-label": label, oninput, ...attributes });
 }
 
-/** Show a value in a field, unless someone is typing there. @type {(input: HTMLInputElement, text: string) => void} */
+/**
+ * Show a value in a field, unless someone is typing there.
+ * @type {(input: HTMLInputElement, text: string) => void}
+ */
 function setField(input, text) {
   if (input !== document.activeElement && input.value !== text) input.value = text;
 }
 
 /**
- * A menu to choose from. options: [value, words].
- * @type {(label: string, options: [string | number, Child][], value: string | number, onchange: (value: string) => void, attributes?: Attributes) => HTMLSelectElement}
+ * A menu to choose from.
+ * @param {string} label
+ * @param {[string | number, Child][]} options - value and words of each
+ * @param {string | number} value
+ * @param {(value: string) => void} onchange
+ * @param {Attributes} [attributes]
+ * @returns {HTMLSelectElement}
  */
 function menu(label, options, value, onchange, attributes = {}) {
   const offered = options.map(([name, words]) => h("option", { value: name }, words));
@@ -130,10 +212,13 @@ const ENDS = /** @type {Moves} */ ({ Home: 0, End: -1 });
 const ANY_WAY = /** @type {Moves} */ ({ ...UP_DOWN, ArrowRight: 1, ArrowLeft: -1, ...ENDS });
 
 /**
- * One tab stop for a group; arrow keys, Home and End move within it, or only `keys`. items() in order; moved(item) where
- * a move is also a choice. Returns a function that makes an item the tab stop.
+ * Make a group one tab stop, within which arrow keys, Home and End move, or only `keys`. items():
+ * the group's elements in order; moved(item): called where a move is also a choice. Returns a
+ * function that makes an item the tab stop.
  * @template {HTMLElement | SVGElement} E
- * @param {HTMLElement | SVGElement} group @param {() => E[]} items @param {((item: E) => void) | null} [moved]
+ * @param {HTMLElement | SVGElement} group
+ * @param {() => E[]} items
+ * @param {((item: E) => void) | null} [moved]
  */
 function roving(group, items, moved, keys = ANY_WAY) {
   const stop = (/** @type {E | null | undefined} */ wanted) => {
@@ -141,22 +226,28 @@ function roving(group, items, moved, keys = ANY_WAY) {
   };
   const on = /** @type {HTMLElement} */ (group); // an SVG element hears the same
   on.addEventListener("focusin", (event) => {
-    const item = items().find((one) => one.contains(targetOf(event)));
-    if (item) stop(item);
+    const focused = items().find((item) => item.contains(targetOf(event)));
+    if (focused) stop(focused);
   });
   on.addEventListener("keydown", (event) => {
     const all = items();
-    const at = all.findIndex((one) => one.contains(targetOf(event)));
+    const at = all.findIndex((item) => item.contains(targetOf(event)));
     if (at < 0 || !(event.key in keys)) return;
     event.preventDefault();
-    const next = all.at(event.key in ENDS ? ENDS[event.key] : (at + keys[event.key]) % all.length);
+    const place = event.key in ENDS ? ENDS[event.key] : (at + keys[event.key]) % all.length;
+    const next = all.at(place);
     next?.focus();
     if (next) moved?.(next);
   });
   return stop;
 }
 
-/** What a click, Enter or Space does on an element that is not a button. @template {HTMLElement | SVGElement} E @param {E} element @param {() => void} action */
+/**
+ * Call `action` at a click, Enter or Space on an element that is not a button; returns the element.
+ * @template {HTMLElement | SVGElement} E
+ * @param {E} element
+ * @param {() => void} action
+ */
 function press(element, action) {
   element.addEventListener("click", action);
   /** @type {HTMLElement} */ (element).addEventListener("keydown", (event) => {
@@ -167,5 +258,18 @@ function press(element, action) {
   return element;
 }
 
-export { unique, card, button, say, scroller, elsewhere, said, segments, slider, setSlider, field, folded };
+export {
+  unique,
+  card,
+  button,
+  say,
+  scroller,
+  elsewhere,
+  said,
+  segments,
+  slider,
+  setSlider,
+  field,
+  folded,
+};
 export { setField, lossy, menu, roving, press, UP_DOWN };

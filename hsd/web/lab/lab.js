@@ -1,6 +1,7 @@
-// The lab put together: one state, what follows from it, and the cards that show it.
-// start(root) fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state, model,
-// exact, step, message, simulated} mirrors the lab that changed last; ms is what the last change took.
+// The lab put together: one state, what follows from it, and the cards that show it. start(root)
+// fills the lab's container and returns the lab. For tests, window.__hsdLab = {ready, ms, state,
+// model, exact, step, message} mirrors the lab that changed last; ms is what the last
+// change took.
 import { h } from "../kit/dom.js";
 import { addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -12,34 +13,33 @@ import { law } from "./law.js";
 import { decode, encode, LinkError } from "./link.js";
 import { results } from "./results.js";
 import { pick } from "../rules/law.js";
-import { meanKept, simulation } from "../rules/sample.js";
 import { drag, model, normalise, parse, preset, problems, reshape, tooLarge } from "./state.js";
 import { tuning } from "./tuning.js";
 import { capital } from "./words.js";
 
-const STEPS = 10000;
-const CHUNK = 100;
 const INTRODUCTION =
-  "Two or more tokens, no model: change what target and draft believe, and see by exact arithmetic what every rule does with it.";
+  "Two or more tokens, no model: change what target and draft believe, and see by exact " +
+  "arithmetic what every rule does with it.";
 
 /** One line about the rows that are wrong: the first by name. @param {LabProblem[]} wrong */
 function complaint(wrong) {
-  if (!wrong.length) return "";
-  const more =
-    wrong.length > 1 ? `, and ${wrong.length - 1} more ${wrong.length === 2 ? "row is" : "rows are"} wrong` : "";
-  return capital(wrong[0].message) + more;
+  const [first, ...others] = wrong;
+  if (!first) return "";
+  const words = capital(first.message);
+  if (!others.length) return words;
+  const are = others.length === 1 ? "row is" : "rows are";
+  return `${words}, and ${others.length} more ${are} wrong`;
 }
 
 class Lab {
   state = preset("toy");
   valid = this.state; // the last one without a mistake
   model = model(this.state); // its numbers
-  exact = /** @type {LabExact | null} */ (null); // the law of every rule; of the paper's one draft there is none
+  // the law of every rule; of the paper's one draft there is none
+  exact = /** @type {LabExact | null} */ (null);
   presetName = /** @type {string | null} */ (null);
   message = ""; // what is wrong with the state
-  exactKey = ""; // what the numbers were worked out for, and the simulation
-  runKey = "";
-  run = /** @type {LabRun | null} */ (null); // the simulation
+  exactKey = ""; // what the numbers were worked out for
   ms = 0; // what the last change took
   alert = h("p.hp-problem.hf-bad-link", { role: "alert" });
 
@@ -49,12 +49,19 @@ class Lab {
     this.inputs = inputs(actions);
     this.results = results(actions);
     this.tuning = tuning(actions);
-    this.law = law(actions);
+    this.law = law();
     this.draft = draft(actions);
-    this.cards = [this.results, this.tuning, this.law, this.draft].map(({ element }) => element); // of results
+    const shown = [this.results, this.tuning, this.law, this.draft]; // what follows from the state
+    this.cards = shown.map(({ element }) => element);
     const copied = said("hf-copied");
-    const copy = button("Copy link", "a link to all of this", async () => copied.say(await this.bar.copyLink()));
-    const head = h("header.hp-row.hf-lab-top", h("p.hp-hint", INTRODUCTION), h("div.hp-row", copied.element, copy));
+    const copy = button("Copy link", "a link to all of this", async () =>
+      copied.say(await this.bar.copyLink()),
+    );
+    const head = h(
+      "header.hp-row.hf-lab-top",
+      h("p.hp-hint", INTRODUCTION),
+      h("div.hp-row", copied.element, copy),
+    );
     root.replaceChildren(head, this.alert, this.inputs.element, ...this.cards);
     this.open(asked("lab").get("lab"));
     page.listen((what) => what === "tab" && this.bar.remember());
@@ -70,7 +77,10 @@ class Lab {
       this.use(decode(link), null);
     } catch (error) {
       if (!(error instanceof LinkError)) throw error;
-      say(this.alert, `This link cannot be read (${error.message}): the two-token toy is shown instead`);
+      say(
+        this.alert,
+        `This link cannot be read (${error.message}): the two-token toy is shown instead`,
+      );
     }
   }
 
@@ -83,49 +93,64 @@ class Lab {
 
   /** @returns {LabActions} */
   actions() {
-    const look = (/** @type {Partial<LabState>} */ change) => this.use({ ...this.state, ...change }, this.presetName);
+    const look = (/** @type {Partial<LabState>} */ change) =>
+      this.use({ ...this.state, ...change }, this.presetName);
     /** @type {(side: LabSide, t: number, row: string[]) => void} */
-    const withRow = (side, t, row) => this.use({ ...this.state, [side]: this.state[side].with(t, row) }, null);
+    const withRow = (side, t, row) => {
+      const rows = this.state[side].with(t, row);
+      this.use({ ...this.state, [side]: rows }, null);
+    };
     return {
       preset: (name) => this.use(preset(name, this.state), name),
-      reshape: (change) => this.use(reshape(this.state, change), change.gamma ? this.presetName : null),
-      cell: (side, t, i, text) => withRow(side, t, this.state[side][t].with(i, text)),
+      reshape: (change) => {
+        const name = change.gamma ? this.presetName : null;
+        this.use(reshape(this.state, change), name);
+      },
+      cell: (side, t, i, text) => {
+        const row = this.state[side][t];
+        withRow(side, t, row.with(i, text));
+      },
       drag: (side, t, i, value, before) => {
-        const start = before || this.state[side][t].map((text) => Math.max(parse(text) || 0, 0));
+        const now = this.state[side][t];
+        const start = before || now.map((text) => Math.max(parse(text) || 0, 0));
         withRow(side, t, drag(start, i, value));
         return start;
       },
       normalise: () => this.normalise(),
       rule: (rule) => look({ rule }),
       settings: (change) => look({ settings: { ...this.state.settings, ...change } }),
-      seed: (text) => look({ seed: Math.min(Math.max(Math.floor(Number(text)) || 0, 0), 4294967295) }),
       token: (t, x) => look({ draft: this.state.draft.with(t, x) }),
       coin: (t, value) => look({ coins: this.state.coins.with(t, value) }),
-      throwCoins: () => look({ coins: this.state.coins.map(() => Math.floor(Math.random() * 100) / 100) }),
-      drawDraft: () => look({ draft: this.model.q.map((row) => pick(row, Math.random())) }),
-      simulate: () => this.simulate(),
+      throwCoins: () => {
+        const coins = this.state.coins.map(() => Math.floor(Math.random() * 100) / 100);
+        look({ coins });
+      },
+      drawDraft: () => {
+        const tokens = this.model.q.map((row) => pick(row, Math.random()));
+        look({ draft: tokens });
+      },
     };
   }
 
   normalise() {
-    const bad = problems(this.state);
-    const rows = (/** @type {LabSide} */ side) =>
-      this.state[side].map((cells, t) =>
-        bad.some((one) => one.side === side && one.t === t) ? normalise(cells) : cells,
-      );
-    this.use({ ...this.state, p: rows("p"), q: rows("q") }, null);
+    const { p, q } = this.state;
+    const state = { ...this.state, p: [...p], q: [...q] };
+    for (const { side, t } of problems(state)) state[side][t] = normalise(state[side][t]);
+    this.use(state, null);
   }
 
   // ---- what follows from it
 
   refresh() {
     const begun = performance.now();
-    const wrong = tooLarge(this.state) ? [] : problems(this.state);
-    const message = tooLarge(this.state) || complaint(wrong);
-    this.inputs.update({ state: this.state, problems: wrong, message, presetName: this.presetName });
+    const { state, presetName } = this;
+    const large = tooLarge(state);
+    const wrong = large ? [] : problems(state);
+    const message = large || complaint(wrong);
+    this.inputs.update({ state, problems: wrong, message, presetName });
     this.message = message;
     if (!message) {
-      this.valid = this.state;
+      this.valid = state;
       this.compute();
       this.draw();
     }
@@ -134,25 +159,26 @@ class Lab {
     this.mirror(performance.now() - begun);
   }
 
-  /** The exact numbers, worked out anew only when a probability, V, γ or a setting of a rule changed. */
+  /**
+   * The exact numbers, worked out anew only when a probability, V, γ or a setting of a rule
+   * changed.
+   */
   compute() {
-    const { kind, vocab, gamma, p, q, rule, seed, settings } = this.valid;
+    const { kind, vocab, gamma, p, q, settings } = this.valid;
     const key = JSON.stringify([kind, vocab, gamma, p, q, settings]);
     if (key !== this.exactKey) {
       this.model = model(this.valid);
       this.exact = kind === "step" ? null : enumerate(this.model);
     }
-    const runKey = key + rule + seed;
-    if (runKey !== this.runKey) this.run = null;
     this.exactKey = key;
-    this.runKey = runKey;
   }
 
   draw() {
-    const { valid, model: numbers, exact, run } = this;
-    this.results.element.hidden = this.law.element.hidden = !exact;
+    const { valid, model: numbers, exact } = this;
+    this.results.element.hidden = !exact;
+    this.law.element.hidden = !exact;
     if (exact) {
-      const view = { valid, model: numbers, exact, simulation: run, running: Boolean(run?.running) };
+      const view = { valid, model: numbers, exact };
       this.results.update(view);
       this.law.update(view);
     }
@@ -160,7 +186,10 @@ class Lab {
     this.draft.update({ valid, model: numbers });
   }
 
-  /** While the input is wrong the last results stay, greyed and out of reach. @param {boolean} stale */
+  /**
+   * While the input is wrong the last results stay, greyed and out of reach.
+   * @param {boolean} stale
+   */
   grey(stale) {
     for (const element of this.cards) {
       element.classList.toggle("is-stale", stale);
@@ -168,36 +197,12 @@ class Lab {
     }
   }
 
-  // ---- simulation, in pieces between two frames, so that the page stays alive
-
-  simulate() {
-    const { valid, model: numbers, exact } = this;
-    if (!exact) return;
-    /** @type {LabRun} */
-    const run = { ...simulation(numbers, valid.rule, valid.seed), history: [], running: true };
-    this.run = run;
-    const still = window.matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const more = () => {
-      if (this.run !== run) return; // the inputs changed meanwhile
-      run.run(still ? 10 * CHUNK : CHUNK);
-      run.history.push({ trials: run.state.trials, ...meanKept(run.state) });
-      run.running = run.state.trials < STEPS;
-      if (!run.running || !still)
-        this.law.update({ valid, model: numbers, exact, simulation: run, running: run.running });
-      if (run.running) requestAnimationFrame(more);
-      else this.mirror(this.ms);
-    };
-    this.law.update({ valid, model: numbers, exact, simulation: null, running: true });
-    requestAnimationFrame(more);
-  }
-
   // ---- for tests
 
   /** @param {number} ms - what the last change took */
   mirror(ms) {
     this.ms = ms;
-    const { run, valid, model: numbers, exact, message } = this;
-    const done = run && !run.running && run.state.trials === STEPS;
+    const { valid, model: numbers, exact, message } = this;
     window.__hsdLab = {
       ready: true,
       ms,
@@ -206,7 +211,6 @@ class Lab {
       exact,
       step: this.draft.step(),
       message,
-      simulated: done ? run.state : null,
     };
   }
 }

@@ -7,25 +7,39 @@ import { names } from "./state.js";
 const DRAW = 0.5; // the number that draws the token after the kept ones
 const BEFORE = "…"; // what stands before the draft
 
-/** What the parts of a step ask about a state of the lab and its numbers (see state.js `model`): see step/model.js. @type {(valid: LabState, model: LabModel) => View} */
+/**
+ * The view (see step/model.js) of the lab's draft, judged with the state's rule and coins.
+ * @type {(valid: LabState, model: LabModel) => View}
+ */
 function viewOf(valid, { p, q, vocab }) {
   const { draft: tokens, coins, rule, settings } = valid;
   const law = lawOf(rule, p, q, tokens, settings);
   const count = kept(law, coins);
   const row = next(law, count);
-  const token = valid.kind === "step" && count === tokens.length ? null : pick(row, DRAW); // the paper lists no bonus row
+  // the paper lists no bonus row
+  const token = valid.kind === "step" && count === tokens.length ? null : pick(row, DRAW);
   const draws = tokens.map(() => DRAW);
-  const played = { tokens, coins, law, p, q, draws, number: DRAW, small: { p, q, tokens }, kept: count, row, token };
+  const small = { p, q, tokens };
+  const played = { ...small, small, coins, law, draws, number: DRAW, kept: count, row, token };
   const described = (/** @type {number} */ token) => ({ token, piece: names(valid, 0)[token] });
   const recorder = new Recorder({ ends: [], described }, rule, null, settings);
   const details = recorder.details({ ...played, extraDraws: [] });
   if (valid.kind === "step") rename(details, valid);
   const follows = details.verdict.next ? [details.verdict.next] : [];
-  const committed = [...details.nodes.slice(0, count).map((node) => ({ ...node, origin: "draft" })), ...follows];
-  const step = { index: 0, drafted: tokens.length, depth: tokens.length, kept: count, target_calls: 1, committed };
+  const stays = details.nodes.slice(0, count);
+  const drafted = stays.map((node) => ({ ...node, origin: "draft" }));
+  const committed = [...drafted, ...follows];
+  const step = {
+    index: 0,
+    drafted: tokens.length,
+    depth: tokens.length,
+    kept: count,
+    target_calls: 1,
+    committed,
+  };
   const setup = { options: optionsOf(valid), vocab_size: vocab, notes: [] };
   const trace = { setup, prompt: { pieces: [BEFORE] }, steps: [{ ...step, ...details }] };
-  return readStep(/** @type {any} */ (trace), 0); // as much of one as the parts of a step ask for
+  return readStep(/** @type {any} */ (trace), 0); // a trace with no more than a view needs
 }
 
 /** The options of a run with the lab's settings. @param {LabState} state */
@@ -44,14 +58,20 @@ function optionsOf({ rule, gamma, settings }) {
   };
 }
 
-/** Of the paper's step, whose tokens have names by position. @param {ReturnType<Recorder["details"]>} details @param {LabState} valid */
+/**
+ * Give the tokens of the paper's step their names, which depend on the position.
+ * @param {ReturnType<Recorder["details"]>} details
+ * @param {LabState} valid
+ */
 function rename({ nodes, branches, verdict, shadow }, valid) {
-  const named = (/** @type {Token & {token: number}} */ one, /** @type {number} */ t) =>
-    Object.assign(one, { piece: names(valid, t)[one.token] });
-  nodes.forEach(named);
-  branches.forEach(({ top }, t) => top.forEach((one) => named(one, t)));
+  /** @type {(tokens: (Token & {token: number})[], t: number) => void} */
+  const name = (tokens, t) => {
+    for (const entry of tokens) entry.piece = names(valid, t)[entry.token];
+  };
+  nodes.forEach((node, t) => name([node], t));
+  branches.forEach(({ top }, t) => name(top, t));
   for (const { residual, next: follows } of [verdict, shadow])
-    if (residual && follows) for (const one of [...residual.top, follows]) named(one, residual.node);
+    if (residual && follows) name([...residual.top, follows], residual.node);
 }
 
 export { viewOf };

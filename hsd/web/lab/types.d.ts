@@ -11,24 +11,20 @@ type LabState = {
   draft: number[];
   coins: number[];
   rule: string;
-  seed: number;
   settings: Settings;
 };
 type LabShape = Pick<LabState, "kind" | "vocab" | "gamma">;
-/** A preset; it says nothing of the rule, the seed and the settings. */
-type LabPreset = Omit<LabState, "rule" | "seed" | "settings"> & { title: string };
+/** A preset; it says nothing of the rule and the settings. */
+type LabPreset = Omit<LabState, "rule" | "settings"> & { title: string };
 type LabSide = "p" | "q";
 type LabProblem = { side: LabSide; t: number; message: string };
 type LabModel = AuditModel & { settings: Settings };
 type LabAudits = Record<string, Audit>;
 type LabExact = ReturnType<typeof import("../rules/audit.js").enumerate>;
-/** A simulation and its running means; running: it goes on. */
-type LabRun = ReturnType<typeof import("../rules/sample.js").simulation> & {
-  history: { trials: number; mean: number; error: number }[];
-  running: boolean;
-};
-/** All that is shown: the last state without a mistake, its numbers, the exact law of every rule, and a simulation. */
-type LabView = { valid: LabState; model: LabModel; exact: LabExact; simulation: LabRun | null; running: boolean };
+/** All that is shown: the last state without a mistake, its numbers, and the exact law of every rule. */
+type LabView = { valid: LabState; model: LabModel; exact: LabExact };
+/** What the card of the inputs shows; presetName: of the preset that the state is. */
+type LabInputsView = { state: LabState; problems: LabProblem[]; message: string; presetName: string | null };
 /** Of the paper's draft there is nothing to enumerate. */
 type LabDraftView = Pick<LabView, "valid" | "model">;
 /** Something in the card of the inputs that follows the state; bad: the rows that are wrong, by side and position. */
@@ -36,8 +32,8 @@ type LabCell = { update: (state: LabState, bad: Set<string>) => void };
 /** The place of a probability on a bar, as a CSS length. */
 type LabScale = (x: number) => string;
 type LabNote = { title: string; text: string };
-/** The laws of the first tokens as the bars show them: how many, of target and rule, and of a simulation how often each came. */
-type LabBars = { shown: number; target: number[]; output: number[]; counts: number[] | null; trials: number; distance: number };
+/** The laws of the first tokens as the bars show them: how many tokens, and the laws of target and rule. */
+type LabBars = { shown: number; target: number[]; output: number[] };
 type LabActions = {
   preset: (name: string) => void;
   reshape: (shape: Partial<LabShape>) => void;
@@ -47,20 +43,9 @@ type LabActions = {
   normalise: () => void;
   rule: (name: string) => void;
   settings: (change: Partial<Settings>) => void;
-  seed: (text: string) => void;
   token: (t: number, token: number) => void;
   coin: (t: number, value: number) => void;
   throwCoins: () => void;
   drawDraft: () => void;
-  simulate: () => void;
 };
 type LabPlace = { side: LabSide; t: number; i: number };
-/** What a simulation came to. target, own: the largest deviation from the target's law and from the rule's own exact law. */
-type LabTrial = {
-  name: string;
-  trials: number;
-  target: { deviation: number };
-  own: { deviation: number };
-  exactHere: boolean;
-  shownDistance: number;
-};

@@ -3,32 +3,54 @@ import { h, plain, prose } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
 
-/** Draw a guess. given: what was guessed earlier, or null; answered: hears of the guess, once. @type {DrawGuess} */
+/**
+ * Draw the guess of a lesson. given: the guess that was made before, or null; answered(guess) is
+ * called once.
+ * @type {DrawGuess}
+ */
 function guess(lesson, given, answered) {
   return lesson.guess.options ? choice(lesson, given, answered) : slide(lesson, given, answered);
 }
 
 /** @type {DrawGuess} */
 function choice({ ask, guess: { options = [], right } }, given, answered) {
-  const one = (/** @type {Part[]} */ words, /** @type {number} */ i) => {
-    const sign = given === null ? "" : i === right ? "✓ " : i === given.value ? "✕ " : "";
-    const css = sign && (i === right ? "is-right" : "is-wrong");
-    const choose = () => answered({ value: i, right: i === right });
-    const attributes = { type: "button", class: css, disabled: given !== null, onclick: choose };
+  const option = (/** @type {Part[]} */ words, /** @type {number} */ i) => {
+    let sign = "";
+    let css = "";
+    if (given !== null && i === right) {
+      sign = "✓ ";
+      css = "is-right";
+    } else if (given !== null && i === given.value) {
+      sign = "✕ ";
+      css = "is-wrong";
+    }
+    const attributes = {
+      type: "button",
+      class: css,
+      disabled: given !== null,
+      onclick: () => answered({ value: i, right: i === right }),
+    };
     return h("button.hp-button.hf-guess", attributes, sign, prose(words));
   };
-  return h("div.hf-guesses", { "role": "group", "aria-label": plain(ask) }, options.map(one));
+  return h("div.hf-guesses", { "role": "group", "aria-label": plain(ask) }, options.map(option));
 }
 
 /** @type {DrawGuess} */
-function slide({ ask, guess: { low = 0, high = 1, by, unit, right, close = 0 } }, given, answered) {
+function slide({ ask, guess: range }, given, answered) {
+  const { low = 0, high = 1, by, unit, right, close = 0 } = range;
   const words = (/** @type {number} */ x) => `${number(x)} ${unit}`.trim();
   const start = given === null ? (low + high) / 2 : given.value;
-  const told = h("output.hf-told", words(start));
-  const input = slider(plain(ask), { min: low, max: high, step: by, value: start, disabled: given !== null });
+  const output = h("output.hf-told", words(start));
+  const input = slider(plain(ask), {
+    min: low,
+    max: high,
+    step: by,
+    value: start,
+    disabled: given !== null,
+  });
   const set = () => {
     setSlider(input, Number(input.value), words(Number(input.value)));
-    told.textContent = words(Number(input.value));
+    output.textContent = words(Number(input.value));
   };
   input.addEventListener("input", set);
   set();
@@ -36,10 +58,13 @@ function slide({ ask, guess: { low = 0, high = 1, by, unit, right, close = 0 } }
     const value = Number(input.value);
     answered({ value, right: Math.abs(value - right) <= close });
   };
+  if (given === null) {
+    const done = button("That is my guess", "see the answer", settle);
+    return h("div.hf-slide", h("div.hf-rail", input), output, done);
+  }
   const mark = h("i.hf-right", { style: `--at:${(right - low) / (high - low)}` });
-  const done = given === null ? button("That is my guess", "see the answer", settle) : null;
-  const verdict = given === null ? null : h("span.hf-verdict", given.right ? "✓ near enough" : "✕ not near");
-  return h("div.hf-slide", h("div.hf-rail", input, given === null ? null : mark), told, done, verdict);
+  const verdict = h("span.hf-verdict", given.right ? "✓ near enough" : "✕ not near");
+  return h("div.hf-slide", h("div.hf-rail", input, mark), output, verdict);
 }
 
 /** The choices of a guess as text, where nothing can be clicked. @param {Lesson} lesson */

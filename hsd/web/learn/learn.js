@@ -1,5 +1,6 @@
-// Learn: ten lessons on one recorded step, common mistakes, and questions. The server tells texts and numbers.
-// For tests, window.__hsdLearn = {ready, lesson, answered, present, score} mirrors what is shown.
+// Learn: ten lessons on one recorded step, common mistakes, and questions. The server sends texts
+// and numbers. For tests, window.__hsdLearn = {ready, lesson, answered, present, score} mirrors the
+// screen.
 import { ask } from "../answers/answers.js";
 import { find, h, plain, prose, special } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
@@ -16,14 +17,22 @@ const TURNS = /** @type {Record<string, string>} */ ({
   Home: "first",
   End: "last",
 });
-const PRESENTED = /** @type {typeof TURNS} */ ({ ...TURNS, " ": "forward", PageUp: "back", PageDown: "forward" });
+const PRESENTED = /** @type {typeof TURNS} */ ({
+  ...TURNS,
+  " ": "forward",
+  PageUp: "back",
+  PageDown: "forward",
+});
 
-/** A link into the app, to what `query` asks for. @param {LessonLink} see */
+/** A link into the app, with the parameters in `query`. @param {LessonLink} see */
 const link = ({ words, query }) =>
   h("a.hf-see", { href: address(Object.fromEntries(new URLSearchParams(query))) }, words);
 
 /** Sentence parts with nothing in them that could be clicked. @param {Part[]} parts */
-const bare = (parts) => prose(parts.map((part) => (special(part) && part.term ? part.words : part)));
+function bare(parts) {
+  const words = parts.map((part) => (special(part) && part.term ? part.words : part));
+  return prose(words);
+}
 
 class Learn {
   guesses = store.read();
@@ -35,7 +44,10 @@ class Learn {
   again = button("Start over", "forget all guesses", () => this.forget());
   place = h("section.hp-card.hf-page", { "aria-label": "lesson" });
   dialog = h("dialog.hf-present", { "aria-label": "lesson", "onclose": () => this.ended() });
-  bar = addressBar("learn", () => ({ lesson: this.at + 1, present: this.dialog.open ? 1 : null }));
+  bar = addressBar("learn", () => ({
+    lesson: this.at + 1,
+    present: this.dialog.open ? 1 : null,
+  }));
 
   constructor(/** @type {HTMLElement} */ root, /** @type {LearnContent} */ content) {
     this.content = content;
@@ -55,12 +67,23 @@ class Learn {
   build(/** @type {HTMLElement} */ root) {
     const { beliefs, questions, notes } = this.content;
     const copied = said();
-    const copy = button("Copy link", "a link to this lesson", async () => copied.say(await this.bar.copyLink()));
-    const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () => this.present());
+    const copy = button("Copy link", "a link to this lesson", async () =>
+      copied.say(await this.bar.copyLink()),
+    );
+    const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () =>
+      this.present(),
+    );
     const tools = h("div.hp-row", this.score, this.again, copied.element, copy, present);
-    const top = h("header.hp-row.hf-learn-top", h("nav", { "aria-label": "lessons" }, this.list), tools);
+    const top = h(
+      "header.hp-row.hf-learn-top",
+      h("nav", { "aria-label": "lessons" }, this.list),
+      tools,
+    );
     const spoken = notes.map(({ title, lines }) => {
-      const items = lines.map((line) => h("li", typeof line === "string" ? line : link(line)));
+      const items = lines.map((line) => {
+        const words = typeof line === "string" ? line : link(line);
+        return h("li", words);
+      });
       return [h("p.hp-subtitle", title), h("ul.hf-notes", items)];
     });
     root.replaceChildren(
@@ -71,27 +94,36 @@ class Learn {
       h("details.hp-card", h("summary", "Notes for a speaker: 10, 20 and 45 minutes"), spoken),
       this.dialog,
     );
-    const turn = { back: () => this.turn(-1), forward: () => this.turn(1) };
-    const ends = { first: () => this.go(0), last: () => this.go(this.lessons.length - 1) };
-    listen(this.place, { ...turn, ...ends }, TURNS);
+    const moves = {
+      back: () => this.turn(-1),
+      forward: () => this.turn(1),
+      first: () => this.go(0),
+      last: () => this.go(this.lessons.length - 1),
+    };
+    listen(this.place, moves, TURNS);
     this.dialog.addEventListener("keydown", (event) => {
       const move = PRESENTED[event.key];
       if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      const moves = /** @type {Record<string, () => void>} */ ({ ...ends, ...turn, forward: () => this.reveal() });
-      moves[move]();
+      const presented = /** @type {Record<string, () => void>} */ ({
+        ...moves,
+        forward: () => this.reveal(),
+      });
+      presented[move]();
     });
   }
 
-  /** What a link asks for. @param {URLSearchParams} query */
+  /** Show the lesson that a link names. @param {URLSearchParams} query */
   open(query) {
     const wanted = query.get("lesson");
-    const found = /^\d{1,3}$/.test(wanted || "") ? Number(wanted) : 0;
-    const known = found >= 1 && found <= this.lessons.length;
-    if (wanted !== null && !known)
-      page.alert(`There is no lesson “${wanted.slice(0, 20)}”: choose 1 to ${this.lessons.length}`);
-    this.at = known ? found - 1 : 0;
+    const number = /^\d{1,3}$/.test(wanted || "") ? Number(wanted) : 0;
+    const known = number >= 1 && number <= this.lessons.length;
+    if (wanted !== null && !known) {
+      const start = wanted.slice(0, 20);
+      page.alert(`There is no lesson “${start}”: choose 1 to ${this.lessons.length}`);
+    }
+    this.at = known ? number - 1 : 0;
     this.draw();
     if (query.get("present") === "1") this.present();
   }
@@ -119,7 +151,7 @@ class Learn {
     this.draw();
   }
 
-  /** Presented, a page turns twice: first the answer comes. */
+  /** Show the answer; where it is shown, the next lesson. */
   reveal() {
     if (this.turned && this.at < this.lessons.length - 1) return this.turn(1);
     this.turned = true;
@@ -150,33 +182,48 @@ class Learn {
 
   draw() {
     const given = this.guesses[this.lesson.key] ?? null;
-    this.list.replaceChildren(...this.lessons.map((lesson, i) => this.item(lesson, i)));
+    const items = this.lessons.map((lesson, i) => this.item(lesson, i));
+    this.list.replaceChildren(...items);
     this.stop(find("[aria-current]", this.list));
-    const made = this.lessons.filter(({ key }) => this.guesses[key]);
-    const right = made.filter(({ key }) => this.guesses[key].right).length;
-    this.score.textContent = made.length ? `${right} of ${made.length} guesses right` : "";
-    this.again.hidden = !made.length;
+    const guessed = this.lessons.filter(({ key }) => this.guesses[key]);
+    const right = guessed.filter(({ key }) => this.guesses[key].right).length;
+    this.score.textContent = guessed.length ? `${right} of ${guessed.length} guesses right` : "";
+    this.again.hidden = !guessed.length;
     this.place.replaceChildren(...this.page(given));
     if (this.dialog.open) this.dialog.replaceChildren(...this.slide());
     this.bar.remember();
     const shown = this.dialog.open;
     const answered = shown ? this.turned : given !== null;
-    window.__hsdLearn = { ready: true, lesson: this.at + 1, answered, present: shown, score: [right, made.length] };
+    window.__hsdLearn = {
+      ready: true,
+      lesson: this.at + 1,
+      answered,
+      present: shown,
+      score: [right, guessed.length],
+    };
   }
 
   item(/** @type {Lesson} */ { key, title }, /** @type {number} */ i) {
     const given = this.guesses[key];
-    const mark = given ? (given.right ? " ✓" : " ✕") : "";
-    const said = `Lesson ${i + 1}: ${title}${given ? `, guessed ${given.right ? "right" : "wrong"}` : ""}`;
-    const now = { "aria-label": said, "aria-current": i === this.at ? "step" : null };
-    const opener = button(`${i + 1}${mark}`, title, () => this.go(i), now);
+    let mark = "";
+    let guessed = "";
+    if (given) {
+      mark = given.right ? " ✓" : " ✕";
+      guessed = `, guessed ${given.right ? "right" : "wrong"}`;
+    }
+    const opener = button(`${i + 1}${mark}`, title, () => this.go(i), {
+      "aria-label": `Lesson ${i + 1}: ${title}${guessed}`,
+      "aria-current": i === this.at ? "step" : null,
+    });
     return h("li", opener);
   }
 
   page(/** @type {Guess | null} */ given) {
     const { lesson } = this;
     const last = this.at === this.lessons.length - 1;
-    const back = button("← Back", "the lesson before", () => this.turn(-1), { disabled: this.at === 0 });
+    const back = button("← Back", "the lesson before", () => this.turn(-1), {
+      disabled: this.at === 0,
+    });
     const following = last ? "Next →" : `Next: ${this.lessons[this.at + 1].title} →`;
     const next = button(following, "the next lesson", () => this.turn(1), { disabled: last });
     const more = [
@@ -184,33 +231,40 @@ class Learn {
       lesson.see ? link(lesson.see) : null,
       last && h("p.hf-score", this.score.textContent, ". They are kept in this browser only."),
     ];
-    const asked = guess(lesson, given, (made) => this.answered(made));
+    const question = guess(lesson, given, (made) => this.answered(made));
     return [
       h("h2.hp-title", { tabindex: -1 }, `${this.at + 1}. ${lesson.title}`),
-      this.columns(prose, given !== null, asked, more),
+      this.columns(prose, given !== null, question, more),
       h("div.hp-row.hf-turn", back, next),
     ];
   }
 
-  /** The same, for a room: nothing to click. */
+  /** The lesson as it is presented in a room, with nothing to click. */
   slide() {
     const { lesson, turned } = this;
+    const options = turned ? null : choices(lesson);
+    const think = h("p.hf-think", bare(lesson.think));
     return [
       h("h2", `${this.at + 1}. ${lesson.title}`),
-      this.columns(bare, turned, turned ? null : choices(lesson), h("p.hf-think", bare(lesson.think))),
+      this.columns(bare, turned, options, think),
       h("p.hf-where", `${this.at + 1} / ${this.lessons.length}`),
     ];
   }
 
-  /** What a lesson says, its picture, and then what it asks. more: comes after the answer. @type {(words: typeof prose, answered: boolean, asked: Child, more: Child) => HTMLElement} */
-  columns(words, answered, asked, more) {
-    const [text, ask, answer] = [this.lesson.text, this.lesson.ask, this.lesson.answer].map(words);
-    const after = answered && [h("p.hp-callout.hf-answer", { tabindex: -1 }, answer), more];
+  /**
+   * The text of a lesson, its picture, and its question. options: to guess; more: after the answer.
+   * @type {(words: typeof prose, answered: boolean, options: Child, more: Child) => HTMLElement}
+   */
+  columns(words, answered, options, more) {
+    const { lesson } = this;
+    const question = h("p.hf-question", words(lesson.ask));
+    const answer = h("p.hp-callout.hf-answer", { tabindex: -1 }, words(lesson.answer));
+    const after = answered && [answer, more];
     return h(
       "div.hf-columns",
-      h("div.hf-words", h("p", text)),
-      scene(this.content, this.lesson, answered),
-      h("div.hf-words.hf-asks", h("p.hf-question", ask), asked, after),
+      h("div.hf-words", h("p", words(lesson.text))),
+      scene(this.content, lesson, answered),
+      h("div.hf-words.hf-asks", question, options, after),
     );
   }
 }

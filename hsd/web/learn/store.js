@@ -3,11 +3,16 @@ import { keep } from "../kit/files.js";
 
 const NAME = "hsd-learn";
 
-/** What was guessed, by the lesson's key; empty where the browser keeps nothing. @returns {Record<string, Guess>} */
+/**
+ * Return the guesses by the keys of their lessons; none where the browser keeps nothing.
+ * @returns {Record<string, Guess>}
+ */
 function read() {
   try {
     const entries = Object.entries(JSON.parse(window.localStorage.getItem(NAME) || "{}"));
-    const fits = entries.filter(([, one]) => one && Number.isFinite(one.value) && typeof one.right === "boolean");
+    const fits = entries.filter(
+      ([, guess]) => guess && Number.isFinite(guess.value) && typeof guess.right === "boolean",
+    );
     return Object.fromEntries(fits);
   } catch {
     return {};

@@ -1,23 +1,46 @@
 // Exact enumeration, as hsd/audit/chains.py does it: every draft, every outcome, no random number.
-// A model here is {vocab, gamma, p, q}: rows that depend on the position only; `settings` may hold those of rules.
-// A sequence of n tokens is a number in base V, first token highest, so that a law over all is an array of Vⁿ numbers.
+// A model here is {vocab, gamma, p, q}: rows that depend on the position only; `settings` may hold
+// those of rules. A sequence of n tokens is a number in base V, first token highest, so that a law
+// over all is an array of Vⁿ numbers.
 import { relativeEntropy, totalVariation } from "./divergence.js";
 import { CHAINS, chain, exactWith, lawOf, mean, next, range, SETTINGS, stops, sum } from "./law.js";
 
 const MAX_OUTCOMES = 4096;
 const ROUNDING = 1e-12; // a total variation below this is rounding
 
-/** The tokens of a sequence. @type {(code: number, length: number, vocab: number) => number[]} */
-const digits = (code, length, vocab) => range(length).map((i) => Math.floor(code / vocab ** (length - 1 - i)) % vocab);
+/**
+ * Return the tokens of a sequence.
+ * @type {(code: number, length: number, vocab: number) => number[]}
+ */
+const digits = (code, length, vocab) =>
+  range(length).map((i) => {
+    const place = vocab ** (length - 1 - i);
+    return Math.floor(code / place) % vocab;
+  });
 
-/** One law over all sequences of each length 0 … rows.length: the product of the rows. @param {number[][]} rows */
+/**
+ * Return one law over all sequences of each length 0 … rows.length: the product of the rows.
+ * @param {number[][]} rows
+ */
 function joints(rows) {
-  const out = [[1]];
-  for (const row of rows) out.push(out[out.length - 1].flatMap((mass) => row.map((x) => mass * x)));
-  return out;
+  let law = [1];
+  const laws = [law];
+  for (const row of rows) {
+    law = law.flatMap((mass) => row.map((x) => mass * x));
+    laws.push(law);
+  }
+  return laws;
 }
 
-/** max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row if nothing is left. @type {(jointP: number, jointQ: number, p: Row, q: Row) => Row} */
+/**
+ * Return max(p(X, ·) − q(X, ·), 0) with joint probabilities, normalised; the target's row where
+ * nothing is left.
+ * @param {number} jointP - probability of the prefix X with the target
+ * @param {number} jointQ - and with the draft
+ * @param {Row} p
+ * @param {Row} q
+ * @returns {Row}
+ */
 function openResidual(jointP, jointQ, p, q) {
   const residual = p.map((x, i) => Math.max(jointP * x - jointQ * q[i], 0));
   const mass = sum(residual);
@@ -25,13 +48,29 @@ function openResidual(jointP, jointQ, p, q) {
 }
 
 /**
- * Where the drafts end under a rule: per number of kept tokens and prefix, its mass, and that times the next token's row.
- * @type {(model: AuditModel, name: string, drafts: number[]) => {mass: number[][], rows: (Row | null)[][], thresholds: (number[] | null)[]}}
+ * An array for each number of tokens 0 … γ, with a place for every sequence of so many.
+ * @template T
+ * @param {AuditModel} model
+ * @param {T} value - of all places
+ * @returns {T[][]}
+ */
+const bySequence = ({ vocab, gamma }, value) =>
+  range(gamma + 1).map((t) => new Array(vocab ** t).fill(value));
+
+/**
+ * Return where the drafts end under a rule.
+ *
+ * - mass: by number of kept tokens and prefix.
+ * - rows: the same, times the next token's row; null where the mass is 0.
+ * - thresholds: of every draft; null where the draft has no mass.
+ * @param {AuditModel} model
+ * @param {string} name - of the rule
+ * @param {number[]} drafts - their law
  */
 function endings(model, name, drafts) {
   const { vocab, gamma, p, q } = model;
-  const mass = range(gamma + 1).map((t) => new Array(vocab ** t).fill(0));
-  const rows = range(gamma + 1).map((t) => new Array(vocab ** t).fill(null));
+  const mass = bySequence(model, 0);
+  const rows = bySequence(model, /** @type {Row | null} */ (null));
   /** @type {Row[][]} */
   const known = range(gamma + 1).map(() => []);
   const thresholds = /** @type {(number[] | null)[]} */ ([]);
@@ -44,9 +83,12 @@ function endings(model, name, drafts) {
       const prefix = Math.floor(code / vocab ** (gamma - t));
       const share = weight * chance;
       if (share === 0) return;
-      if (law.recipe.certain || law.recipe.coupled || !known[t][prefix]) known[t][prefix] = next(law, t); // else the prefix alone decides
+      // of other rules the prefix alone decides
+      if (law.recipe.certain || law.recipe.coupled || !known[t][prefix])
+        known[t][prefix] = next(law, t);
       const before = rows[t][prefix];
-      rows[t][prefix] = known[t][prefix].map((x, i) => (before ? before[i] : 0) + share * x);
+      const row = known[t][prefix];
+      rows[t][prefix] = row.map((x, i) => (before ? before[i] : 0) + share * x);
       mass[t][prefix] += share;
     });
   });
@@ -54,8 +96,13 @@ function endings(model, name, drafts) {
 }
 
 /**
- * Add the next token to what ends after `t` tokens, then let the target go on to γ+1 tokens.
- * @type {(model: AuditModel, rule: Chain, ends: ReturnType<typeof endings>, targets: number[][], drafts: number[][]) => number[]}
+ * Return the law of the first γ+1 tokens: where a draft ends the next token is added, and then the
+ * target goes on.
+ * @param {AuditModel} model
+ * @param {Chain} rule
+ * @param {ReturnType<typeof endings>} ends
+ * @param {number[][]} targets
+ * @param {number[][]} drafts
  */
 function spread(model, rule, { rows }, targets, drafts) {
   const { vocab, gamma, p, q } = model;
@@ -63,10 +110,14 @@ function spread(model, rule, { rows }, targets, drafts) {
   for (const t of range(gamma + 1)) {
     const longer = new Array(vocab ** (t + 1)).fill(0);
     for (const prefix of range(vocab ** t)) {
-      const open = rule.resamples && t < gamma && t > 0;
-      const going = open ? openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t]) : p[t];
+      let going = /** @type {Row} */ (p[t]);
+      if (rule.resamples && t < gamma && t > 0)
+        going = openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t]);
       const ending = rows[t][prefix];
-      for (const x of range(vocab)) longer[prefix * vocab + x] = flow[prefix] * going[x] + (ending ? ending[x] : 0);
+      for (const x of range(vocab)) {
+        const ended = ending ? ending[x] : 0;
+        longer[prefix * vocab + x] = flow[prefix] * going[x] + ended;
+      }
     }
     flow = longer;
   }
@@ -74,52 +125,107 @@ function spread(model, rule, { rows }, targets, drafts) {
 }
 
 /**
- * Everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence` KL(output‖target),
- * `extra` its further target calls; `exact` says that it follows the target here, `strict` that its settings make it exact anywhere.
- * @param {AuditModel} model @param {string} name @param {number[][]} targets @param {number[][]} drafts
+ * Return everything exact about one rule. `output` is its law of the first γ+1 tokens, `divergence`
+ * KL(output‖target), `extra` its further target calls; `exact` says that it follows the target on
+ * this model, `strict` that its settings make it exact on all.
+ * @param {AuditModel} model
+ * @param {string} name
+ * @param {number[][]} targets
+ * @param {number[][]} drafts
  */
 function audit(model, name, targets, drafts) {
   const rule = chain(name);
-  const found = endings(model, name, drafts[model.gamma]);
-  const output = spread(model, rule, found, targets, drafts);
-  const stop = found.mass.map((row) => sum(row));
+  const ends = endings(model, name, drafts[model.gamma]);
+  const output = spread(model, rule, ends, targets, drafts);
+  const stop = ends.mass.map((row) => sum(row));
   const kept = mean(stop);
-  const extra = rule.resamples ? sum(stop, (chance, t) => chance * Math.max(model.gamma - t - 1, 0)) : 0;
-  const committed = rule.resamples ? model.gamma + stop[model.gamma] : kept + 1;
+  let extra = 0;
+  let committed = kept + 1;
+  if (rule.resamples) {
+    extra = sum(stop, (chance, t) => chance * Math.max(model.gamma - t - 1, 0));
+    committed = model.gamma + stop[model.gamma];
+  }
   const distance = totalVariation(output, targets[model.gamma + 1]);
   const divergence = relativeEntropy(output, targets[model.gamma + 1]);
-  const [exact, strict] = [distance < ROUNDING, exactWith(name, { ...SETTINGS, ...model.settings })];
-  const lengths = { stop, kept, extra, committed, calls: 1 + extra };
-  return { name, output, ...lengths, distance, divergence, exact, strict, thresholds: found.thresholds };
+  const exact = distance < ROUNDING;
+  const strict = exactWith(name, { ...SETTINGS, ...model.settings });
+  return {
+    name,
+    output,
+    stop,
+    kept,
+    extra,
+    committed,
+    calls: 1 + extra,
+    distance,
+    divergence,
+    exact,
+    strict,
+    thresholds: ends.thresholds,
+  };
 }
 
-/** The largest difference between the thresholds of two rules over all drafts. @type {(first: Audit, second: Audit) => number} */
+/**
+ * Return the largest difference between the thresholds of two rules over all drafts.
+ * @type {(first: Audit, second: Audit) => number}
+ */
 function apart(first, second) {
   const between = first.thresholds.map((row, i) => {
     const others = second.thresholds[i];
-    return row && others ? Math.max(...row.map((h, t) => Math.abs(h - others[t]))) : 0;
+    if (!row || !others) return 0;
+    return Math.max(...row.map((h, t) => Math.abs(h - others[t])));
   });
   return Math.max(0, ...between);
 }
 
-/** All rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens. @param {AuditModel} model */
+/**
+ * Audit all rules on one model; `ideal` is Σ min(p(X), q(X)) over all prefixes of 1 … γ tokens.
+ * @param {AuditModel} model
+ */
 function enumerate(model) {
   const targets = joints(model.p);
   const drafts = joints(model.q);
-  const ideal = sum(range(model.gamma), (t) => sum(drafts[t + 1], (x, i) => Math.min(x, targets[t + 1][i])));
-  const rules = Object.fromEntries([...CHAINS.keys()].map((name) => [name, audit(model, name, targets, drafts)]));
-  return { target: targets[model.gamma + 1], rules, ideal };
+  const ideal = sum(range(model.gamma), (t) => {
+    const target = targets[t + 1];
+    return sum(drafts[t + 1], (x, i) => Math.min(x, target[i]));
+  });
+  const names = [...CHAINS.keys()];
+  const audits = names.map((name) => [name, audit(model, name, targets, drafts)]);
+  return { target: targets[model.gamma + 1], rules: Object.fromEntries(audits), ideal };
 }
 
-/** The law of the first n tokens, from the law of more. @type {(output: number[], vocab: number, n: number) => number[]} */
+/**
+ * Return the law of the first n tokens, from the law of more.
+ * @type {(output: number[], vocab: number, n: number) => number[]}
+ */
 function marginal(output, vocab, n) {
   const width = output.length / vocab ** n;
-  return range(vocab ** n).map((i) => sum(output.slice(i * width, (i + 1) * width)));
+  return range(vocab ** n).map((i) => {
+    const begin = i * width;
+    return sum(output.slice(begin, begin + width));
+  });
 }
 
-/** How many tokens fit into a chart of at most `bars` bars. @type {(vocab: number, gamma: number, bars?: number) => number} */
+/**
+ * Return how many tokens, from 1 to γ+1, fit into a chart with a bar for each sequence, of at most
+ * `bars` bars.
+ * @type {(vocab: number, gamma: number, bars?: number) => number}
+ */
 function shownLength(vocab, gamma, bars = 32) {
-  return range(gamma + 1).reduce((n, i) => (vocab ** (i + 1) <= bars ? i + 1 : n), 1);
+  let length = 1;
+  while (length <= gamma && vocab ** (length + 1) <= bars) length += 1;
+  return length;
 }
 
-export { audit, MAX_OUTCOMES, ROUNDING, digits, enumerate, apart, marginal, shownLength, openResidual, joints };
+export {
+  audit,
+  MAX_OUTCOMES,
+  ROUNDING,
+  digits,
+  enumerate,
+  apart,
+  marginal,
+  shownLength,
+  openResidual,
+  joints,
+};

@@ -1,4 +1,5 @@
-// A benchmark: recorded, or a file that `python -m hsd bench` wrote, which brings what is drawn here along as its view.
+// A benchmark: recorded, or a file that `python -m hsd bench` wrote, which brings what is drawn
+// here along as its view.
 import { ask } from "../answers/answers.js";
 import { draw } from "../kit/charts.js";
 import { find, h } from "../kit/dom.js";
@@ -8,9 +9,11 @@ import { button, scroller, segments } from "../kit/parts.js";
 import { fileButton, table } from "./parts.js";
 
 const FORMAT = "hsd-bench-view-1";
-const OPENS = "open a file that python -m hsd bench wrote, or what it prints with --report FILE --json";
+const OPENS =
+  "open a file that python -m hsd bench wrote, or what it prints with --report FILE --json";
 const OWN =
-  "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct --prompts shipped";
+  "python -m hsd bench --target Qwen/Qwen2.5-1.5B-Instruct --draft Qwen/Qwen2.5-0.5B-Instruct " +
+  "--prompts shipped";
 
 class Benchmark {
   view = /** @type {BenchmarkView | null} */ (null);
@@ -21,16 +24,21 @@ class Benchmark {
   charts = fold("Charts", () => this.view && this.plot(this.view));
   elsewhere = fold("The same on your machine");
 
-  /** page: what ask("page") gives. @param {Values} page */
+  /** @param {Values} page - the answer to ask("page") */
   constructor({ pairs, recorded }) {
     this.recorded = /** @type {string[]} */ (recorded.benchmark.keys);
-    const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title.split(" · ")[0]]);
+    const titles = pairs.map((/** @type {Named} */ { name, title }) => {
+      const [short] = title.split(" · ");
+      return [name, short];
+    });
     this.titles = /** @type {Record<string, string>} */ (Object.fromEntries(titles));
-    const read = (/** @type {string} */ text, /** @type {string} */ name) => this.read(text, name);
-    const files = fileButton("Open a file", OPENS, "file of a benchmark", read);
+    const files = fileButton("Open a file", OPENS, "file of a benchmark", (text, name) =>
+      this.read(text, name),
+    );
     const json = () => save("hsd-bench.json", JSON.stringify({ view: this.view }));
+    const csv = () => save("hsd-bench.csv", this.view?.csv ?? "");
     const kept = [
-      button("CSV", "the table with all digits", () => save("hsd-bench.csv", this.view?.csv ?? "")),
+      button("CSV", "the table with all digits", csv),
       button("JSON", "what is shown; opens here again", json),
     ];
     const head = h("div.hp-row", this.choice.element, files, h("span.hp-grow"), kept);
@@ -46,7 +54,12 @@ class Benchmark {
     }
   }
 
-  /** A file of the visitor's. A broken one is told in a line, and what was shown stays. @param {string} text @param {string} name */
+  /**
+   * Show the benchmark in a file of the visitor's. Of a broken one a line says so, and what was
+   * shown stays.
+   * @param {string} text
+   * @param {string} name
+   */
   read(text, name) {
     try {
       this.show(viewIn(text), "");
@@ -56,28 +69,38 @@ class Benchmark {
     }
   }
 
-  /** Throws, and changes nothing, if a view from outside is not valid. name: "" for a file's. @param {BenchmarkView} view @param {string} name */
+  /**
+   * Show a view of a benchmark. Throws, and changes nothing, where one from outside is not valid.
+   * @param {BenchmarkView} view
+   * @param {string} name - "" for the view in a file
+   */
   show(view, name) {
     table(view.columns, view.rows);
     const command = code("This benchmark", view.command);
     for (const rows of Object.values(view.kinds ?? {})) table(view.columns, rows);
     this.facts.textContent = [view.date.slice(0, 10), ...view.facts].join(" · ");
     this.view = view;
-    const options = this.recorded.map((one) => /** @type {[string, string]} */ ([one, this.titles[one] ?? one]));
-    this.choice.set(name, name ? options : [...options, ["", "your file"]]);
+    const options = this.recorded.map(
+      (key) => /** @type {[string, string]} */ ([key, this.titles[key] ?? key]),
+    );
+    if (!name) options.push(["", "your file"]);
+    this.choice.set(name, options);
     this.only("");
     const own = code("With a pair of your own, each a Hub id or a folder", OWN);
-    inside(this.elsewhere).replaceChildren(...(view.command ? [command] : []), own);
+    const blocks = view.command ? [command, own] : [own];
+    inside(this.elsewhere).replaceChildren(...blocks);
     if (this.charts.open) this.plot(view);
   }
 
-  /** The table of one kind of prompts, "" for all. @param {string} kind */
+  /** Show the table of one kind of prompts, "" for all. @param {string} kind */
   only(kind) {
     if (!this.view) return;
     const { columns, rows, kinds = {} } = this.view;
-    const names = Object.keys(kinds);
-    this.kinds.element.hidden = !names.length;
-    this.kinds.set(kind, [["", "all kinds"], ...names.map((name) => /** @type {[string, string]} */ ([name, name]))]);
+    const options = Object.keys(kinds).map(
+      (name) => /** @type {[string, string]} */ ([name, name]),
+    );
+    this.kinds.element.hidden = !options.length;
+    this.kinds.set(kind, [["", "all kinds"], ...options]);
     this.table.replaceChildren(table(columns, kind ? kinds[kind] : rows));
   }
 
@@ -90,10 +113,14 @@ class Benchmark {
   }
 }
 
-/** What is folded up. @param {HTMLElement} fold */
+/** The element with the contents of a fold. @param {HTMLElement} fold */
 const inside = (fold) => find(":scope > :last-child", fold);
 
-/** The view in a file: of a benchmark's lines the last one has it, of what --json prints it is a part. @param {string} text */
+/**
+ * The view in a file: of a benchmark's lines the last one has it, of what --json prints it is a
+ * part.
+ * @param {string} text
+ */
 function viewIn(text) {
   const lines = text.trimEnd();
   const { view } = JSON.parse(lines.slice(lines.lastIndexOf("\n") + 1));
@@ -103,20 +130,31 @@ function viewIn(text) {
 
 // ---- parts
 
-/** A part that is folded at first. opened(): it is seen. @type {(title: string, opened?: () => unknown) => HTMLDetailsElement} */
+/**
+ * A part that is folded at first. opened(): called whenever it is unfolded.
+ * @type {(title: string, opened?: () => unknown) => HTMLDetailsElement}
+ */
 function fold(title, opened) {
   const element = h("details.hf-fold", h("summary", title), h("div"));
   element.addEventListener("toggle", () => element.open && opened?.());
   return element;
 }
 
-/** A block of code with its name and a button that copies it, and says for a moment whether that worked. @type {(name: string, text: string) => HTMLElement} */
+/**
+ * A block of code with its name and a button that copies it, and says for a moment whether that
+ * worked.
+ * @type {(name: string, text: string) => HTMLElement}
+ */
 function code(name, text) {
   const copying = async () => {
     copier.textContent = (await copy(text)) ? "Copied" : "Not copied";
-    setTimeout(() => (copier.textContent = "Copy"), 2000);
+    setTimeout(() => {
+      copier.textContent = "Copy";
+    }, 2000);
   };
-  const copier = button("Copy", `copy: ${name}`, copying, { "class": "hp-toggle", "aria-label": `copy: ${name}` });
+  const title = `copy: ${name}`;
+  const names = { "class": "hp-toggle", "aria-label": title };
+  const copier = button("Copy", title, copying, names);
   const block = h("pre", { "tabindex": 0, "aria-label": name }, h("code", String(text)));
   return h("figure.hp-box.hf-code", h("figcaption", name, copier), block);
 }

@@ -1,25 +1,36 @@
-// The lanes: for each its name, one bar of tokens a second, and its text. They show what they are given.
+// The lanes: for each its name, one bar of tokens a second, and its text. They show what they are
+// given.
 import { h } from "../kit/dom.js";
 import { runs } from "../kit/format.js";
 import { lossy } from "../kit/parts.js";
 import { Running } from "../kit/spans.js";
 
 const PLAIN = /** @type {Record<string, string>} */ ({ "␣": " ", "⏎": " ", "⇥": " " });
-const rateOf = (/** @type {number} */ x) => (x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1));
+const rateOf = (/** @type {number} */ x) =>
+  x >= 20 ? Math.round(x).toLocaleString("en") : x.toFixed(1);
 
-/** What a token adds, as readable text: spaces as such, other characters that show nothing by their signs. @param {Span[]} parts */
-const readable = (parts) =>
-  parts
-    .flatMap(({ text, bytes }) => (bytes ? [{ text: `${text} `, mark: false }] : runs(text)))
-    .map(({ mark, text }) => (mark && PLAIN[text]) || text)
-    .join("");
+/**
+ * The text that a token adds, to be read: spaces as such, other characters that show nothing by
+ * their signs.
+ * @param {Span[]} parts
+ */
+function readable(parts) {
+  const texts = parts.map(({ text, bytes }) => {
+    if (bytes) return `${text} `;
+    return runs(text)
+      .map((run) => (run.mark && PLAIN[run.text]) || run.text)
+      .join("");
+  });
+  return texts.join("");
+}
 
 class Lane {
   running = new Running();
   number = h("span.hf-rate");
   state = h("span.hf-state");
   fill = h("span.hf-fill");
-  ends = /** @type {{end: number, tokens: number}[]} */ ([]); // of steps: seconds, and tokens until then
+  // of each step its end in seconds, and the tokens until then
+  ends = /** @type {{end: number, tokens: number}[]} */ ([]);
   ids = /** @type {number[]} */ ([]);
   parts = /** @type {HTMLElement[]} */ ([]); // an element for each step
   outs = /** @type {HTMLElement[]} */ ([]); // and for each token
@@ -27,26 +38,44 @@ class Lane {
   rate = /** @type {number | null} */ (null);
   row = /** @type {RaceRow | null} */ (null);
 
-  /** notes: what a reader must know of the lane, such as exits that were not trained. @param {number} index @param {RaceLane} lane */
-  constructor(index, { name, lossless, served }, notes = /** @type {string[]} */ ([])) {
+  /**
+   * @param {number} index
+   * @param {RaceLane} lane
+   * @param {string[]} notes - what a reader must know of the lane, as that exits were not trained
+   */
+  constructor(index, { name, lossless, served }, notes = []) {
     this.name = name;
     this.lossless = lossless;
-    const names = { "role": "group", "dir": "auto", "translate": "no", "aria-label": `text of ${name}` };
-    this.text = h("p.hf-text", { ...names, tabindex: 0, hidden: served });
+    this.text = h("p.hf-text", {
+      "role": "group",
+      "dir": "auto",
+      "translate": "no",
+      "aria-label": `text of ${name}`,
+      "tabindex": 0,
+      "hidden": served,
+    });
     const mark = served ? null : lossy({ lossless });
-    const head = [h("h3.hf-name", name, mark, this.state), h("div.hf-bar", this.fill, this.number)];
+    const title = h("h3.hf-name", name, mark, this.state);
+    const bar = h("div.hf-bar", this.fill, this.number);
     const hints = notes.map((words) => h("p.hp-hint.hf-notes", words));
-    this.element = h("li.hf-lane", { "data-lane": index, "data-case": name }, head, hints, this.text);
+    const names = { "data-lane": index, "data-case": name };
+    this.element = h("li.hf-lane", names, title, bar, hints, this.text);
     this.draw(1);
   }
 
-  /** More steps of the run that is shown; their last piece is from `last`. @param {RaceStep[]} steps */
+  /**
+   * Add steps of the run that is shown. All pieces of a step are from the draft but the last one,
+   * whose origin is `last`.
+   * @param {RaceStep[]} steps
+   */
   extend(steps) {
     for (const { tokens, pieces, bytes = [], last, end } of steps) {
       this.ids.push(...tokens);
       this.ends.push({ end, tokens: this.ids.length });
-      const kinds = pieces.map((_, i) => (i === pieces.length - 1 ? last : "draft"));
-      const outs = kinds.map((kind) => h(`span.hf-out.is-${kind}`));
+      const outs = pieces.map((_, i) => {
+        const kind = i === pieces.length - 1 ? last : "draft";
+        return h(`span.hf-out.is-${kind}`);
+      });
       const part = h("span", outs);
       this.parts.push(part);
       this.outs.push(...outs);
@@ -58,25 +87,33 @@ class Lane {
     this.follow();
   }
 
-  /** As it was after so many seconds; Infinity: at its end. final: tokens a second of the whole. @param {number} time @param {number} final */
+  /**
+   * Show the lane as it was at a time.
+   * @param {number} time - in seconds; Infinity for the end
+   * @param {number} final - tokens a second of the whole run
+   */
   at(time, final) {
-    const count = this.ends.filter(({ end }) => end <= time).length;
+    const ended = this.ends.filter(({ end }) => end <= time);
+    const count = ended.length;
     for (const [i, part] of this.parts.entries()) part.classList.toggle("is-later", i >= count);
     this.shown = count;
-    this.rate = count === this.ends.length ? final : count ? this.ends[count - 1].tokens / time : 0;
+    const last = ended.at(-1);
+    if (count === this.ends.length) this.rate = final;
+    else this.rate = last ? last.tokens / time : 0;
     this.follow();
   }
 
-  /** While it comes in: tokens a second so far. */
+  /** Set the rate to the tokens a second so far, while the run comes in. */
   soFar() {
     const last = this.ends.at(-1);
     this.rate = last ? last.tokens / last.end : 0;
   }
 
-  /** longest: the rate that fills the row. @param {number} longest */
+  /** Draw the bar. @param {number} longest - the rate that fills the row */
   draw(longest) {
-    this.fill.style.width = `${100 * Math.min((this.rate ?? 0) / longest, 1)}%`;
-    this.number.textContent = this.rate === null ? "not timed" : `${rateOf(this.rate)} tokens/s`;
+    const { rate } = this;
+    this.fill.style.width = `${100 * Math.min((rate ?? 0) / longest, 1)}%`;
+    this.number.textContent = rate === null ? "not timed" : `${rateOf(rate)} tokens/s`;
   }
 
   say(/** @type {string} */ words) {

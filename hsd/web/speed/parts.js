@@ -5,9 +5,14 @@ import * as page from "../kit/page.js";
 
 const MOST = 64e6; // bytes of a file
 
-/** A table; the first cell of a row names it. @type {(columns: Columns, rows: unknown[][]) => HTMLElement} */
+/**
+ * A table; the first cell of a row names it.
+ * @type {(columns: Columns, rows: unknown[][]) => HTMLElement}
+ */
 function table(columns, rows) {
-  const head = columns.map(([name, meaning]) => h("th", { scope: "col", title: meaning || null }, String(name)));
+  const head = columns.map(([name, meaning]) =>
+    h("th", { scope: "col", title: meaning || null }, String(name)),
+  );
   const lines = rows.map(([first, ...rest]) => {
     const cells = rest.map((text) => h("td", String(text || "–")));
     return h("tr", { "data-case": first }, h("th", { scope: "row" }, String(first)), cells);
@@ -16,9 +21,11 @@ function table(columns, rows) {
 }
 
 /**
- * A button that opens a file and hands over its text and its name. opens: what to open, for its title and where one is too
- * large; label: of the hidden field.
- * @type {(words: string, opens: string, label: string, read: (text: string, name: string) => unknown) => HTMLElement[]}
+ * A button that opens a file, and its hidden field.
+ * @param {string} words - on the button
+ * @param {string} opens - what to open, for its title and where a file is too large
+ * @param {string} label - of the hidden field
+ * @param {(text: string, name: string) => unknown} read - gets the file's text and its name
  */
 function fileButton(words, opens, label, read) {
   const taken = async () => {

@@ -1,4 +1,5 @@
-// The race: recorded ones, a domain each, until the visitor starts one here. One bar and one number a lane, one sentence.
+// The race: recorded ones, a domain each, until the visitor starts one here. One bar and one number
+// a lane, one sentence.
 import { ask, Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { save } from "../kit/files.js";
@@ -11,7 +12,11 @@ import { asCsv, numbers } from "./numbers.js";
 import { Replay } from "./replay.js";
 import { Setup } from "./setup.js";
 
-const LEGEND = { draft: "● kept from the draft", correction: "▲ correction", bonus: "◆ bonus, or the target alone" };
+const LEGEND = {
+  draft: "● kept from the draft",
+  correction: "▲ correction",
+  bonus: "◆ bonus, or the target alone",
+};
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 const RUN = "run all lanes on this machine, one after another";
@@ -23,7 +28,7 @@ class Race {
   kept = false; // the address stays as it is
   phase = "none";
   longest = 1; // tokens a second that fill a row
-  began = 0; // the race here, by performance.now()
+  began = 0; // when the race on this machine began, by performance.now()
   bar = addressBar("speed", () => this.link());
   replay = new Replay((time) => this.drawAt(time));
   numbers = numbers();
@@ -32,12 +37,19 @@ class Race {
   source = h("p.hp-hint.hf-machine");
   list = h("ol.hf-race");
   choice = segments("Prompts", (/** @type {string} */ domain) => this.choose(domain));
-  heats = segments("Temperature", (/** @type {string} */ heat) => this.choose(this.shown.domain, heat));
+  heats = segments("Temperature", (/** @type {string} */ heat) =>
+    this.choose(this.shown.domain, heat),
+  );
   rules = h("p.hf-rules");
-  go = button("Race here", RUN, () => this.follow(this.setup.values()), { class: "is-main hf-go" });
-  cancel = button("Cancel", "end the race; what there is of it stays", () => this.stop?.abort(), { hidden: true });
+  go = button("Race here", RUN, () => this.begin(), { class: "is-main hf-go" });
+  cancel = button("Cancel", "end the race; what there is of it stays", () => this.stop?.abort(), {
+    hidden: true,
+  });
 
-  /** about: what ask("page") gives. @param {RecordedRaces} recorded @param {Values} about */
+  /**
+   * @param {RecordedRaces} recorded
+   * @param {Values} about - the answer to ask("page")
+   */
   constructor(recorded, about) {
     this.recorded = recorded;
     this.setup = new Setup(about);
@@ -45,21 +57,30 @@ class Race {
   }
 
   build() {
-    /** @type {(name: string, title: string, text: (race: RecordedRace) => string) => HTMLElement} */
-    const file = (name, title, text) => button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
+    /** @type {(name: string, title: string, text: (race: RecordedRace) => string) => Child} */
+    const file = (name, title, text) =>
+      button(name, title, () => save(`race.${name.toLowerCase()}`, text(this.shown)));
     const csv = file("CSV", "the table", ({ report }) => (report ? asCsv(report) : ""));
-    this.numbers.element.append(h("div.hp-row", csv, file("JSON", "every run's times, and the numbers", whole)));
-    const keys = Object.entries(LEGEND).map(([kind, words]) => h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`));
-    const here = why("race")
-      ? h("p.hp-hint", `To race another prompt, or other lanes: ${why("race")}.`)
+    const json = file("JSON", "every run's times, and the numbers", whole);
+    this.numbers.element.append(h("div.hp-row", csv, json));
+    const keys = Object.entries(LEGEND).map(([kind, words]) =>
+      h("span", h(`span.hp-swatch.is-${kind}`), ` ${words}`),
+    );
+    const reason = why("race");
+    const setup = reason
+      ? h("p.hp-hint", `To race another prompt, or other lanes: ${reason}.`)
       : h("details.hf-other", h("summary", "Another prompt, other lanes"), this.setup.element);
-    here.addEventListener("toggle", () => this.setup.ask(), { once: true });
-    this.go.hidden = Boolean(why("race"));
-    const large = button("Full screen", "the race alone, large enough for a room", () => race.requestFullscreen());
+    setup.addEventListener("toggle", () => this.setup.ask(), { once: true });
+    this.go.hidden = Boolean(reason);
+    const large = button("Full screen", "the race alone, large enough for a room", () =>
+      race.requestFullscreen(),
+    );
+    const choices = [this.choice.element, this.heats.element];
+    const buttons = [large, this.cancel, this.go];
     const race = h(
       "section.hp-card",
       { "aria-label": "The race" },
-      h("div.hp-row", this.choice.element, this.heats.element, h("span.hp-grow"), large, this.cancel, this.go),
+      h("div.hp-row", choices, h("span.hp-grow"), buttons),
       this.verdict,
       this.rules,
       this.same,
@@ -67,17 +88,30 @@ class Race {
       this.replay.element,
       h("p.hp-hint.hp-keyline", keys),
       this.source,
-      here,
+      setup,
     );
     return [race, this.numbers.element];
   }
 
-  /** What the address asks for: a recorded domain, which begins by itself, or a race to run. @param {URLSearchParams} query */
+  /**
+   * Show what the address asks for: a recorded domain, which begins by itself, or a race to run.
+   * @param {URLSearchParams} query
+   */
   open(query) {
     this.choose(query.get("domain") ?? "", query.get("temperature") ?? "");
-    if (query.has("prompt") && !why("race")) this.share(Object.fromEntries(query));
-    else if (query.has("prompt")) page.alert(why("race"));
-    else if (!calm.matches) this.replay.start(0);
+    const reason = why("race");
+    if (!query.has("prompt")) this.replayUnlessCalm();
+    else if (reason) page.alert(reason);
+    else this.share(Object.fromEntries(query));
+  }
+
+  replayUnlessCalm() {
+    if (!calm.matches) this.replay.start(0);
+  }
+
+  /** Run the race that is set up. */
+  begin() {
+    return this.follow(this.setup.values());
   }
 
   /** Run the race of a link, whose options stay where it does not begin. @param {Values} link */
@@ -90,29 +124,38 @@ class Race {
 
   // ---- a race to show
 
-  /** A recorded race; the first one of its temperature or at all where there is no such one. @param {string} domain @param {string} heat */
+  /**
+   * Show the recorded race of a domain at a temperature. Where there is none at that temperature,
+   * show the domain's first; of an unknown domain, show the first of all.
+   * @param {string} domain
+   * @param {string} heat - the temperature, as text
+   */
   choose(domain, heat = heatOf(this.shown)) {
     this.kept = false;
     const { races } = this.recorded;
-    const alike = races.filter((race) => heatOf(race) === heat);
-    const one =
-      alike.find((race) => race.domain === domain) ?? races.find((race) => race.domain === domain) ?? races[0];
-    this.setup.set(one.header);
-    this.show(one);
-    this.offer(one);
+    const own = races.filter((race) => race.domain === domain);
+    const race = own.find((race) => heatOf(race) === heat) ?? own[0] ?? races[0];
+    this.setup.set(race.header);
+    this.show(race);
+    this.offer(race);
     this.bar.remember();
   }
 
-  /** The choice of recorded races, with that which is shown. @param {RecordedRace} race */
+  /** Offer the recorded races, and mark the one that is shown. @param {RecordedRace} race */
   offer(race) {
     const { races } = this.recorded;
-    const options = (/** @type {string[]} */ names, prefix = "") =>
-      [...new Set(names)].map((name) => /** @type {[string, string]} */ ([name, prefix + name]));
-    this.choice.set(race.domain, options(races.map(({ domain }) => domain)));
-    this.heats.set(race.domain ? heatOf(race) : "", options(races.map(heatOf), "T = "));
+    /** @type {(names: string[], prefix: string) => [string, string][]} */
+    const options = (names, prefix) => [...new Set(names)].map((name) => [name, prefix + name]);
+    const domains = races.map(({ domain }) => domain);
+    this.choice.set(race.domain, options(domains, ""));
+    const heats = options(races.map(heatOf), "T = ");
+    this.heats.set(race.domain ? heatOf(race) : "", heats);
   }
 
-  /** A whole race, recorded or ended: each lane's run of median length. @param {RecordedRace} race */
+  /**
+   * Show a whole race, recorded or ended: of each lane the run of median length.
+   * @param {RecordedRace} race
+   */
   show(race) {
     this.shown = race;
     this.draw();
@@ -121,9 +164,10 @@ class Race {
     for (const [i, lane] of this.lanes.entries()) {
       lane.row = rows.find((row) => row.case === race.header.lanes[i].name) ?? null;
       const own = events.filter((event) => event.lane === i && event.steps.length);
-      const of = (/** @type {Maybe} */ round) => own.flatMap((one) => (one.repetition === round ? one.steps : []));
-      const steps = of(lane.row?.replay);
-      lane.extend(steps.length ? steps : of(own.at(-1)?.repetition));
+      const stepsOf = (/** @type {Maybe} */ round) =>
+        own.flatMap(({ repetition, steps }) => (repetition === round ? steps : []));
+      const steps = stepsOf(lane.row?.replay);
+      lane.extend(steps.length ? steps : stepsOf(own.at(-1)?.repetition));
       lane.text.hidden ||= !lane.parts.length;
     }
     this.say(report?.verdict ?? "");
@@ -131,7 +175,9 @@ class Race {
     say(this.same, report ? sameness(this.lanes, race.header) : "");
     this.numbers.show(report);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
-    this.replay.load(Math.max(0, ...this.lanes.map((lane) => (lane.row ? (lane.ends.at(-1)?.end ?? 0) : 0))));
+    const timed = this.lanes.filter((lane) => lane.row);
+    const lengths = timed.map((lane) => lane.ends.at(-1)?.end ?? 0);
+    this.replay.load(Math.max(0, ...lengths));
   }
 
   draw() {
@@ -149,20 +195,22 @@ class Race {
     }
   }
 
-  // ---- a race here
+  // ---- a race on this machine
 
-  /** Run what is asked for: the values of the setup, or of a link. @param {Values} asked */
-  async follow(asked) {
+  /** Run a race, and show it as it comes. @param {Values} values - of the setup, or of a link */
+  async follow(values) {
     if (this.phase === "running") return;
     this.stop = new AbortController();
     this.turn("running");
     this.say("Starting …");
     const { signal } = this.stop;
-    let race = /** @type {RecordedRace | null} */ (null); // once it has begun it takes the place of what was shown
+    // from its first message on it takes the place of what was shown
+    let race = /** @type {RecordedRace | null} */ (null);
     let problem = "";
     try {
-      const status = (/** @type {Waiting} */ { place, seconds, words }) => this.say(words || waiting(place, seconds));
-      for await (const message of stream("race", asked, { signal, status })) {
+      const status = (/** @type {Waiting} */ { place, seconds, words }) =>
+        this.say(words || waiting(place, seconds));
+      for await (const message of stream("race", values, { signal, status })) {
         race ??= this.started(message.header);
         this.take(race, message);
       }
@@ -172,19 +220,22 @@ class Race {
     }
     if (race) this.show(race);
     const cut = race?.ending ?? (signal.aborted ? "the race was cancelled" : "");
-    this.turn(problem ? "failed" : cut ? "cancelled" : "done");
+    if (problem) this.turn("failed");
+    else this.turn(cut ? "cancelled" : "done");
     if (cut) this.say(ended(cut, race));
     else if (!race) this.say(this.shown.report?.verdict ?? "");
     page.alert(problem);
     this.bar.remember();
-    if (this.phase === "done" && !calm.matches) this.replay.start(0);
+    if (this.phase === "done") this.replayUnlessCalm();
   }
 
   started(/** @type {RaceHeader} */ header) {
     const race = /** @type {RecordedRace} */ ({ domain: "", header, events: [], report: null });
     this.replay.load(0);
     this.shown = race;
-    [this.kept, this.longest, this.began] = [false, 1, performance.now()];
+    this.kept = false;
+    this.longest = 1;
+    this.began = performance.now();
     this.draw();
     this.setup.set(header);
     this.offer(race);
@@ -192,39 +243,59 @@ class Race {
     return race;
   }
 
-  /** The warm-up is shown as it comes. The timed runs write the same text again, so only their times are. @param {RecordedRace} race @param {Values} message */
+  /**
+   * Add a message to a race that runs, and show it: of the warm-up the text, of the timed runs,
+   * which write the same text again, only the times.
+   * @param {RecordedRace} race
+   * @param {Values} message
+   */
   take(race, { events = [], report, ending }) {
     race.events.push(...events);
     race.report = report ?? race.report;
     race.ending = ending;
     for (const { lane: i, repetition, steps, record } of events) {
       const lane = this.lanes[i];
-      if (repetition === 0) lane.extend(steps);
-      if (repetition === 0) lane.soFar();
-      lane.say(record ? "" : repetition ? `timed run ${repetition} of ${race.header.rounds}` : "warming up");
-      const round = repetition
-        ? `Timing, round ${repetition} of ${race.header.rounds}`
-        : "Warming up, which counts for nothing";
-      this.say(`${round}${this.left(race)}.`);
+      const round = `${repetition} of ${race.header.rounds}`;
+      let words = `timed run ${round}`;
+      let phase = `Timing, round ${round}`;
+      if (repetition === 0) {
+        lane.extend(steps);
+        lane.soFar();
+        words = "warming up";
+        phase = "Warming up, which counts for nothing";
+      }
+      lane.say(record ? "" : words);
+      this.say(`${phase}${this.left(race)}.`);
     }
-    const rates = /** @type {RaceRow[]} */ ([...(report?.rows ?? []), ...(report?.served ?? [])]);
-    for (const { case: name, tokens_per_second: rate } of rates)
-      for (const lane of this.lanes) if (lane.name === name) lane.rate = rate;
-    this.longest = Math.max(this.longest, ...this.lanes.map((lane) => lane.rate ?? 0));
+    const rows = /** @type {RaceRow[]} */ ([...(report?.rows ?? []), ...(report?.served ?? [])]);
+    for (const lane of this.lanes) {
+      const row = rows.findLast((row) => row.case === lane.name);
+      if (row) lane.rate = row.tokens_per_second;
+      this.longest = Math.max(this.longest, lane.rate ?? 0);
+    }
     for (const lane of this.lanes) lane.draw(this.longest);
   }
 
-  /** How long the rest of a race takes at its pace so far; "" before the first lane has ended. @param {RecordedRace} race */
+  /**
+   * Words on how long the rest of a race takes at its pace so far; "" before the first lane has
+   * ended.
+   * @param {RecordedRace} race
+   */
   left({ events, header }) {
     const done = events.filter(({ record }) => record).length;
+    if (!done) return "";
     const rest = (header.lanes.length * (header.rounds + 1)) / done - 1;
-    return done ? `, about ${Math.ceil((rest * (performance.now() - this.began)) / 1000)} s left` : "";
+    const seconds = (performance.now() - this.began) / 1000;
+    return `, about ${Math.ceil(rest * seconds)} s left`;
   }
 
   turn(/** @type {string} */ state) {
     this.phase = state;
-    this.cancel.hidden = state !== "running";
-    this.go.disabled = this.choice.element.disabled = this.heats.element.disabled = state === "running";
+    const runs = state === "running";
+    this.cancel.hidden = !runs;
+    this.go.disabled = runs;
+    this.choice.element.disabled = runs;
+    this.heats.element.disabled = runs;
   }
 
   say(/** @type {string} */ words) {
@@ -233,7 +304,10 @@ class Race {
 
   // ---- links, and for tests
 
-  /** Null while a race runs, or a link's could not: then the address stays as it is. */
+  /**
+   * The values of a link to what is shown; null while a race runs, and after a link whose race
+   * could not run: then the address stays as it is.
+   */
   link() {
     if (this.phase === "running" || this.kept || !this.shown) return null;
     const { domain, header } = this.shown;
@@ -242,54 +316,86 @@ class Race {
 
   mirror() {
     const { playing, time, length } = this.replay;
-    const lanes = this.lanes.map(({ ids, shown, ends, rate }) => ({ tokens: ids, shown, steps: ends.length, rate }));
-    return { state: this.phase, ...this.shown, setup: this.setup.values(), tracks: lanes, playing, time, length };
+    const tracks = this.lanes.map(({ ids, shown, ends, rate }) => {
+      return { tokens: ids, shown, steps: ends.length, rate };
+    });
+    const setup = this.setup.values();
+    return { state: this.phase, ...this.shown, setup, tracks, playing, time, length };
   }
 }
 
 /** @param {RecordedRace} race */
 const heatOf = ({ header }) => String(header.sampling.temperature);
 
-/** What the exact lanes' texts have in common; "" where there are not two of them. @param {Lane[]} lanes @param {RaceHeader} header */
+/**
+ * The sentence about what the texts of the lossless lanes have in common; "" where there are not
+ * two of them.
+ * @param {Lane[]} lanes
+ * @param {RaceHeader} header
+ */
 function sameness(lanes, { sampling }) {
   const [plain, ...others] = lanes.filter(({ lossless, ids }) => lossless && ids.length);
   if (!others.length) return "";
   if (sampling.temperature > 0)
-    return "The texts differ by their coins: each lane draws its own from the target's distribution.";
-  const other = others.find(({ ids }) => String(ids) !== String(plain.ids));
-  if (!other) return `Not a word changed: ${others.length + 1} lanes, the same ${plural(plain.ids.length, "token")}.`;
-  const first = other.ids.findIndex((id, i) => id !== plain.ids[i]) + 1;
-  return `${other.name} leaves plain decoding's text at token ${first}: a pass over several tokens rounds differently from a pass over one.`;
+    return (
+      "The texts differ by their coins: " +
+      "each lane draws its own from the target's distribution."
+    );
+  const changed = others.find(({ ids }) => String(ids) !== String(plain.ids));
+  if (!changed) {
+    const tokens = plural(plain.ids.length, "token");
+    return `Not a word changed: ${others.length + 1} lanes, the same ${tokens}.`;
+  }
+  const first = changed.ids.findIndex((id, i) => id !== plain.ids[i]) + 1;
+  const leaves = `${changed.name} leaves plain decoding's text at token ${first}`;
+  return `${leaves}: a pass over several tokens rounds differently from a pass over one.`;
 }
 
-/** What a race was run on and with. @param {RaceHeader} header @param {boolean} recorded */
-function source({ machine, sampling, seed, prompt, prompts = 1, rounds, created, pair }, recorded) {
-  const { device, processor, threads, cores, load } = machine;
-  const heavy = load > cores + 0.5 ? `, busy (load ${load}): take the times with care` : `, load ${load}`;
-  const busy = load === null ? "" : heavy; // a browser does not tell
-  const where = device === "cpu" ? `${processor} CPU, ${threads} of ${cores} cores` : device;
+/**
+ * The words on what a race was run on and with.
+ * @param {RaceHeader} header
+ * @param {boolean} recorded
+ */
+function source(header, recorded) {
+  const { machine, sampling, seed, prompt, prompts = 1, rounds, created, pair } = header;
   const when = recorded ? `Recorded ${day(created)}` : "Run here just now";
-  const many =
-    prompts > 1 ? `${prompts} prompts of ${prompt ? "this" : "each"} kind, ${plural(rounds, "seed")} each` : "";
-  const words = `${when} on ${where}${busy}. ${pair}, temperature ${sampling.temperature}`;
+  const words = `${when} on ${nameAndLoad(machine)}. ${pair}, temperature ${sampling.temperature}`;
+  const kind = prompt ? "this" : "each";
+  const seeds = plural(rounds, "seed");
+  const many = prompts > 1 ? `${prompts} prompts of ${kind} kind, ${seeds} each` : "";
   if (!prompt) return [`${words}, ${many || "one prompt of each kind"}.`];
+  const shown = many ? `${many}; shown: ` : "";
+  const text = prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt;
   return [
-    `${words}, ${many ? `${many}; shown: ` : ""}seed ${seed}, prompt `,
-    h("bdi.hf-asked", { title: prompt }, `“${prompt.length > 90 ? `${prompt.slice(0, 88)}…` : prompt}”`),
+    `${words}, ${shown}seed ${seed}, prompt `,
+    h("bdi.hf-asked", { title: prompt }, `“${text}”`),
   ];
 }
 
+/** A machine's name and its load, which a browser does not tell. @param {Values} machine */
+function nameAndLoad({ device, processor, threads, cores, load }) {
+  const name = device === "cpu" ? `${processor} CPU, ${threads} of ${cores} cores` : device;
+  if (load === null) return name;
+  const heavy = load > cores + 0.5;
+  return heavy ? `${name}, busy (load ${load}): take the times with care` : `${name}, load ${load}`;
+}
+
 function waiting(/** @type {number} */ place, /** @type {number | null} */ seconds) {
+  if (!place) return "Starting …";
   const about = seconds ? `, in about ${Math.ceil(seconds)} s` : "";
-  return place ? `Another run is using the model; this race is number ${place} in line${about}.` : "Starting …";
+  return `Another run is using the model; this race is number ${place} in line${about}.`;
 }
 
 function ended(/** @type {string} */ words, /** @type {RecordedRace | null} */ race) {
-  const kept = race?.report ? `What was timed until then: ${race.report.verdict}` : "Nothing was timed yet.";
+  const verdict = race?.report?.verdict;
+  const kept = race?.report ? `What was timed until then: ${verdict}` : "Nothing was timed yet.";
   return `${words[0].toUpperCase()}${words.slice(1)}. ${kept}`;
 }
 
-/** The whole race in the format of the recorded ones, with the numbers beside it. @param {RecordedRace} race */
+/**
+ * The whole race in the format of the recorded ones, with the numbers beside it.
+ * @param {RecordedRace} race
+ */
 const whole = ({ ending, ...race }) => JSON.stringify({ format: "hsd-race-2", races: [race] });
 
 export { Race };

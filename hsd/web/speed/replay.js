@@ -1,10 +1,12 @@
-// All lanes together at the pace that was recorded: a clock with play and pause, a time to drag, and a speed.
+// All lanes together at the pace that was recorded: a clock with play and pause, a time to drag,
+// and a speed.
 import { h, icon } from "../kit/dom.js";
 import { button, menu, setSlider, slider } from "../kit/parts.js";
 
 const SPEEDS = [1, 1 / 4, 1 / 20, 1 / 100];
 const SHORTEST = 1.5; // seconds that a replay takes at least, unless another speed is chosen
-const words = (/** @type {number} */ speed) => (speed === 1 ? "recorded pace" : `${Math.round(1 / speed)} × slower`);
+const words = (/** @type {number} */ speed) =>
+  speed === 1 ? "recorded pace" : `${Math.round(1 / speed)} × slower`;
 const seconds = (/** @type {number} */ x) => `${x < 10 ? x.toFixed(2) : x.toFixed(1)} s`;
 
 class Replay {
@@ -15,14 +17,19 @@ class Replay {
   play = button(icon("play"), "play", () => this.toggle(), { class: "hp-play" });
   clock = h("output.hf-clock");
 
-  /** changed(time): called whenever another time is shown; Infinity at the end. @param {(time: number) => void} changed */
+  /**
+   * @param {(time: number) => void} changed - called whenever another time is shown, in seconds;
+   *   with Infinity at the end
+   */
   constructor(changed) {
     this.changed = changed;
     const oninput = () => this.seek(Number(this.slider.value));
     const speeds = SPEEDS.map((speed) => /** @type {[number, string]} */ ([speed, words(speed)]));
     /** @type {HTMLInputElement} */
     this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "hf-slider" });
-    this.menu = menu("pace", speeds, 1, (speed) => (this.speed = Number(speed)));
+    this.menu = menu("pace", speeds, 1, (speed) => {
+      this.speed = Number(speed);
+    });
     const parts = [this.play, this.slider, this.clock, this.menu];
     this.element = h("div.hp-row", { "role": "group", "aria-label": "Replay" }, parts);
   }
@@ -31,13 +38,14 @@ class Replay {
     return this.frame !== null;
   }
 
-  /** A race of so many seconds, shown at its end; hidden where there is nothing to play. */
+  /** Take a race of so many seconds, and show its end; hide where there is nothing to play. */
   load(/** @type {number} */ length) {
     this.pause();
     this.length = length;
     this.element.hidden = !length;
     this.slider.max = String(length || 1);
-    this.speed = SPEEDS.find((speed) => length / speed >= SHORTEST) ?? SPEEDS[SPEEDS.length - 1];
+    const slowest = SPEEDS[SPEEDS.length - 1];
+    this.speed = SPEEDS.find((speed) => length / speed >= SHORTEST) ?? slowest;
     this.menu.value = String(this.speed);
     this.seek(length);
   }

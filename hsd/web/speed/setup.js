@@ -1,5 +1,6 @@
-// What a race here would be: its prompt, what all lanes share, and the lanes, each with the options of its own. Which
-// those are stands in the schema of options. The server says what the lanes are called, and in one line what is wrong.
+// What a race here would be: its prompt, what all lanes share, and the lanes, each with the options
+// of its own. Which those are stands in the schema of options. The server says what the lanes are
+// called, and in one line what is wrong.
 import { ask, Refusal } from "../answers/answers.js";
 import { find, h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
@@ -8,11 +9,13 @@ import { button, menu } from "../kit/parts.js";
 
 const BURST = 200; // milliseconds without a change
 const SERVER = { url: "", model: "" };
+const PROPERTIES = facts.options.properties;
 const SERVERS =
-  "Counts and seconds only, as the server reports them; another model may run there. Its address stays out of links.";
+  "Counts and seconds only, as the server reports them; another model may run there. " +
+  "Its address stays out of links.";
 
 const scoped = (/** @type {string} */ wanted) =>
-  Object.entries(facts.options.properties).flatMap(([name, { scope }]) => (scope === wanted ? [name] : []));
+  Object.keys(PROPERTIES).filter((name) => PROPERTIES[name].scope === wanted);
 const field = (/** @type {string} */ words, /** @type {HTMLElement} */ control) =>
   h("label.hf-labelled-field", words, " ", control);
 
@@ -24,50 +27,72 @@ class Setup {
   list = h("ol.hf-lanes");
   problem = h("p.hp-problem", { role: "alert", hidden: true });
 
-  /** about: what the page is made with. @param {Values} about */
+  /** @param {Values} about - the answer to ask("page") */
   constructor({ pairs, race }) {
     const later = () => this.later();
     this.race = race;
-    const times = race.rounds.map((/** @type {number} */ n) => [n, n === 1 ? "once" : `${n} times`]);
+    const times = race.rounds.map((/** @type {number} */ n) => {
+      const words = n === 1 ? "once" : `${n} times`;
+      return [n, words];
+    });
     const titles = pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
-    this.prompt = h("textarea.hp-box.hf-prompt", { "rows": 1, "aria-label": "prompt of the race", "oninput": later });
+    this.prompt = h("textarea.hp-box.hf-prompt", {
+      "rows": 1,
+      "aria-label": "prompt of the race",
+      "oninput": later,
+    });
     this.pair = menu("pair", titles, "", later);
     this.rounds = menu("how often each lane is timed", times, "", later);
     /** @type {FormOptions["changed"]} */
     const changed = (name, value) => (name === "gamma" ? this.draftAlike(value) : later());
     this.shared = form(facts.options, { only: this.shares, prefix: "hsd-race", changed });
-    const last = () => this.lanes.findLast((lane) => !lane.served)?.values() ?? {};
-    this.add = button("Add a lane", "another lane, as the last one", () => this.append(last()));
-    this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), { hidden: !race.server });
-    const fields = [field("Prompt", this.prompt), field("Pair", this.pair), field("timed", this.rounds)];
-    this.element = h(
-      "div.hf-setup",
-      h("div.hp-row", fields),
-      this.shared.element,
-      h("p.hp-hint", "Plain decoding is the first lane. A lane may have a draft length of its own."),
-      this.list,
-      h("div.hp-row", this.add, this.addServer),
-      this.problem,
+    const another = () => {
+      const last = this.lanes.findLast((lane) => !lane.served);
+      this.append(last?.values() ?? {});
+    };
+    this.add = button("Add a lane", "another lane, as the last one", another);
+    const none = { hidden: !race.server };
+    this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), none);
+    const fields = h(
+      "div.hp-row",
+      field("Prompt", this.prompt),
+      field("Pair", this.pair),
+      field("timed", this.rounds),
     );
+    const hint = "Plain decoding is the first lane. A lane may have a draft length of its own.";
+    const lanes = [h("p.hp-hint", hint), this.list, h("div.hp-row", this.add, this.addServer)];
+    this.element = h("div.hf-setup", fields, this.shared.element, lanes, this.problem);
   }
 
-  /** As `stream("race", …)` and `ask("race_plan", …)` take it. */
+  /** The values of every lane. */
+  get own() {
+    return this.lanes.map((lane) => lane.values());
+  }
+
+  /** All that is set up, as `stream("race", …)` and `ask("race_plan", …)` take it. */
   values() {
-    const own = { prompt: this.prompt.value, pair: this.pair.value, rounds: this.rounds.value };
-    return { ...own, ...this.shared.values(), lanes: this.lanes.map((lane) => lane.values()) };
+    return {
+      prompt: this.prompt.value,
+      pair: this.pair.value,
+      rounds: this.rounds.value,
+      ...this.shared.values(),
+      lanes: this.own,
+    };
   }
 
-  /** Take over what a race has. @param {RaceHeader} header */
+  /** Set up what a race has. @param {RaceHeader} header */
   set({ link, lanes, rounds }) {
     const given = lanes.filter(({ served }) => !served).slice(1);
     const gamma = given.find(({ own }) => own.gamma)?.own.gamma;
-    /** @type {Values} length: max_new_tokens, as it was called */
-    const values = { gamma, ...(link.length && { max_new_tokens: link.length }), ...link };
+    // older races call max_new_tokens `length`
+    const older = link.length ? { max_new_tokens: link.length } : {};
+    /** @type {Values} */
+    const values = { gamma, ...older, ...link };
     this.prompt.value = link.prompt;
     this.pair.value = link.pair ?? "";
     this.rounds.value = String(link.rounds ?? rounds);
-    const usual = (/** @type {string} */ name) => facts.options.properties[name].default;
-    this.shared.set(Object.fromEntries(this.shares.map((name) => [name, values[name] ?? usual(name)])));
+    const shared = this.shares.map((name) => [name, values[name] ?? PROPERTIES[name].default]);
+    this.shared.set(Object.fromEntries(shared));
     this.draw(given.map(({ own }) => own));
     this.name(lanes);
   }
@@ -77,14 +102,16 @@ class Setup {
   draw(/** @type {Values[]} */ all) {
     this.lanes = all.map((values, i) => this.lane(values, i + 2));
     this.list.replaceChildren(...this.lanes.map(({ element }) => element));
-    this.add.disabled = this.addServer.disabled = all.length + 1 >= this.race.lanes;
+    const full = all.length + 1 >= this.race.lanes;
+    this.add.disabled = full;
+    this.addServer.disabled = full;
   }
 
-  /** lanes: of a plan. @param {RaceLane[]} lanes */
+  /** Show what the lanes of a plan are called. @param {RaceLane[]} lanes */
   name(lanes) {
     for (const [i, { title, served }] of this.lanes.entries()) {
       const { name, lossless } = lanes[i + 1];
-      title.textContent = name + (lossless || served ? "" : " ✕ not lossless");
+      title.textContent = lossless || served ? name : `${name} ✕ not lossless`;
     }
   }
 
@@ -94,18 +121,22 @@ class Setup {
   }
 
   append(/** @type {Values} */ values) {
-    this.change([...this.lanes.map((lane) => lane.values()), values]);
-    find("details", this.lanes[this.lanes.length - 1].element).setAttribute("open", "");
+    this.change([...this.own, values]);
+    const lane = this.lanes[this.lanes.length - 1];
+    find("details", lane.element).setAttribute("open", "");
   }
 
   remove(/** @type {number} */ number) {
-    this.change(this.lanes.map((lane) => lane.values()).toSpliced(number - 2, 1));
+    this.change(this.own.toSpliced(number - 2, 1));
     this.add.focus();
   }
 
-  /** One draft length for all lanes. @param {unknown} gamma */
+  /** Give all lanes one draft length. @param {unknown} gamma */
   draftAlike(gamma) {
-    this.change(this.lanes.map((lane) => ({ ...lane.values(), ...(lane.served ? {} : { gamma }) })));
+    const values = this.lanes.map((lane) =>
+      lane.served ? lane.values() : { ...lane.values(), gamma },
+    );
+    this.change(values);
   }
 
   /** @type {(given: Values, number: number) => SetupLane} */
@@ -114,26 +145,35 @@ class Setup {
     const { element, values } = served ? this.server(given, number) : this.options(given, number);
     const title = h("span.hf-name", served ? "Server" : "…");
     const remove = button("✕", `remove lane ${number}`, () => this.remove(number));
-    const item = h("li", { "data-lane": number }, h("details", h("summary", title), element), remove);
+    const options = h("details", h("summary", title), element);
+    const item = h("li", { "data-lane": number }, options, remove);
     return { element: item, title, served, values };
   }
 
   options(/** @type {Values} */ given, /** @type {number} */ number) {
     const only = [...new Set(["system", ...scoped("lane")])];
-    const made = form(facts.options, { only, prefix: `hsd-lane-${number}`, changed: () => this.later() });
-    made.set(given);
-    return made;
+    const changed = () => this.later();
+    const options = form(facts.options, { only, prefix: `hsd-lane-${number}`, changed });
+    options.set(given);
+    return options;
   }
 
   server(/** @type {Values} */ given, /** @type {number} */ number) {
     /** @type {(name: string, words: string, placeholder: string) => HTMLInputElement} */
-    const box = (name, words, placeholder) => {
-      const names = { "data-field": name, "aria-label": `${words} of lane ${number}`, placeholder, "maxlength": 200 };
-      return h("input.hp-field", { value: given[name], oninput: () => this.later(), ...names });
-    };
-    const [url, model] = [box("url", "URL", "http://localhost:8000"), box("model", "model", "the only one")];
+    const box = (name, words, placeholder) =>
+      h("input.hp-field", {
+        "value": given[name],
+        "oninput": () => this.later(),
+        "data-field": name,
+        "aria-label": `${words} of lane ${number}`,
+        placeholder,
+        "maxlength": 200,
+      });
+    const url = box("url", "URL", "http://localhost:8000");
+    const model = box("model", "model", "the only one");
     const values = () => ({ url: url.value.trim(), model: model.value.trim() });
-    return { element: h("div.hp-row", field("URL", url), field("model", model), h("p.hp-hint", SERVERS)), values };
+    const fields = [field("URL", url), field("model", model)];
+    return { element: h("div.hp-row", fields, h("p.hp-hint", SERVERS)), values };
   }
 
   // ---- what the server says
@@ -144,7 +184,8 @@ class Setup {
   }
 
   async ask() {
-    const serial = (this.asking += 1);
+    this.asking += 1;
+    const serial = this.asking;
     let plan = null;
     let problem = "";
     try {
@@ -157,7 +198,7 @@ class Setup {
     this.problem.textContent = problem;
     this.problem.hidden = !problem;
     if (!plan) return;
-    this.pair.value = plan.link.pair ?? ""; // another one where that of a recorded race is not here
+    this.pair.value = plan.link.pair ?? ""; // the pair of a recorded race may not be here
     this.name(plan.lanes);
   }
 }

@@ -1,4 +1,5 @@
-// Speed: a race at a glance, where its time went, whether to switch it on, and a benchmark. For tests, window.__hsdSpeed mirrors what is shown.
+// Speed: a race at a glance, where its time went, whether to switch it on, and a benchmark. For
+// tests, window.__hsdSpeed mirrors what is shown.
 import { ask } from "../answers/answers.js";
 import { asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -18,8 +19,12 @@ async function start(/** @type {HTMLElement} */ root) {
   root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);
   page.listen((what) => what === "tab" && page.tab() !== "speed" && race.replay.pause());
-  const others = () => ({ ready: Boolean(benchmark.view), benchmark: benchmark.view, calculator: calculator.shown });
-  const get = () => ({ ...race.mirror(), ...others() });
+  const get = () => ({
+    ...race.mirror(),
+    ready: Boolean(benchmark.view),
+    benchmark: benchmark.view,
+    calculator: calculator.shown,
+  });
   Object.defineProperty(window, "__hsdSpeed", { get, configurable: true });
   await benchmark.choose(); // so that nothing moves when it comes
 }

@@ -1,4 +1,5 @@
-// What a reader can save: the trace as JSON, the steps as CSV, the picture as SVG or PNG, a plain-text report.
+// What a reader can save: the trace as JSON, the steps as CSV, the picture as SVG or PNG, a
+// plain-text report.
 import { csv as rowsOf } from "../kit/files.js";
 import { number, plural } from "../kit/format.js";
 import { together } from "../kit/spans.js";
@@ -31,7 +32,10 @@ const COLUMNS = {
   seconds_rest: ({ times }) => times.rest,
 };
 
-/** The steps as comma-separated values, one line each, below a line of heads. @type {(trace: Trace) => string} */
+/**
+ * The steps as comma-separated values, one line each, below a line of heads.
+ * @type {(trace: Trace) => string}
+ */
 function csv({ steps }) {
   const rules = [...new Set(steps.flatMap((step) => Object.keys(step.expected_kept)))];
   const head = [...Object.keys(COLUMNS), ...rules.map((rule) => `expected_kept_${rule}`)];
@@ -42,28 +46,37 @@ function csv({ steps }) {
   return rowsOf([head, ...rows]);
 }
 
-/** "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the draft's number. @type {(verdict: Verdict) => string} */
+/**
+ * "draft 5: 0.3 < 0.7; …": what was tested, the node, coin and threshold; with several drafts the
+ * draft's number.
+ * @type {(verdict: Verdict) => string}
+ */
 function testCells({ decisions }) {
   const several = decisions.some(({ draft }) => draft > 0);
   const tests = decisions.map(({ draft, test, node, coin, accepted, threshold }) => {
     const sign = accepted ? "<" : ">=";
-    return `${several ? `[${draft + 1}] ` : ""}${test} ${node}: ${coin} ${sign} ${threshold}`;
+    const number = several ? `[${draft + 1}] ` : "";
+    return `${number}${test} ${node}: ${coin} ${sign} ${threshold}`;
   });
   return tests.join("; ");
 }
 
-/** @type {(change: Change) => string} */
-const changeCell = ({ after, node, weight, mass }) => `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
+/** What a rejection made of the target, as a formula. @type {(change: Change) => string} */
+const changeCell = ({ after, node, weight, mass }) =>
+  `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
 
 /** The run in words, for an e-mail or a terminal. @type {(trace: Trace) => string} */
 function report(trace) {
   const { setup, steps, result } = trace;
   const { tokens, calls } = ran(steps);
+  const models = setup.models.map(({ name }) => name).join(", ");
+  const recorded = `recorded ${trace.created} with hsd ${trace.app_version}`;
+  const gained = `${plural(tokens, "token")} from ${plural(calls, "target call")}`;
   const rate = calls ? `, ${number(tokens / calls)} per call` : "";
   const head = [
     `Run: ${setupLine(trace, false)}`,
-    `Models: ${setup.models.map(({ name }) => name).join(", ")}; recorded ${trace.created} with hsd ${trace.app_version}`,
-    `Result: ${plural(tokens, "token")} from ${plural(calls, "target call")}${rate}; ended: ${result?.finish ?? "still running"}`,
+    `Models: ${models}; ${recorded}`,
+    `Result: ${gained}${rate}; ended: ${result?.finish ?? "still running"}`,
     "",
     "Prompt:",
     trace.prompt.text,
@@ -72,14 +85,25 @@ function report(trace) {
     result?.text ?? together(steps.flatMap(({ committed }) => committed)),
     "",
   ];
-  return [...head, ...steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""])].join("\n");
+  const story = steps.flatMap((_, i) => [...lines(readStep(trace, i)), ""]);
+  return [...head, ...story].join("\n");
 }
 
-/** The run with its player as one file. @type {(trace: Trace, view: SavedView) => Promise<string>} */
+/**
+ * The run with its player as one file.
+ * @type {(trace: Trace, view: SavedView) => Promise<string>}
+ */
 async function html(trace, view) {
   const template = await fetch(new URL("../single.html", import.meta.url)).catch(() => null);
-  if (!template?.ok) throw new Error("the page for the file could not be fetched: the page's server cannot be reached");
-  const run = JSON.stringify({ trace, title: "", ...view }).replaceAll("<", "\\u003c");
+  if (!template?.ok)
+    throw new Error(
+      "the page for the file could not be fetched: the page's server cannot be reached",
+    );
+  const run = JSON.stringify({
+    trace,
+    title: "",
+    ...view,
+  }).replaceAll("<", "\\u003c");
   return (await template.text()).replace(">RUN<", () => `>${run}<`);
 }
 

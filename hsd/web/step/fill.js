@@ -1,5 +1,5 @@
-// Sentences as data: from a name and the facts to words, as parts for dom.prose. How they are written
-// is explained in hsd/trace/sentences.yaml; hsd/trace/fill.py is the same for Python. Pure.
+// Sentences as data: from a name and the facts to words, as parts for dom.prose. How they are
+// written is explained in hsd/trace/sentences.yaml; hsd/trace/fill.py is the same for Python. Pure.
 import { facts } from "../kit/facts.js";
 import { exact, pair as apart, plural, real } from "../kit/format.js";
 
@@ -11,16 +11,24 @@ const MARK = /(\*\*|\[|\]\([\w-]+\)|\{[^{}]*\})/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is made visible
 const UNSEEN = /[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g;
 
-/** Sentence parts: the first way to say `name` whose conditions hold, filled in; none where none does. @type {(name: string, known: SentenceFacts) => Filled[]} */
+/**
+ * Sentence parts: the first way to say `name` whose conditions hold, filled in; none where none
+ * does.
+ * @type {(name: string, known: SentenceFacts) => Filled[]}
+ */
 function say(name, known) {
   for (const way of sentences[name] ?? []) {
     const [text, ...conditions] = [way].flat().reverse();
-    if (conditions.every((condition) => holds(condition, known))) return joined(filled(text, known));
+    if (conditions.every((condition) => holds(condition, known)))
+      return joined(filled(text, known));
   }
   return [];
 }
 
-/** A way to say something, its slots filled. @type {(text: string, known: SentenceFacts) => Filled[]} */
+/**
+ * A way to say something, its slots filled.
+ * @type {(text: string, known: SentenceFacts) => Filled[]}
+ */
 function filled(text, known) {
   const parts = /** @type {Filled[]} */ ([]);
   let from = -1; // where what is strong, or explained, begins
@@ -41,11 +49,19 @@ function holds(condition, known) {
   const [, negated, path, sign, value] = CONDITION.exec(condition) ?? [];
   const [scope, key] = reach(path, known);
   const fact = scope[key];
-  const held = sign === undefined ? Boolean(fact) : sign === "=" ? String(fact) === value : (fact || 0) > value;
+  const held =
+    sign === undefined
+      ? Boolean(fact)
+      : sign === "="
+        ? String(fact) === value
+        : (fact || 0) > value;
   return held !== Boolean(negated);
 }
 
-/** The facts that a dotted path leads to, over those on its way, and its last name. @type {(path: string, known: SentenceFacts) => [SentenceFacts, string]} */
+/**
+ * The facts that a dotted path leads to, over those on its way, and its last name.
+ * @type {(path: string, known: SentenceFacts) => [SentenceFacts, string]}
+ */
 function reach(path, known) {
   const way = path.split(".");
   const key = way.pop() ?? "";
@@ -60,7 +76,8 @@ function put(slot, known) {
   const value = scope[key];
   if (sign === "?") return [noun.split(":")[value === 1 ? 0 : 1]];
   if (sign) return [plural(value || 0, noun)];
-  if (value === undefined || value === null) return Object.keys(scope).length ? say(key, scope) : [];
+  if (value === undefined || value === null)
+    return Object.keys(scope).length ? say(key, scope) : [];
   if (Array.isArray(value)) return value.flatMap((item) => say(key, { ...scope, ...item }));
   return [typeof value === "object" ? value : String(value)];
 }
@@ -86,17 +103,26 @@ const inWords = (/** @type {Filled} */ part) => {
 
 /** Text on one line, its ends visible. @param {string} piece */
 function quoted(piece) {
-  const shown = [...piece.replace(UNSEEN, (sign) => (sign === "\t" ? "⇥" : "\n\r".includes(sign) ? "⏎" : "�"))];
+  const shown = [
+    ...piece.replace(UNSEEN, (sign) => (sign === "\t" ? "⇥" : "\n\r".includes(sign) ? "⏎" : "�")),
+  ];
   return shown.length > CUT ? `“${shown.slice(0, CUT).join("")}…”` : `“${shown.join("")}”`;
 }
 
-/** A number with so many digits, one below 0.001 with `tiny` and a power of ten. @param {Real | null} x */
+/**
+ * A number with so many digits, one below 0.001 with `tiny` and a power of ten.
+ * @param {Real | null} x
+ */
 const number = (x, digits = 3, tiny = 2) => exact(real(x), digits, tiny);
 
-/** Both numbers with as many digits, at least `start`, as it takes to see which one is larger. @type {(a: Real | null, b: Real | null, start?: number) => string[]} */
+/**
+ * Both numbers with as many digits, at least `start`, as it takes to see which one is larger.
+ * @type {(a: Real | null, b: Real | null, start?: number) => string[]}
+ */
 const pair = (a, b, start = 2) => apart(real(a), real(b), 2, start);
 
 /** "1, 2 and 3". @param {(string | number)[]} all */
-const listing = (all) => [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(String).join(" and ");
+const listing = (all) =>
+  [all.slice(0, -1).join(", "), ...all.slice(-1)].filter(String).join(" and ");
 
 export { filled, listing, number, pair, plain, say };

@@ -29,10 +29,15 @@ const KEYS = Object.fromEntries(LIST.map(([key, , , action]) => [key, action]));
 
 /** The help: a dialog with all keys. */
 function dialog() {
-  const rows = LIST.map(([, shown, words]) => h("tr", h("td", h("kbd", shown)), h("td", words)));
+  const rows = LIST.map(([, shown, words]) => {
+    const key = h("td", h("kbd", shown));
+    return h("tr", key, h("td", words));
+  });
   const close = button("Close", "close", () => element.close());
   const inside = [h("h3.hp-title", "Keys"), h("table", h("tbody", rows)), close];
-  const element = /** @type {HTMLDialogElement} */ (h("dialog.hp-dialog", { "aria-label": "Keys" }, inside));
+  const element = /** @type {HTMLDialogElement} */ (
+    h("dialog.hp-dialog", { "aria-label": "Keys" }, inside)
+  );
   return element;
 }
 

@@ -1,61 +1,116 @@
-// What lay in the lane of each level of a run when something had happened there: once for every event below the target,
-// and once for the target's own pass. Pure: a view of model.js in; no element here.
+// What lay in the lane of each level of a run when something had happened there: once for every
+// event below the target, and once for the target's own pass. Pure: a view of model.js in; no
+// element here.
 
 import { plain, say } from "./fill.js";
 
-/** How the levels of a run, two at least, are called in sentences, the smallest first. @param {Setup} setup @returns {string[]} */
+/**
+ * How the levels of a run, two at least, are called in sentences, the smallest first.
+ * @param {Setup} setup
+ * @returns {string[]}
+ */
 function names({ models, options }) {
   const shared = { levels: Math.max(models.length, 2), exits: options.levels.exits.length > 0 };
-  const facts = Array.from({ length: shared.levels }, (_, level) => ({ level, top: level === shared.levels - 1 }));
+  const facts = Array.from({ length: shared.levels }, (_, level) => ({
+    level,
+    top: level === shared.levels - 1,
+  }));
   return facts.map((own) => plain(say("level name", { ...shared, ...own })));
 }
 
-/** The kind of each level, for its colour: one drafts, one is the target. @param {Setup} setup @returns {string[]} */
+/**
+ * The kind of each level, for its colour: one drafts, one is the target.
+ * @param {Setup} setup
+ * @returns {string[]}
+ */
 const kinds = ({ models }) =>
-  models.map((_, level) => (level === models.length - 1 ? "is-target" : level ? "is-between" : "is-bottom"));
+  models.map((_, level) => {
+    if (level === models.length - 1) return "is-target";
+    return level ? "is-between" : "is-bottom";
+  });
 
-/** What happened in a step: a state after each event, and one after the target's pass; state: the one after an event (null: the pass). @type {(view: View, event?: EventPlace) => Lanes & {state: LaneState}} */
+/**
+ * What happened in a step: a state after each event, and one after the target's pass; state: the
+ * one after an event (null: the pass).
+ * @type {(view: View, event?: EventPlace) => Lanes & {state: LaneState}}
+ */
 function lanesOf(view, event = null) {
   const { step } = view;
   const count = view.trace.setup.models.length;
   /** @type {Lanes} */
-  const read = { tokens: [], states: [], end: step.context_length + 1 };
+  const read = {
+    tokens: [],
+    states: [],
+    end: step.context_length + 1,
+  };
   /** @type {() => LevelLane} */
-  const empty = () => ({ chips: [], asked: null, settled: 0, lent: null });
+  const empty = () => ({
+    chips: [],
+    asked: null,
+    settled: 0,
+    lent: null,
+  });
   let lanes = Array.from({ length: count }, empty);
-  for (const [index, one] of step.events.entries()) {
+  for (const [index, happened] of step.events.entries()) {
+    const { level, kind, tested, kept } = happened;
     lanes = lanes.map(rested);
-    if (one.kind === "verify") judge(lanes[one.level - 1], one.tested, one.kept, one.level, index);
-    settle(lanes[one.level], one, lanes[one.level - 1], index, read);
-    read.states.push({ level: one.level, lanes });
+    const below = lanes[level - 1];
+    if (kind === "verify") judge(below, tested, kept, level, index);
+    settle(lanes[level], happened, below, index, read);
+    read.states.push({ level, lanes });
   }
-  read.states.push({ level: count - 1, lanes: targetPass(view, lanes.map(rested), count, read) });
+  lanes = targetPass(view, lanes.map(rested), count, read);
+  read.states.push({ level: count - 1, lanes });
   askAhead(step, read.states);
   return { ...read, state: read.states[event ?? step.events.length] };
 }
 
 /** A lane as the next moment finds it. @type {(lane: LevelLane) => LevelLane} */
-const rested = (lane) => ({ ...lane, chips: lane.chips.map((chip) => ({ ...chip, fresh: false })) });
+const rested = (lane) => ({
+  ...lane,
+  chips: lane.chips.map((chip) => ({ ...chip, fresh: false })),
+});
 
-/** The level above has judged what this lane handed up. @type {(lane: LevelLane, tested: Omit<LaneTest, "level" | "event" | "kept">[], kept: number, level: number, event: number | null) => void} */
+/**
+ * Write into a lane what the level above made of the tokens that it handed up.
+ * @param {LevelLane} lane
+ * @param {Omit<LaneTest, "level" | "event" | "kept">[]} tested
+ * @param {number} kept how many of them
+ * @param {number} level the one above
+ * @param {EventPlace} event in which it judged
+ */
 function judge(lane, tested, kept, level, event) {
   lane.lent = tested.length;
   lane.chips = lane.chips.map(({ token }, i) => {
     const test = tested[i];
-    if (test) token.tests.push({ ...test, level, event, kept: i < kept });
-    if (!test || i >= kept) token.end = { kind: test ? "dropped" : "cut", event };
-    return { token, verdict: test && i < kept ? "kept" : "dropped", fresh: false };
+    const isKept = i < kept;
+    if (test)
+      token.tests.push({
+        ...test,
+        level,
+        event,
+        kept: isKept,
+      });
+    if (test && isKept) return { token, verdict: "kept", fresh: false };
+    token.end = { kind: test ? "dropped" : "cut", event };
+    return { token, verdict: "dropped", fresh: false };
   });
 }
 
 /**
- * What a level adds to its lane: the first `kept` tokens rise from the lane below, the others are born here.
+ * What a level adds to its lane: the first `kept` tokens rise from the lane below, the others are
+ * born here.
  * @type {(read: Lanes, below: LevelLane, what: AddedTokens) => LaneChip[]}
  */
 function added({ tokens }, below, { level, event, position, kept, tested, committed }) {
   return committed.map(({ piece, origin }, i) => {
     const risen = i < kept && below.chips[i];
-    if (risen) return { token: risen.token, verdict: null, fresh: true };
+    if (risen)
+      return {
+        token: risen.token,
+        verdict: null,
+        fresh: true,
+      };
     const born = { level, origin, event };
     tokens.push({
       id: tokens.length,
@@ -66,34 +121,71 @@ function added({ tokens }, below, { level, event, position, kept, tested, commit
       tests: [],
       end: null,
     });
-    return { token: tokens[tokens.length - 1], verdict: null, fresh: true };
+    return {
+      token: tokens[tokens.length - 1],
+      verdict: null,
+      fresh: true,
+    };
   });
 }
 
-/** What an event appends to its lane. @type {(lane: LevelLane, event: LevelEvent, below: LevelLane, index: number, read: Lanes) => void} */
+/**
+ * Append to a lane what an event of its level brought.
+ * @param {LevelLane} lane
+ * @param {LevelEvent} event
+ * @param {LevelLane} below
+ * @param {number} index of the event
+ * @param {Lanes} read
+ */
 function settle(lane, event, below, index, read) {
   const { kind, position, asked, held, tested, committed, work } = event;
   const kept = kind === "verify" ? event.kept : 0;
-  lane.chips = [...lane.chips.slice(0, held), ...added(read, below, { ...event, event: index, kept })];
-  [lane.asked, lane.lent, lane.settled] = [asked, null, lane.chips.length];
+  lane.chips = [
+    ...lane.chips.slice(0, held),
+    ...added(read, below, {
+      ...event,
+      event: index,
+      kept,
+    }),
+  ];
+  lane.asked = asked;
+  lane.lent = null;
+  lane.settled = lane.chips.length;
   const drafted = kind === "draft" ? work.calls - 1 : 0; // also after an end of the text
   read.end = Math.max(read.end, position + Math.max(committed.length, tested.length, drafted));
 }
 
-/** The lanes after the target's pass: it judges the block of the level below and commits. @type {(view: View, lanes: LevelLane[], count: number, read: Lanes) => LevelLane[]} */
+/**
+ * The lanes after the target's pass: it judges the block of the level below and commits.
+ * @type {(view: View, lanes: LevelLane[], count: number, read: Lanes) => LevelLane[]}
+ */
 function targetPass({ step, own, original }, lanes, count, read) {
   const tested = step.nodes.map(({ id, p, q, coin }) => {
-    const { threshold = null, accepted = null, ...test } = own.decisions.find(({ node }) => node === id) ?? { coin };
-    return { p, q, coin: test.coin, threshold, accepted };
+    const test = own.decisions.find(({ node }) => node === id);
+    return {
+      p,
+      q,
+      coin: test?.coin ?? coin,
+      threshold: test?.threshold ?? null,
+      accepted: test?.accepted ?? null,
+    };
   });
-  const [below, target] = [lanes[count - 2], lanes[count - 1]];
+  const below = lanes[count - 2];
+  const target = lanes[count - 1];
   judge(below, tested, own.kept, count - 1, null);
   // with other coins or another rule, what would follow the kept tokens is not known
   /** @type {Pick<Committed, "piece" | "origin">[]} */
   const kept = step.nodes.slice(0, own.kept).map(({ piece }) => ({ piece, origin: "draft" }));
   const committed = original ? kept : step.committed;
   const { context_length: position, nodes } = step;
-  const what = { level: count - 1, event: null, position, kept: own.kept, tested: nodes, committed };
+  const what = {
+    level: count - 1,
+    event: null,
+    position,
+    kept: own.kept,
+    tested: nodes,
+    committed,
+  };
   target.chips = added(read, below, what);
   for (const { token } of target.chips) token.end = { kind: "text", event: null };
   target.settled = target.chips.length;
@@ -101,23 +193,41 @@ function targetPass({ step, own, original }, lanes, count, read) {
   return lanes;
 }
 
-/** A level without an event so far has been asked for tokens too; its next event says for how many. @type {(step: Step, states: LaneState[]) => void} */
+/**
+ * Fill in how many tokens a level without an event so far was asked for: its next event says it.
+ * @type {(step: Step, states: LaneState[]) => void}
+ */
 function askAhead({ events }, states) {
   for (const [k, { lanes }] of states.entries())
-    for (const [level, lane] of lanes.entries())
-      lane.asked ??= events.slice(k).find((event) => event.level === level)?.asked ?? null;
+    for (const [level, lane] of lanes.entries()) {
+      const next = events.slice(k).find((event) => event.level === level);
+      lane.asked ??= next?.asked ?? null;
+    }
 }
 
-/** Whether the level of an event hands up what it has settled: what happens next happens above it. @type {(step: Step, index: number) => boolean} */
-const handsUp = ({ events }, index) => (events[index + 1]?.level ?? Infinity) > events[index].level;
+/**
+ * Whether the level of an event hands up what it has settled: what happens next happens above it.
+ * @type {(step: Step, index: number) => boolean}
+ */
+function handsUp({ events }, index) {
+  const next = events[index + 1]?.level ?? Infinity;
+  return next > events[index].level;
+}
 
 /**
- * Totals of the run up to an event of a step, or to its end (null), one per level, the smallest first; the target hands up
- * and keeps what is committed.
+ * Totals of the run up to an event of a step, or to its end (null), one per level, the smallest
+ * first; the target hands up and keeps what is committed.
  * @type {(trace: Trace, index: number, event?: number | null) => LevelTotals[]}
  */
 function totals({ setup, steps }, index, event = null) {
-  const rows = setup.models.map(() => ({ calls: 0, layers: 0, computed: 0, heads: 0, handed: 0, kept: 0 }));
+  const rows = setup.models.map(() => ({
+    calls: 0,
+    layers: 0,
+    computed: 0,
+    heads: 0,
+    handed: 0,
+    kept: 0,
+  }));
   const add = (/** @type {number} */ level, /** @type {Partial<LevelTotals>} */ counts) => {
     for (const name of /** @type {(keyof LevelTotals)[]} */ (Object.keys(counts)))
       rows[level][name] += counts[name] ?? 0;
@@ -125,12 +235,18 @@ function totals({ setup, steps }, index, event = null) {
   const top = rows.length - 1;
   for (const [i, step] of steps.slice(0, index + 1).entries()) {
     const whole = i < index || event === null;
-    for (const { level, kind, tested, kept, work } of step.events.slice(0, whole ? Infinity : event + 1)) {
+    const events = whole ? step.events : step.events.slice(0, event + 1);
+    for (const { level, kind, tested, kept, work } of events) {
       add(level, work);
       if (kind === "verify") add(level - 1, { handed: tested.length, kept });
     }
     if (!whole) continue;
-    add(top, { ...step.work, handed: step.committed.length, kept: step.committed.length });
+    const written = step.committed.length;
+    add(top, {
+      ...step.work,
+      handed: written,
+      kept: written,
+    });
     if (top > 0) add(top - 1, { handed: step.drafted, kept: step.kept });
   }
   return rows;

@@ -11,15 +11,21 @@ import { Stage } from "./stage.js";
 
 const TEXT = 160; // characters of the prompt and of the text so far beside a picture
 const TOUCHES = ["pointerdown", "keydown", "wheel"];
-/** @type {Supposed} */
-const NO_CHANGE = { rule: null, coins: new Map() }; // what a visitor supposes: another rule, other coins
+/** Nothing is supposed: the rule of the run, its coins. @type {Supposed} */
+const NO_CHANGE = { rule: null, coins: new Map() };
 
 class Player {
   record = /** @type {Trace | null} */ (null);
   shown = /** @type {ShownStep | null} */ (null);
   step = -1;
   /** @type {PlayerState} */
-  now = { node: 0, item: null, pinned: false, mass: "relative", beat: 0 };
+  now = {
+    node: 0,
+    item: null,
+    pinned: false,
+    mass: "relative",
+    beat: 0,
+  };
   supposed = NO_CHANGE;
   once = false; // it plays to the end of this step only
   live = false;
@@ -51,7 +57,8 @@ class Player {
   up = () => this.moveInColumn(-1);
   down = () => this.moveInColumn(1);
   asItWas = () => this.suppose(NO_CHANGE);
-  brief = () => this.options.brief?.first() ?? false; // whether the board is drawn as brief.js has it
+  // whether the board is drawn as brief.js has it
+  brief = () => this.options.brief?.first() ?? false;
   help = () => this.stage.dialog.showModal();
   mass = () => this.setState({ mass: this.now.mass === "joint" ? "relative" : "joint" });
 
@@ -69,7 +76,7 @@ class Player {
 
   /** @param {1 | -1} direction */
   goDifference(direction) {
-    for (let i = this.step + direction; i >= 0 && i < this.steps.length; i += direction) {
+    for (let i = this.step + direction; this.steps[i]; i += direction) {
       if (differs(this.steps[i])) return this.go(i);
     }
     this.stage.toast.say(`no ${direction > 0 ? "later" : "earlier"} step where the rules differ`);
@@ -85,12 +92,17 @@ class Player {
     if (!keepPlaying) this.pause();
     if (!this.shown) return;
     const { view, plan } = this.shown;
-    this.now = { ...this.now, beat: Math.max(0, Math.min(beat, plan.total - 1)) };
+    const last = plan.total - 1;
+    this.now = { ...this.now, beat: Math.max(0, Math.min(beat, last)) };
     this.stage.drawBeat(view, plan, this.now.beat);
     this.changed();
   }
 
-  /** One beat on or back; over the end of a step to the start of the next, over its start to the end of the one before. @param {1 | -1} direction */
+  /**
+   * One beat on or back; over the end of a step to the start of the next, over its start to the end
+   * of the one before.
+   * @param {1 | -1} direction
+   */
   move(direction) {
     this.pause();
     if (!this.shown) return;
@@ -108,12 +120,17 @@ class Player {
     if (!last || !this.live) this.show(last ? 0 : this.step, 0);
   }
 
-  /** At the end of a live run the player waits for more; at the end of any other it stops. */
+  /**
+   * Go on by a beat while playing, and return whether it plays on: at the end of a live run the
+   * player waits for more, at the end of any other it stops.
+   */
   playOn() {
+    const isLast = () => this.step >= this.steps.length - 1;
     if (!this.complete) this.goBeat(this.now.beat + 1, true);
     else if (this.once) return false;
-    else if (this.step < this.steps.length - 1) this.show(this.step + 1, 0);
-    return !this.complete || (!this.once && (this.step < this.steps.length - 1 || this.live));
+    else if (!isLast()) this.show(this.step + 1, 0);
+    if (!this.complete) return true;
+    return !this.once && (this.live || !isLast());
   }
 
   /** Play the step that is shown from its start to its end. */
@@ -128,13 +145,17 @@ class Player {
     return this.shown ? phases.pause(phases.at(this.shown.plan, this.now.beat)) : 1000;
   }
 
-  /** The same by itself, unless motion is unwelcome; the first touch of anything but Play stops it. */
+  /**
+   * Play the step that is shown unasked, unless motion is unwelcome; the first touch of anything but
+   * Play stops it.
+   */
   playAlone() {
     if (window.matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden) return;
     this.playOnce();
     const stop = (/** @type {Event} */ event) => {
       for (const touch of TOUCHES) window.removeEventListener(touch, stop, true);
-      if (!targetOf(event).closest?.(".hp-play") && !("key" in event && event.key === " ")) this.pause();
+      const isSpace = "key" in event && event.key === " ";
+      if (!isSpace && !targetOf(event).closest?.(".hp-play")) this.pause();
     };
     for (const touch of TOUCHES) window.addEventListener(touch, stop, true);
   }
@@ -146,24 +167,34 @@ class Player {
 
   // ---- what is supposed
 
-  /** Judge the step by another rule or with other coins; what was recorded stays as it is. @param {Supposing} change */
+  /**
+   * Judge the step by another rule or with other coins; what was recorded stays as it is.
+   * @param {Supposing} change
+   */
   suppose(change) {
     this.pause();
     if (!this.shown) return;
     const { read } = this.shown;
     const { rule = null, coins } = { ...this.supposed, ...change };
-    const rules = [rule || read.rule, ...(read.shadow ? [read.shadow.rule] : [])];
-    if (!rules.every((name) => judges(read).includes(name)))
-      return this.stage.toast.say("this step was recorded with too little detail to judge it again");
-    const known = [...(coins ?? [])].filter(([node]) => read.nodes.has(node));
-    this.supposed = { rule: rule === read.rule ? null : rule, coins: new Map(known) };
+    const rules = [rule || read.rule];
+    if (read.shadow) rules.push(read.shadow.rule);
+    const known = judges(read);
+    if (!rules.every((name) => known.includes(name)))
+      return this.stage.toast.say(
+        "this step was recorded with too little detail to judge it again",
+      );
+    const moved = [...(coins ?? [])].filter(([node]) => read.nodes.has(node));
+    this.supposed = { rule: rule === read.rule ? null : rule, coins: new Map(moved) };
     const { plan } = this.judge(read);
     this.now = { ...this.now, beat: plan.total - 1 };
     this.draw(true);
     this.changed();
   }
 
-  /** Judge what is shown by this rule, if that can be done here; whether it could. @param {string} rule */
+  /**
+   * Judge what is shown by this rule, if that can be done here; whether it could.
+   * @param {string} rule
+   */
   judgeBy = (rule) => {
     const can = this.shown !== null && judges(this.shown.read).includes(rule);
     if (can) this.suppose({ rule });
@@ -171,13 +202,17 @@ class Player {
   };
 
   /** @type {(node: number, value: number) => void} */
-  coin = (node, value) => this.suppose({ coins: [...this.supposed.coins, [node, Number(value.toFixed(4))]] });
+  coin = (node, value) => {
+    const rounded = Number(value.toFixed(4));
+    this.suppose({ coins: [...this.supposed.coins, [node, rounded]] });
+  };
 
   judge(/** @type {View} */ read) {
     const { rule, coins } = this.supposed;
     const moved = [...coins].some(([node, value]) => value !== coinOf(read, node));
     const view = rule || moved ? again(read, this.supposed) : read;
-    const shown = { read, view, plan: phases.plan(view, this.brief() && !view.isTrie) };
+    const plan = phases.plan(view, this.brief() && !view.isTrie);
+    const shown = { read, view, plan };
     this.shown = shown;
     return shown;
   }
@@ -187,21 +222,30 @@ class Player {
   /** Show a step: at its end, unless a beat is given. @param {number} step */
   show(step, beat = Infinity) {
     if (!this.record) return;
-    const depth = this.shown && this.now.pinned ? this.shown.view.depth.get(this.now.node) : -1;
+    const depth = this.now.pinned ? this.shown?.view.depth.get(this.now.node) : -1;
     const read = readStep(this.record, step);
     const { rule } = this.supposed;
-    this.supposed = { ...NO_CHANGE, rule: rule && judges(read).includes(rule) ? rule : null };
+    const stays = rule && judges(read).includes(rule);
+    this.supposed = { ...NO_CHANGE, rule: stays ? rule : null };
     const { view, plan } = this.judge(read);
     const node = [0, ...view.spine].find((id) => view.depth.get(id) === depth);
     this.step = step;
     this.passed = 0;
-    this.now = { ...this.now, node: node ?? view.decided, item: null, beat: Math.min(beat, plan.total - 1) };
+    this.now = {
+      ...this.now,
+      node: node ?? view.decided,
+      item: null,
+      beat: Math.min(beat, plan.total - 1),
+    };
     this.stage.place(this.record, step, this.live);
     this.draw(true);
     this.changed();
   }
 
-  /** The whole step anew, or what is selected in it; where nobody sees it, once somebody does. @param {boolean} whole */
+  /**
+   * The whole step anew, or what is selected in it; where nobody sees it, once somebody does.
+   * @param {boolean} whole
+   */
   draw(whole) {
     if (!this.shown) return;
     const { view, plan } = this.shown;
@@ -223,7 +267,10 @@ class Player {
 
   selectNode = (/** @type {number} */ node) => this.setState({ node, item: null });
 
-  /** A drafted token selects the branch after it; any other token the branch it belongs to. @param {TreeChoice} choice */
+  /**
+   * A drafted token selects the branch after it; any other token the branch it belongs to.
+   * @param {TreeChoice} choice
+   */
   selectItem({ kind, branch, key }) {
     this.setState({ node: branch, item: ["root", "draft"].includes(kind) ? null : key });
   }
@@ -242,7 +289,8 @@ class Player {
   parent() {
     if (!this.shown) return;
     const { node, item } = this.now;
-    this.selectNode(item || !node ? node : this.shown.view.nodes.get(node).parent);
+    const isDeeper = !item && node > 0;
+    this.selectNode(isDeeper ? this.shown.view.nodes.get(node).parent : node);
     this.stage.tree.arrive();
   }
 
@@ -251,7 +299,8 @@ class Player {
     const { spine, children } = this.shown.view;
     const { node, item } = this.now;
     const kids = item ? [] : (children.get(node) ?? []);
-    const drawn = this.stage.tree.boxes().find(({ key, branch }) => key === "drawn" && branch === node);
+    const boxes = this.stage.tree.boxes();
+    const drawn = boxes.find(({ key, branch }) => key === "drawn" && branch === node);
     if (kids.length) this.selectNode(kids.find((id) => spine.includes(id)) ?? kids[0]);
     else if (drawn) this.selectItem(drawn);
     this.stage.tree.arrive();
@@ -259,7 +308,9 @@ class Player {
 
   pin() {
     this.setState({ pinned: !this.now.pinned });
-    this.stage.toast.say(this.now.pinned ? "pinned: this branch stays selected while you step" : "unpinned");
+    this.stage.toast.say(
+      this.now.pinned ? "pinned: this branch stays selected while you step" : "unpinned",
+    );
   }
 
   escape() {
@@ -275,7 +326,8 @@ class Player {
   fullscreen() {
     const { root } = this.stage;
     if (document.fullscreenElement === root) document.exitFullscreen();
-    else if (root.classList.contains("is-maximised") || !root.requestFullscreen) root.classList.toggle("is-maximised");
+    else if (root.classList.contains("is-maximised") || !root.requestFullscreen)
+      root.classList.toggle("is-maximised");
     else root.requestFullscreen().catch(() => root.classList.add("is-maximised"));
   }
 
@@ -290,7 +342,8 @@ class Player {
     if (!link) return; // and the page has said why
     const url = new URL(String(link));
     url.searchParams.set("embed", "1");
-    const code = `<iframe src="${url}" width="850" height="450" title="speculative decoding, step by step"></iframe>`;
+    const look = 'width="850" height="450" title="speculative decoding, step by step"';
+    const code = `<iframe src="${url}" ${look}></iframe>`;
     this.stage.toast.say((await copy(code)) ? "code copied: paste it into a page" : code);
   }
 
@@ -298,11 +351,16 @@ class Player {
   async save(kind) {
     if (!this.record) return;
     const { rule, seed } = this.record.setup.options;
-    const isPicture = ["svg", "png", "gif"].includes(kind);
-    const name = `hsd-${rule}-seed${seed}${isPicture ? `-step${this.step + 1}` : ""}.${kind}`;
+    const place = ["svg", "png", "gif"].includes(kind) ? `-step${this.step + 1}` : "";
+    const name = `hsd-${rule}-seed${seed}${place}.${kind}`;
     try {
       const { step, node, supposed } = this.state();
-      const view = { step, node, supposed, from: this.options.address?.() ?? "" };
+      const view = {
+        step,
+        node,
+        supposed,
+        from: this.options.address?.() ?? "",
+      };
       const { make } = await needed(import("./export.js"));
       save(name, await make(kind, this.record, view, this));
     } catch (error) {
@@ -310,9 +368,14 @@ class Player {
     }
   }
 
-  /** What `draw` gives at each beat of the step, and for how many milliseconds it stays. @template T @param {() => T} draw */
+  /**
+   * What `draw` gives at each beat of the step, and for how many milliseconds it stays.
+   * @template T
+   * @param {() => T} draw
+   */
   beats(draw) {
-    const [{ beat }, { plan = null }] = [this.now, this.shown ?? {}];
+    const { beat } = this.now;
+    const { plan = null } = this.shown ?? {};
     const all = Array.from({ length: plan?.total ?? 0 }, (_, at) => {
       this.goBeat(at);
       for (const motion of this.stage.root.getAnimations({ subtree: true })) motion.cancel();
@@ -322,12 +385,17 @@ class Player {
     return all;
   }
 
-  /** The words around a picture: what happened, prompt and text so far, what made it, and where it can be seen. */
+  /**
+   * The words around a picture: what happened, prompt and text so far, what made it, and where it
+   * can be seen.
+   */
   around() {
-    const committed = this.steps.slice(0, this.step + Number(this.complete)).flatMap((step) => step.committed);
-    const texts = [this.record?.prompt.text ?? "", together(committed)];
-    const [prompt, text] = texts.map((words) => [...words.replace(/\s+/g, " ").trim()]);
-    const [start, end] = [prompt.slice(0, TEXT).join(""), text.slice(-TEXT).join("")];
+    const steps = this.steps.slice(0, this.step + Number(this.complete));
+    const committed = steps.flatMap((step) => step.committed);
+    const prompt = charactersOf(this.record?.prompt.text ?? "");
+    const text = charactersOf(together(committed));
+    const start = prompt.slice(0, TEXT).join("");
+    const end = text.slice(-TEXT).join("");
     const { short, mark } = ruleInfo(this.shown?.view.rule ?? "");
     const rule = mark ? `${short} (${mark})` : short;
     const above = [
@@ -335,7 +403,8 @@ class Player {
       `Prompt: ${prompt.length > TEXT ? `${start.replace(/ \S*$/, "")} …` : start}`,
       `Text so far: ${text.length > TEXT ? `… ${end.replace(/^\S* /, "")}` : end}`,
     ];
-    const [page] = (this.options.address?.() ?? "").split("#"); // what stands behind it is a whole trace
+    // what stands behind it is a whole trace
+    const [page] = (this.options.address?.() ?? "").split("#");
     return { above, below: [this.stage.transport.setup.textContent ?? "", page] };
   }
 
@@ -349,7 +418,12 @@ class Player {
     this.shown = null;
     this.supposed = NO_CHANGE;
     this.step = -1;
-    this.now = { ...this.now, node: 0, item: null, pinned: false };
+    this.now = {
+      ...this.now,
+      node: 0,
+      item: null,
+      pinned: false,
+    };
     this.stage.load(this.record);
     if (this.steps.length) this.select({ step, ...where });
     else this.showEmpty(this.record);
@@ -367,10 +441,14 @@ class Player {
     const known = this.steps.length;
     const following = this.step + this.passed === known - 1 && !this.stage.transport.playing();
     this.record.steps.push(...steps);
-    if (result) [this.record, this.live] = [{ ...this.record, result }, false];
+    if (result) {
+      this.record = { ...this.record, result };
+      this.live = false;
+    }
     this.stage.extend(this.record, known);
     if (!this.steps.length) return this.showEmpty(this.record);
-    const drafted = this.steps.findLastIndex((step) => step.drafted > 0); // of a run without drafts the last step
+    // of a run without drafts the last step
+    const drafted = this.steps.findLastIndex((step) => step.drafted > 0);
     const newest = drafted < 0 ? this.steps.length - 1 : drafted;
     if (following && newest !== this.step) this.show(newest);
     if (following) this.passed = this.steps.length - 1 - newest;
@@ -394,22 +472,46 @@ class Player {
     const phase = shown ? phases.at(shown.plan, now.beat).phase.name : null;
     const supposed = { rule: this.supposed.rule, coins: [...this.supposed.coins] };
     const playing = this.stage.transport.playing();
-    return { ...place, step, phase, steps: this.steps.length, live, playing, supposed };
+    return {
+      ...place,
+      step,
+      phase,
+      steps: this.steps.length,
+      live,
+      playing,
+      supposed,
+    };
   }
 
   /** Tell the page where we are; the callback hears of every move once. */
   changed() {
     const { step, steps, node, live, pinned, mass, supposed } = this.state();
     const { kept = null, shadow = null } = this.shown?.view.step ?? {};
-    window.__hsd = { ready: true, step, steps, node, live, kept, shadowKept: shadow?.kept ?? null };
-    const place = [step, node, pinned, mass, supposed.rule, ...supposed.coins].join();
+    window.__hsd = {
+      ready: true,
+      step,
+      steps,
+      node,
+      live,
+      kept,
+      shadowKept: shadow?.kept ?? null,
+    };
+    const { rule, coins } = supposed;
+    const place = [step, node, pinned, mass, rule, ...coins].join();
     if (place === this.announced) return;
     this.announced = place;
     this.options.onSelect?.(this.state());
   }
 }
 
-/** Make a player inside `root`. See README.md. @param {HTMLElement} root @param {PlayerOptions} options */
+/** The characters of a text in one line. @param {string} text */
+const charactersOf = (text) => [...text.replace(/\s+/g, " ").trim()];
+
+/**
+ * Make a player inside `root`. See README.md.
+ * @param {HTMLElement} root
+ * @param {PlayerOptions} options
+ */
 const create = (root, options = {}) => new Player(root, options);
 
 export { create, Player };

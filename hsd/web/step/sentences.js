@@ -1,5 +1,5 @@
-// The facts of a step that its sentences are made of; hsd/trace/words.py has the same for Python, and a test holds both to
-// the same words. Pure: a view of model.js in, sentence parts out.
+// The facts of a step that its sentences are made of; hsd/trace/words.py has the same for Python,
+// and a test holds both to the same words. Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
 import { apart, exact, real, same, shortest } from "../kit/format.js";
 import { together } from "../kit/spans.js";
@@ -9,35 +9,76 @@ import { chances } from "./again.js";
 import { passing } from "./drafts.js";
 import { filled, listing, number, pair, plain, say } from "./fill.js";
 import { handsUp, names } from "./lanes.js";
-import { changesOf, coinOf, copies, exactly, knobOf, pathTo, ratio, settingsOf, tapsOf } from "./model.js";
+import {
+  changesOf,
+  coinOf,
+  copies,
+  exactly,
+  knobOf,
+  pathTo,
+  ratio,
+  settingsOf,
+  tapsOf,
+} from "./model.js";
 import { mean } from "./odds.js";
 
-const LINES = ["opening", "drafting", "own.testing", "lead", "detail", "other testing", "why", "likelihood", "warning"];
+const LINES = [
+  "opening",
+  "drafting",
+  "own.testing",
+  "lead",
+  "detail",
+  "other testing",
+  "why",
+  "likelihood",
+  "warning",
+];
 LINES.push("remarks", "levels below");
-const [CERTAIN, SURE] = [1 - 1e-9, 1 - 1e-12]; // chances, and thresholds, that are 1 but for rounding
+// chances, and thresholds, that are 1 but for rounding
+const CERTAIN = 1 - 1e-9;
+const SURE = 1 - 1e-12;
 
-/** What is said of a step, sentence parts each; first: at a first look, one sentence and the warning. @type {(view: View, first?: boolean) => Record<string, Part[]>} */
+/**
+ * What is said of a step, sentence parts each; first: at a first look, one sentence and the
+ * warning.
+ * @type {(view: View, first?: boolean) => Record<string, Part[]>}
+ */
 function story(view, first = false) {
   const facts = factsOf(view);
   if (first) return { lead: say("brief", facts), warning: say("warning", facts) };
-  const [lead, detail, why, warning] = ["lead", "detail", "why", "warning"].map((name) => say(name, facts));
+  const [lead, detail, why, warning] = ["lead", "detail", "why", "warning"].map((name) =>
+    say(name, facts),
+  );
   return { lead, detail, why, warning };
 }
 
-/** The same for those who read and do not look: plain lines with every test, as `python -m hsd explain` prints them. @type {(view: View) => string[]} */
+/**
+ * The same for those who read and do not look: plain lines with every test, as `python -m hsd
+ * explain` prints them.
+ * @type {(view: View) => string[]}
+ */
 function lines(view) {
   const facts = factsOf(view);
   return LINES.map((name) => plain(filled(`{${name}}`, facts))).filter(Boolean);
 }
 
-/** Everything that the sentences about a step may name; scopes are objects. @param {View} view @returns {SentenceFacts} */
+/**
+ * Everything that the sentences about a step may name; scopes are objects.
+ * @param {View} view
+ * @returns {SentenceFacts}
+ */
 function factsOf(view) {
   const { step, options, isTrie: tree } = view;
   const own = verdictFacts(view, view.own);
   const other = view.shadow && verdictFacts(view, view.shadow);
   return {
     ...{ step: view.index + 1, steps: view.trace.steps.length, details: view.detail, tree },
-    ...{ drafted: step.drafted, depth: step.depth, kept: view.own.kept, target_calls: step.target_calls },
+    ...{
+      drafted: step.drafted,
+      depth: step.depth,
+      kept: view.own.kept,
+      target_calls: step.target_calls,
+    },
     extra: step.committed.length - step.kept - 1,
     leaves: new Set(step.paths.flatMap(({ nodes }) => nodes.at(-1) ?? [])).size,
     listed: step.paths.length,
@@ -47,8 +88,12 @@ function factsOf(view) {
     candidates: step.growth.length,
     cold: options.sampling?.temperature === 0,
     ...{ own, other },
-    tokens: listed(step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) }))),
-    drafts: listed(step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) }))),
+    tokens: listed(
+      step.nodes.map(({ piece, q, p }) => ({ piece: { piece }, q: number(q), p: number(p) })),
+    ),
+    drafts: listed(
+      step.paths.map(({ nodes }, i) => ({ number: i + 1, words: words(view, nodes) })),
+    ),
     events: step.events.map((_, i) => eventFacts(view, i)),
     remarks: listed(view.trace.setup.notes.map((note) => ({ note: oneLine(note) }))),
     ...(view.shadow && other && between(view.own, view.shadow, own, other)),
@@ -56,23 +101,34 @@ function factsOf(view) {
   };
 }
 
-/** What differs from the run as it was recorded. @type {(view: View, original: View) => SentenceFacts} */
+/**
+ * What differs from the run as it was recorded.
+ * @type {(view: View, original: View) => SentenceFacts}
+ */
 function supposed(view, original) {
   const coins = view.step.nodes.flatMap(({ id }) => {
-    const [before, now] = [coinOf(original, id), coinOf(view, id)];
+    const before = coinOf(original, id);
+    const now = coinOf(view, id);
     return before === now ? [] : [`token ${id}: ${pair(before, now).join(" → ")}`];
   });
   const { info, kept } = original.own;
-  const moved = coins.length ? `the coin of ${coins.join(", of ")}` : "the same draft and coins, another rule";
+  const moved = coins.length
+    ? `the coin of ${coins.join(", of ")}`
+    : "the same draft and coins, another rule";
   return { supposed: true, moved, original: { name: info.short, kept } };
 }
 
-/** What the sentences about an event below the target may name. @type {(view: View, index: number) => SentenceFacts} */
+/**
+ * What the sentences about an event below the target may name.
+ * @type {(view: View, index: number) => SentenceFacts}
+ */
 function eventFacts({ trace, step }, index) {
   const { level, kind, asked, held, tested, kept, committed } = step.events[index];
   const called = names(trace.setup);
   const settled = held + committed.length;
-  const [added, replaced] = [committed[kept], tested[kept]].map((token) => token && { piece: token.piece });
+  const [added, replaced] = [committed[kept], tested[kept]].map(
+    (token) => token && { piece: token.piece },
+  );
   return {
     "Who": capital(called[level]),
     "Above": capital(called[level + 1]),
@@ -138,11 +194,16 @@ function verdictFacts(view, judged) {
   };
 }
 
-/** The facts of a test. @type {(view: StepView, judged: Judged, test: ReadTest) => SentenceFacts} */
+/**
+ * The facts of a test.
+ * @type {(view: StepView, judged: Judged, test: ReadTest) => SentenceFacts}
+ */
 function testFacts(view, judged, test) {
   const { sides, coinless, threshold: h, accepted } = test;
-  const [grounds, form] = [readGrounds(test.grounds), forms[test.grounds.form]];
-  const [[low, high], [coin, threshold]] = [pair(...sides), pair(...sides, 3)];
+  const grounds = readGrounds(test.grounds);
+  const form = forms[test.grounds.form];
+  const [low, high] = pair(...sides);
+  const [coin, threshold] = pair(...sides, 3);
   const fits = (/** @type {Numbers} */ rounded) =>
     !form || holds(form, { ...settingsOf(view.options), ...rounded }, h, apart(...sides, 3));
   const { texts, holds: agree } = shortest(grounds, fits);
@@ -150,22 +211,39 @@ function testFacts(view, judged, test) {
   return {
     ...{ low, high, coin, threshold, accepted, coinless, always: h >= SURE, never: h <= 0 },
     ...{ test: test.test, place: view.depth.get(test.node) },
-    ...{ piece: piece(view, test.node), draft: test.draft + 1, several: judged.decisions.some(({ draft }) => draft) },
-    ...{ p: number(grounds.p), q: number(grounds.q), form: grounds.form, whose: form?.whose ?? "target" },
+    ...{
+      piece: piece(view, test.node),
+      draft: test.draft + 1,
+      several: judged.decisions.some(({ draft }) => draft),
+    },
+    ...{
+      p: number(grounds.p),
+      q: number(grounds.q),
+      form: grounds.form,
+      whose: form?.whose ?? "target",
+    },
     "nothing": ["share", "naive"].includes(form?.name) && !grounds.mass && h === 1,
-    "form words": plain(filled(form?.words ?? "", texts)).replace(" = ", agree ? " = " : " ≈ ") || null,
+    "form words":
+      plain(filled(form?.words ?? "", texts)).replace(" = ", agree ? " = " : " ≈ ") || null,
     "changes": changes.map((change) => changeFacts(view, judged, change)),
   };
 }
 
-/** Whether a test's numbers, as they are printed, give the threshold as it is printed, and meet its condition. @type {(form: Form, numbers: Numbers, threshold: number, digits: [number, number]) => boolean} */
+/**
+ * Whether a test's numbers, as they are printed, give the threshold as it is printed, and meet its
+ * condition.
+ * @type {(form: Form, numbers: Numbers, threshold: number, digits: [number, number]) => boolean}
+ */
 function holds(form, numbers, threshold, digits) {
   if (Object.keys(form.along).some((name) => (numbers[name] ?? null) === null)) return true;
   const met = !form.when || meets(form.when, numbers) === true;
   return met && exact(evaluate(form.threshold, numbers), ...digits) === exact(threshold, ...digits);
 }
 
-/** What a rejection made of the target at one place. @type {(view: StepView, judged: Judged, change: ReadChange) => SentenceFacts} */
+/**
+ * What a rejection made of the target at one place.
+ * @type {(view: StepView, judged: Judged, change: ReadChange) => SentenceFacts}
+ */
 function changeFacts(view, { decisions }, { after, node, weight, mass, earlier }) {
   const cause = decisions[after - 1];
   const again = earlier.length > 0;
@@ -181,7 +259,10 @@ function changeFacts(view, { decisions }, { after, node, weight, mass, earlier }
   };
 }
 
-/** The number of a rule that has one, and what the rule gives up at that. @type {(view: StepView, rule: string) => SentenceFacts} */
+/**
+ * The number of a rule that has one, and what the rule gives up at that.
+ * @type {(view: StepView, rule: string) => SentenceFacts}
+ */
 function knobFacts(view, rule) {
   const { knob, loses: usual = "" } = ruleInfo(rule);
   const { loses } = coldOf(rule, settingsOf(view.options)) ?? { loses: usual };
@@ -189,13 +270,20 @@ function knobFacts(view, rule) {
   const { kept, divergences } = view.step;
   const apart = divergences.filter((_, i) => view.own.path.has(i + 1)).map(real);
   const spent = apart.reduce((sum, D) => sum + (D <= value ? D : 0), 0);
-  const { texts } = shortest({ value }, (rounded) => number(rounded.value * kept) === number(value * kept));
+  const { texts } = shortest(
+    { value },
+    (rounded) => number(rounded.value * kept) === number(value * kept),
+  );
   const put = { ...texts, drift: number(spent), bound: number(value * kept) };
   const lost = plain(filled(loses, { ...put, divergence: view.options.fuzzy.divergence }));
   return { sign: knob?.sign ?? "", value: texts.value, loses: lost || null };
 }
 
-/** The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test is of it. @type {(view: StepView, judged: Judged) => SentenceFacts} */
+/**
+ * The ratio p/q of the whole draft, and after how many tokens it was largest, where the first test
+ * is of it.
+ * @type {(view: StepView, judged: Judged) => SentenceFacts}
+ */
 function best(view, { decisions: [test] }) {
   if (view.isTrie || !["capped", "ratio"].includes(test?.grounds.form)) return {};
   const capped = test.grounds.form === "capped";
@@ -205,11 +293,15 @@ function best(view, { decisions: [test] }) {
   const digits = apart(test.coin, test.threshold);
   /** @type {(rounded: {times: number, best: number}) => boolean} */
   const fits = (rounded) =>
-    exact(Math.min(1, rounded.times / rounded.best), ...digits) === exact(test.threshold, ...digits);
+    exact(Math.min(1, rounded.times / rounded.best), ...digits) ===
+    exact(test.threshold, ...digits);
   return { ...shortest({ times, best: before[peak] }, fits, 2).texts, capped, peak };
 }
 
-/** The token after the kept ones, and what it was drawn from. @type {(view: StepView, judged: Judged) => SentenceFacts} */
+/**
+ * The token after the kept ones, and what it was drawn from.
+ * @type {(view: StepView, judged: Judged) => SentenceFacts}
+ */
 function followed(view, { next, residual }) {
   const outcome = next && residual?.top.find(({ token }) => token === next.token);
   const children = (residual && !view.isTrie && view.children.get(residual.node)) || [];
@@ -224,7 +316,10 @@ function followed(view, { next, residual }) {
   };
 }
 
-/** The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin. @type {(view: StepView, judged: Judged) => string[]} */
+/**
+ * The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin.
+ * @type {(view: StepView, judged: Judged) => string[]}
+ */
 const overruled = (view, { kept }) =>
   view.step.nodes
     .slice(0, kept)
@@ -232,13 +327,17 @@ const overruled = (view, { kept }) =>
 
 // ---- two verdicts
 
-/** In what they differ, and what of it is luck; own, other: their facts. @type {(one: Judged, two: Judged, own: SentenceFacts, other: SentenceFacts) => SentenceFacts} */
+/**
+ * In what they differ, and what of it is luck; own, other: their facts.
+ * @type {(one: Judged, two: Judged, own: SentenceFacts, other: SentenceFacts) => SentenceFacts}
+ */
 function between(one, two, own, other) {
   const means = [own.average, other.average];
   const level = means.includes(null) ? null : same(own.average, other.average);
   if (level) own.mean = other.mean = level;
   else if (!means.includes(null)) [own.mean, other.mean] = pair(own.average, other.average, 3);
-  const [gap, more] = [(own.average ?? 0) - (other.average ?? 0), one.kept - two.kept];
+  const gap = (own.average ?? 0) - (other.average ?? 0);
+  const more = one.kept - two.kept;
   return {
     same: one.rule === two.rule,
     alike: one.rule !== two.rule && (one.info.law ?? one.rule) === (two.info.law ?? two.rule),
@@ -250,7 +349,11 @@ function between(one, two, own, other) {
   };
 }
 
-/** In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token after them), or "". @type {(one: Judged, two: Judged) => string} */
+/**
+ * In what two verdicts on a step differ: "kept", "path" (as many, but others), "next" (the token
+ * after them), or "".
+ * @type {(one: Judged, two: Judged) => string}
+ */
 function difference(one, two) {
   if (one.kept !== two.kept) return "kept";
   if (one.last !== two.last) return "path";

@@ -1,4 +1,5 @@
-// What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not how to move.
+// What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not
+// how to move.
 import { h, prose, targetOf } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { said } from "../kit/parts.js";
@@ -19,16 +20,23 @@ const FOLDS = {
   table: "The numbers, token by token",
 };
 /** @typedef {keyof typeof FOLDS} FoldName */
-let folds = /** @type {typeof import("./folds.js") | null} */ (null); // what fills the folds, once one was opened
+// what fills the folds, once one was opened
+let folds = /** @type {typeof import("./folds.js") | null} */ (null);
 
 class Stage {
   shown = /** @type {{view: View, state: PlayerState} | null} */ (null);
   drawn = /** @type {PartCard[]} */ ([]); // of the parts that the step has
-  linked = /** @type {string | undefined} */ (undefined); // the node that is marked wherever it stands
+  // the node that is marked wherever it stands
+  linked = /** @type {string | undefined} */ (undefined);
   toast = said("hp-toast");
   dialog = dialog();
 
-  /** player: its methods are what buttons, keys and clicks do. @param {HTMLElement} root @param {Player} player @param {boolean} hasLink */
+  /**
+   * player: its methods are what buttons, keys and clicks do.
+   * @param {HTMLElement} root
+   * @param {Player} player
+   * @param {boolean} hasLink
+   */
   constructor(root, player, hasLink) {
     this.root = root;
     this.player = player;
@@ -36,15 +44,30 @@ class Stage {
     this.transport = transport.create(player);
     const { selectNode: select, judgeBy, coin, mass } = player;
     /** @type {PartActions} */
-    const actions = { select, judgeBy, coin, mass, open: this.open, test: this.openTest };
+    const actions = {
+      select,
+      judgeBy,
+      coin,
+      mass,
+      open: this.open,
+      test: this.openTest,
+    };
     this.tree = tree.create(actions);
     this.board = board.create(actions);
-    const others = PARTS.map((part) => ({ shows: part.shows, card: part.create(actions) }));
+    const others = PARTS.map(({ shows, create }) => ({ shows, card: create(actions) }));
     /** @type {{shows: StepPart["shows"], card: PartCard}[]} */
-    this.parts = [{ shows: tree.shows, card: this.tree }, ...others, { shows: board.shows, card: this.board }];
+    this.parts = [
+      { shows: tree.shows, card: this.tree },
+      ...others,
+      { shows: board.shows, card: this.board },
+    ];
     this.story = storyCard(player.asItWas);
     const folded = (/** @type {FoldName} */ name) => fold(FOLDS[name], () => this.drawFold(name));
-    this.folds = { decisions: folded("decisions"), ledger: folded("ledger"), table: folded("table") };
+    this.folds = {
+      decisions: folded("decisions"),
+      ledger: folded("ledger"),
+      table: folded("table"),
+    };
     this.prepareRoot(tools(player, hasLink));
   }
 
@@ -70,12 +93,17 @@ class Stage {
     root.addEventListener("pointerleave", () => this.link(null));
     listen(root, /** @type {Record<string, any>} */ (this.player), KEYS);
     root.addEventListener("keydown", ({ key }) => {
-      const full = root.matches(":fullscreen, .is-maximised"); // elsewhere these keys scroll the page
+      // elsewhere these keys scroll the page
+      const full = root.matches(":fullscreen, .is-maximised");
       if (full && /^Page(Up|Down)$/.test(key)) this.player.move(key === "PageUp" ? -1 : 1);
     });
   }
 
-  /** A mouse click on a button leaves the focus with the player, so that Space goes on meaning "play". @param {MouseEvent} event */
+  /**
+   * A mouse click on a button leaves the focus with the player, so that Space goes on meaning
+   * "play".
+   * @param {MouseEvent} event
+   */
   keepFocus(event) {
     const byMouse = event.detail > 0 && targetOf(event).closest(".hp-button");
     if (byMouse && !this.dialog.open) this.root.focus({ preventScroll: true });
@@ -97,7 +125,8 @@ class Stage {
 
   /** Where in the run one is. @param {Trace} record @param {number} step @param {boolean} live */
   place(record, step, live) {
-    const { element } = this.story; // while a run comes in it only grows, so that the board holds still
+    // while a run comes in it only grows, so that the board holds still
+    const { element } = this.story;
     if (live) element.style.minHeight = `${element.offsetHeight}px`;
     this.text.select(step);
     this.transport.select(record, step, live);
@@ -106,8 +135,14 @@ class Stage {
 
   /** Everything about a step. @param {View} view @param {PlayerState} state @param {Plan} plan */
   drawStep(view, state, plan) {
-    this.use(this.parts.filter(({ shows }) => shows(view)).map(({ card }) => card));
-    for (const card of this.drawn) card.draw(view, { plan, selected: state.node, first: this.player.brief() });
+    const parts = this.parts.filter(({ shows }) => shows(view));
+    this.use(parts.map(({ card }) => card));
+    const how = {
+      plan,
+      selected: state.node,
+      first: this.player.brief(),
+    };
+    for (const card of this.drawn) card.draw(view, how);
     this.story.odds.replaceChildren(this.drawn.includes(this.board) ? "" : odds(view));
     this.transport.phases(plan);
     this.text.suppose(view.index, wouldKeep(view));
@@ -116,17 +151,30 @@ class Stage {
     this.drawBeat(view, plan, state.beat);
   }
 
-  /** Show these cards and no others. Where another part has a drawing, the board stands under the transport. @param {PartCard[]} cards */
+  /**
+   * Show these cards and no others. Where another part has a drawing, the board stands under the
+   * transport.
+   * @param {PartCard[]} cards
+   */
   use(cards) {
     this.drawn = cards;
-    for (const { card } of this.parts)
-      for (const element of [card.drawing, card.below]) if (element) element.hidden = !cards.includes(card);
-    const [{ drawing: cells }, { element: bar }] = [this.board, this.transport];
+    for (const { card } of this.parts) {
+      const hidden = !cards.includes(card);
+      if (card.drawing) card.drawing.hidden = hidden;
+      if (card.below) card.below.hidden = hidden;
+    }
+    const { drawing: cells } = this.board;
+    const { element: bar } = this.transport;
     const under = cards.some(({ drawing }) => drawing && drawing !== cells);
     if (under !== (cells.previousElementSibling === bar)) bar[under ? "after" : "before"](cells);
   }
 
-  /** How far the step has come: what is shown of it, and what is said. @param {View} view @param {Plan} plan @param {number} beat */
+  /**
+   * How far the step has come: what is shown of it, and what is said.
+   * @param {View} view
+   * @param {Plan} plan
+   * @param {number} beat
+   */
   drawBeat(view, plan, beat) {
     const place = phases.at(plan, beat);
     const last = beat >= plan.total - 1;
@@ -140,7 +188,11 @@ class Stage {
     this.story.back.hidden = !view.original;
   }
 
-  /** What depends on the selected branch: tree, ledger, the marked row of the table. @param {View} view @param {PlayerState} state */
+  /**
+   * What depends on the selected branch: tree, ledger, the marked row of the table.
+   * @param {View} view
+   * @param {PlayerState} state
+   */
   drawSelection(view, state) {
     this.shown = { view, state };
     for (const card of this.drawn) card.select?.(state.node, state);
@@ -148,27 +200,46 @@ class Stage {
     this.drawFold("table");
   }
 
-  /** What is folded up is made when it is opened, and anew with every step while it is open. @param {FoldName} name @returns {Promise<void>} */
+  /**
+   * What is folded up is made when it is opened, and anew with every step while it is open.
+   * @param {FoldName} name
+   * @returns {Promise<void>}
+   */
   async drawFold(name) {
     const { element, body } = this.folds[name];
-    const there =
-      this.shown && (this.shown.view.detail || (name === "ledger" && this.shown.view.own.residual !== null));
-    element.hidden = !there;
-    if (!there || !element.open) return body.replaceChildren();
+    const read = this.shown?.view;
+    const hasResidual = name === "ledger" && read?.own.residual !== null;
+    const hasContent = read && (read.detail || hasResidual);
+    element.hidden = !hasContent;
+    if (!hasContent || !element.open) return body.replaceChildren();
     try {
       folds ??= await needed(import("./folds.js"));
     } catch (error) {
-      return body.replaceChildren(h("p.hp-card.hp-hint", error instanceof Error ? error.message : ""));
+      const words = error instanceof Error ? error.message : "";
+      return body.replaceChildren(h("p.hp-card.hp-hint", words));
     }
     if (!this.shown || !element.open) return;
     const { view, state } = this.shown;
     const { selectNode: select, coin, options } = this.player;
     const token = this.tree.boxes().find(({ key }) => key === state.item)?.token;
     const force = options.force?.bind(null, view, state.node);
-    body.replaceChildren(folds[name](view, { node: state.node, token, select, coin, force }));
+    body.replaceChildren(
+      folds[name](view, {
+        node: state.node,
+        token,
+        select,
+        coin,
+        force,
+      }),
+    );
   }
 
-  /** Open a fold below the card in which something was clicked. @param {FoldName} name @param {HTMLElement} card @param {() => void} action */
+  /**
+   * Open a fold below the card in which something was clicked.
+   * @param {FoldName} name
+   * @param {HTMLElement} card
+   * @param {() => void} action
+   */
   openBeside(name, card, action) {
     const { element } = this.folds[name];
     if (card.nextElementSibling !== element) card.after(element);
@@ -178,7 +249,10 @@ class Stage {
     element.scrollIntoView({ block: "nearest" });
   }
 
-  /** Select a token of the board or the tree, and open its branch below it. @param {TreeChoice} choice */
+  /**
+   * Select a token of the board or the tree, and open its branch below it.
+   * @param {TreeChoice} choice
+   */
   open = (choice) => {
     const card = this.drawn.includes(this.board) ? this.board.drawing : this.tree.below;
     this.openBeside("ledger", card, () => this.player.selectItem(choice));
@@ -186,7 +260,8 @@ class Stage {
 
   /** @type {PartActions["test"]} */
   openTest = async ({ rule }, node) => {
-    folds ??= await needed(import("./folds.js")).catch(() => null); // opened before, it would be drawn twice and lose the focus
+    // opened before, it would be drawn twice and lose the focus
+    folds ??= await needed(import("./folds.js")).catch(() => null);
     this.openBeside("decisions", this.board.drawing, () => this.player.selectNode(node));
     await this.drawFold("decisions");
     const { body } = this.folds.decisions;
@@ -195,12 +270,19 @@ class Stage {
     test?.querySelector("input")?.focus({ preventScroll: true });
   };
 
-  /** What an exported picture shows: the drawing of a part, else the board of a single draft, the tree of several. @returns {HTMLElement} */
+  /**
+   * What an exported picture shows: the drawing of a part, else the board of a single draft, the
+   * tree of several.
+   * @returns {HTMLElement}
+   */
   get picture() {
     return (this.drawn.find(({ drawing }) => drawing) ?? this.tree).picture ?? this.root;
   }
 
-  /** One token is marked wherever it stands: in the text, on the board, in the tree, in the table. @param {HTMLElement | null} [place] where it is pointed at */
+  /**
+   * One token is marked wherever it stands: in the text, on the board, in the tree, in the table.
+   * @param {HTMLElement | null} [place] where it is pointed at
+   */
   link(place) {
     const node = place?.dataset.node;
     if (node === this.linked) return;
@@ -208,23 +290,30 @@ class Stage {
     for (const old of this.root.querySelectorAll(".is-linked")) old.classList.remove("is-linked");
     if (node === undefined || node === "0" || !this.shown) return;
     const { own, depth } = this.shown.view;
+    for (const same of this.root.querySelectorAll(`[data-node="${node}"]`))
+      same.classList.add("is-linked");
+    const id = Number(node);
+    if (!own.path.has(id)) return;
     const written = this.text.element.querySelectorAll(".hp-group.is-now .hp-out");
-    const token = own.path.has(Number(node)) ? [written[depth.get(Number(node)) - 1]] : [];
-    for (const one of [...this.root.querySelectorAll(`[data-node="${node}"]`), ...token])
-      one?.classList.add("is-linked");
+    written[depth.get(id) - 1]?.classList.add("is-linked");
   }
 
   /** A run without any step. @param {string} words */
   drawEmpty(words) {
     this.shown = null;
-    for (const part of [...Object.values(this.story.parts), this.story.odds]) part.replaceChildren();
+    for (const part of [...Object.values(this.story.parts), this.story.odds])
+      part.replaceChildren();
     this.story.parts.lead.textContent = words;
     this.use([]);
     for (const { element } of Object.values(this.folds)) element.hidden = true;
   }
 }
 
-/** The tokens that a step would keep where something is supposed; null where nothing is. @param {View} view */
-const wouldKeep = ({ original, own, nodes }) => (original ? [...own.path].map((id) => nodes.get(id)) : null);
+/**
+ * The tokens that a step would keep where something is supposed; null where nothing is.
+ * @param {View} view
+ */
+const wouldKeep = ({ original, own, nodes }) =>
+  original ? [...own.path].map((id) => nodes.get(id)) : null;
 
 export { Stage };

@@ -1,4 +1,5 @@
-// The numbers of a step, token by token: a row per drafted token with what both models say of it, and of what may follow it.
+// The numbers of a step, token by token: a row per drafted token with what both models say of it,
+// and of what may follow it.
 import { h, token } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { card, scroller } from "../kit/parts.js";
@@ -9,8 +10,10 @@ const MOST = 60; // rows that are made at once
 /** The columns after the token's. @param {StepView} view */
 function columns(view) {
   const rule = view.step.divergences.length ? fuzzy(view) : null;
-  const rows = rule?.on === "raw" ? "of the raw rows, temperature 1 and nothing cut off" : "of the two rows";
-  const divergence = `divergence ${rule?.name} ${rows} in which the token was drafted${rule?.unit ? ", in nats" : ""}`;
+  const raw = "of the raw rows, temperature 1 and nothing cut off";
+  const rows = rule?.on === "raw" ? raw : "of the two rows";
+  const unit = rule?.unit ? ", in nats" : "";
+  const divergence = `divergence ${rule?.name} ${rows} in which the token was drafted${unit}`;
   /** @type {NumberColumn[]} */
   const all = [
     ["p", "what the target gives this token", ({ p }) => p],
@@ -25,14 +28,22 @@ function columns(view) {
   return all.filter(([name]) => name !== "D" || rule);
 }
 
-/** Drafted nodes: along the main path first, then branch by branch as they were drawn. @type {(view: StepView, from?: number) => TreeNode[]} */
+/**
+ * Drafted nodes: along the main path first, then branch by branch as they were drawn.
+ * @type {(view: StepView, from?: number) => TreeNode[]}
+ */
 function ordered(view, from = 0) {
   const kids = [...(view.children.get(from) ?? [])];
-  kids.sort((a, b) => Number(view.spine.includes(b)) - Number(view.spine.includes(a)) || a - b);
+  const isMain = (/** @type {number} */ id) => Number(view.spine.includes(id));
+  kids.sort((a, b) => isMain(b) - isMain(a) || a - b);
   return kids.flatMap((id) => [view.nodes.get(id), ...ordered(view, id)]);
 }
 
-/** The card of the numbers; the first rows, the selected one among them, and a button for the others. @type {(view: StepView, state: {select: (node: number) => void, node: number}) => HTMLElement} */
+/**
+ * The card of the numbers; the first rows, the selected one among them, and a button for the
+ * others.
+ * @type {(view: StepView, state: {select: (node: number) => void, node: number}) => HTMLElement}
+ */
 function table(view, { select, node: selected }) {
   const shown = columns(view);
   const row = (/** @type {TreeNode} */ node) => {
@@ -40,9 +51,15 @@ function table(view, { select, node: selected }) {
     const name = h("th.hp-sticky.is-second", { scope: "row" }, token(piece, { cells: 14 }));
     const cells = shown.map(([name, , measure, from = null]) => {
       const value = measure(node, view.branches.get(id));
-      return h("td", { "title": value, "data-column": name, "data-from": view.isTrie ? null : from }, number(value));
+      const sources = view.isTrie ? null : from;
+      const attributes = { "title": value, "data-column": name, "data-from": sources };
+      return h("td", attributes, number(value));
     });
-    const attributes = { "class": id === selected && "is-active", "data-node": id, "onclick": () => select(id) };
+    const attributes = {
+      "class": id === selected && "is-active",
+      "data-node": id,
+      "onclick": () => select(id),
+    };
     return h("tr", attributes, h("td.hp-sticky", view.depth.get(id)), name, cells);
   };
   const all = ordered(view);
@@ -51,17 +68,30 @@ function table(view, { select, node: selected }) {
     event.stopPropagation();
     more.replaceWith(...rest.map(row));
   };
-  const button = h("button.hp-more", { type: "button", onclick: show }, `show ${rest.length} more rows`);
-  const more = h("tr", h("td.hp-sticky", { colspan: shown.length + 2 }, button));
-  const heads = [["#", "position in the draft"], ["token", "the drafted token"], ...shown].map(([name, title], i) =>
-    h(`th${i < 2 ? ".hp-sticky" : ""}${i === 1 ? ".is-second" : ""}`, { scope: "col", title }, String(name)),
+  const button = h(
+    "button.hp-more",
+    { type: "button", onclick: show },
+    `show ${rest.length} more rows`,
   );
-  const body = [all.filter((node) => !rest.includes(node)).map(row), rest.length > 0 && more];
-  const numbers = h("table.hp-numbers-table", h("thead", h("tr", heads)), h("tbody", body));
+  const more = h("tr", h("td.hp-sticky", { colspan: shown.length + 2 }, button));
+  const heads = [
+    h("th.hp-sticky", { scope: "col", title: "position in the draft" }, "#"),
+    h("th.hp-sticky.is-second", { scope: "col", title: "the drafted token" }, "token"),
+    shown.map(([name, title]) => h("th", { scope: "col", title }, name)),
+  ];
+  const first = all.filter((node) => !rest.includes(node));
+  const body = h("tbody", first.map(row), rest.length > 0 && more);
+  const numbers = h("table.hp-numbers-table", h("thead", h("tr", heads)), body);
   const meanings = shown.map(([name, meaning]) => h("div", h("dt", name), h("dd", meaning)));
   const hint = "All are those before any rejection.";
   const scrolled = scroller("numbers, token by token", numbers);
-  return card("hp-table", "The numbers, token by token", hint, scrolled, h("dl.hp-meanings", meanings));
+  return card(
+    "hp-table",
+    "The numbers, token by token",
+    hint,
+    scrolled,
+    h("dl.hp-meanings", meanings),
+  );
 }
 
 export { table };

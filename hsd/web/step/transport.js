@@ -1,5 +1,5 @@
-// The player's transport: buttons, the phases of the step, the differences between the rules and the speed; one cell per
-// step, whose bars are tokens gained; and what was gained so far.
+// The player's transport: buttons, the phases of the step, the differences between the rules and
+// the speed; one cell per step, whose bars are tokens gained; and what was gained so far.
 import { afterLayout, h, icon, prose, targetOf } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
@@ -11,7 +11,7 @@ import { ran } from "./sums.js";
 const SPEEDS = [0.5, 1, 2, 4];
 const DENSE = 60; // cells from which on they are narrow
 
-/** @param {Player} player */
+/** The card of the transport. @param {Player} player */
 function create(player) {
   const speeds = SPEEDS.map((x) => h("option", { value: x, selected: x === 1 }, `${x}×`));
   const speed = h("select.hp-speed", { "aria-label": "speed", "title": "speed" }, speeds);
@@ -30,20 +30,38 @@ function create(player) {
     button(icon("last"), "one step forward (Shift →)", player.forward),
   ];
   const scrub = () => player.goBeat(Number(rail.value));
-  const rail = slider("the phases of this step", { css: "hp-scrub", step: 1, oninput: scrub });
+  const rail = slider("the phases of this step", {
+    css: "hp-scrub",
+    step: 1,
+    oninput: scrub,
+  });
   const names = h("div.hp-phase-names", { "aria-hidden": "true" });
   const { brief } = player.options;
-  const turn =
-    brief && button("", "the draft and both verdicts alone, or everything", brief.turn, { class: "hp-turn" });
+  const both = "the draft and both verdicts alone, or everything";
+  const turn = brief && button("", both, brief.turn, { class: "hp-turn" });
   const inside = h("div.hp-rail", names, rail);
   const place = h("output.hp-place");
-  const cells = h("div.hp-cells", { "role": "slider", "tabindex": "0", "aria-label": "step", "aria-valuemin": 1 });
+  const cells = h("div.hp-cells", {
+    "role": "slider",
+    "tabindex": "0",
+    "aria-label": "step",
+    "aria-valuemin": 1,
+  });
   cells.addEventListener("click", (event) => {
     const step = targetOf(event).closest("[data-step]")?.getAttribute("data-step");
     if (step) player.go(Number(step));
   });
-  const [totals, setup] = [h("p.hp-hint.hp-totals"), h("p.hp-hint.hp-setup")];
-  const bar = [h("div.hp-buttons", buttons), inside, place, h("span.hp-grow"), differences, speed, turn];
+  const totals = h("p.hp-hint.hp-totals");
+  const setup = h("p.hp-hint.hp-setup");
+  const bar = [
+    h("div.hp-buttons", buttons),
+    inside,
+    place,
+    h("span.hp-grow"),
+    differences,
+    speed,
+    turn,
+  ];
   const shown = [h("div.hp-bar", bar), cells, totals, setup];
   const element = h("section.hp-card.hp-transport", { "aria-label": "Steps" }, shown);
   let tallest = 1;
@@ -57,21 +75,30 @@ function create(player) {
   /** @type {(setup: Setup, steps: Step[]) => void} */
   function extend({ options }, steps) {
     tallest = Math.max(tallest, ...steps.map((step) => step.committed.length));
-    const [from, several] = [cells.childElementCount, options.draft.drafts > 1];
+    const from = cells.childElementCount;
+    const several = options.draft.drafts > 1;
     cells.append(...steps.map((step, i) => stepCell(step, from + i, tallest, several)));
     cells.classList.toggle("is-dense", cells.childElementCount > DENSE);
   }
 
-  /** Mark the cell of a step, and say where one is. @type {(record: Trace, index: number, live: boolean) => void} */
+  /**
+   * Mark the cell of a step, and say where one is.
+   * @type {(record: Trace, index: number, live: boolean) => void}
+   */
   function select({ steps }, index, live) {
-    const words = steps.length ? `step ${index + 1}/${steps.length}` : live ? "waiting" : "no steps";
+    const none = live ? "waiting" : "no steps";
+    const words = steps.length ? `step ${index + 1}/${steps.length}` : none;
     const now = /** @type {HTMLElement | undefined} */ (cells.children[index]);
     cells.querySelector(".is-now")?.classList.remove("is-now");
     now?.classList.add("is-now");
     place.textContent = words;
-    const values = { ariaValueMax: String(Math.max(steps.length, 1)), ariaValueNow: String(index + 1) };
-    Object.assign(cells, values, { ariaValueText: words });
-    if (now) afterLayout(() => (cells.scrollLeft = now.offsetLeft - cells.clientWidth / 2));
+    cells.ariaValueMax = String(Math.max(steps.length, 1));
+    cells.ariaValueNow = String(index + 1);
+    cells.ariaValueText = words;
+    if (now)
+      afterLayout(() => {
+        cells.scrollLeft = now.offsetLeft - cells.clientWidth / 2;
+      });
     totals.replaceChildren(...summary(steps, index));
     for (const control of differences) control.disabled = !steps.some(differs);
     turn?.replaceChildren(player.brief() ? "Every number" : "First look");
@@ -83,7 +110,15 @@ function create(player) {
     rail.max = String(Math.max(plan.total - 1, 1));
     const name = (/** @type {Phase} */ { name, title, beats, from }) => {
       const style = `flex-grow:${beats}`;
-      return h("span.hp-phase", { "data-phase": name, style, "onclick": () => player.goBeat(from) }, title);
+      return h(
+        "span.hp-phase",
+        {
+          "data-phase": name,
+          style,
+          "onclick": () => player.goBeat(from),
+        },
+        title,
+      );
     };
     names.replaceChildren(...plan.phases.map(name));
   }
@@ -98,10 +133,23 @@ function create(player) {
     }
   }
 
-  return { ...clock, element, setup, load, extend, select, phases, beat };
+  return {
+    ...clock,
+    element,
+    setup,
+    load,
+    extend,
+    select,
+    phases,
+    beat,
+  };
 }
 
-/** The button that plays, and the clock behind it. @type {(player: Player, speed: () => number) => {element: HTMLElement, start: () => void, pause: () => void, toggle: () => void, playing: () => boolean}} */
+/**
+ * The button that plays, and the clock behind it.
+ * @param {Player} player
+ * @param {() => number} speed
+ */
 function playing(player, speed) {
   let timer = 0;
   const element = button(icon("play"), "play (Space)", () => toggle(), { class: "hp-play" });
@@ -114,7 +162,11 @@ function playing(player, speed) {
     const name = on ? "pause" : "play";
     const title = `${name} (Space)`;
     element.replaceChildren(icon(name), h("span.hp-words", on ? "Pause" : "Play"));
-    Object.assign(element, { title, ariaLabel: title, ariaPressed: String(on) });
+    Object.assign(element, {
+      title,
+      ariaLabel: title,
+      ariaPressed: String(on),
+    });
   }
 
   function start() {
@@ -126,24 +178,54 @@ function playing(player, speed) {
   const pause = () => run(false);
   const toggle = () => (timer ? pause() : start());
 
-  return { element, start, pause, toggle, playing: () => timer !== 0 };
+  return {
+    element,
+    start,
+    pause,
+    toggle,
+    playing: () => timer !== 0,
+  };
 }
 
-/** A step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole bar; several: drafts. @type {(step: Step, index: number, tallest: number, several: boolean) => HTMLElement} */
+/**
+ * A step: what it kept of the draft, and over it what the target added. tallest: tokens of a whole
+ * bar; several: drafts.
+ * @type {(step: Step, index: number, tallest: number, several: boolean) => HTMLElement}
+ */
 function stepCell(step, index, tallest, several) {
   const { shadow, kept, drafted, committed } = step;
   const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
   const own = committed.length - kept;
-  const other = shadow && differs(step) && { "other": ruleInfo(shadow.rule).short, "other kept": shadow.kept };
-  const facts = { step: index + 1, gained: committed.length, kept, drafted, several };
-  const title = plain(say("step cell", { ...facts, ...other }));
+  const isDifferent = shadow && differs(step);
+  const other = isDifferent && {
+    "other": ruleInfo(shadow.rule).short,
+    "other kept": shadow.kept,
+  };
+  const facts = {
+    step: index + 1,
+    gained: committed.length,
+    kept,
+    drafted,
+    several,
+    ...other,
+  };
+  const title = plain(say("step cell", facts));
   const bars = [
     own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
     h("div.hp-gain.is-draft", { style: share(kept) }),
   ];
   const flag = h("div.hp-flag", { "aria-hidden": "true" }, other ? "≠" : "");
   const css = `hp-cell${other ? " is-different" : ""}`;
-  return h("div", { "class": css, "data-step": index, title }, h("div.hp-column", bars), flag);
+  return h(
+    "div",
+    {
+      "class": css,
+      "data-step": index,
+      title,
+    },
+    h("div.hp-column", bars),
+    flag,
+  );
 }
 
 /** Totals up to the step that is shown. @type {(steps: Step[], index: number) => HTMLElement[]} */
@@ -151,7 +233,13 @@ function summary(steps, index) {
   const { tokens, calls } = ran(steps.slice(0, index + 1));
   if (!calls) return [];
   const differing = steps.filter(differs).length;
-  const facts = { tokens, calls, rate: number(tokens / calls), differing, steps: steps.length };
+  const facts = {
+    tokens,
+    calls,
+    rate: number(tokens / calls),
+    differing,
+    steps: steps.length,
+  };
   return ["gained so far", "differing"].map((name) => h("span", prose(say(name, facts))));
 }
 

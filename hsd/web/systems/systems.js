@@ -9,25 +9,33 @@ import { card, elsewhere, menu, said } from "../kit/parts.js";
 import { Planner } from "./planner/planner.js";
 
 const INTRODUCTION =
-  "Several levels, several drafts, or another rule. A recorded run opens on Watch, whose menu has more of them.";
+  "Several levels, several drafts, or another rule. A recorded run opens on Watch, whose menu " +
+  "has more of them.";
 
-/** A recorded run, as a link to Watch. @param {ListedRun} run */
+/** The line of a recorded run: a link to Watch, and its numbers. @param {ListedRun} run */
 function run({ name, title, why: reason, per_call: each }) {
   const href = address({ preset: name });
   const onclick = (/** @type {MouseEvent} */ event) => {
-    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return; // another tab or window is wanted
+    // another tab or window is wanted
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     page.follow(href);
   };
   const link = h("a.hf-run", { href, onclick, "data-run": name }, title);
   const [rate, checks, drafts] = each.map((x) => number(x));
-  const work = drafts ? `${rate} tokens, ${checks} checks and ${drafts} draft calls` : `${rate} tokens`;
-  return h("li", link, h("span.hp-hint", reason), h("span.hp-note", `${work} per target call`));
+  const calls = drafts ? `, ${checks} checks and ${drafts} draft calls` : "";
+  const work = `${rate} tokens${calls} per target call`;
+  return h("li", link, h("span.hp-hint", reason), h("span.hp-note", work));
 }
 
-/** The charts of a system, one at a time; they are asked for when their place is seen. @param {ListedSystem} system */
+/**
+ * The charts of a system, one at a time; they are asked for when their place is seen.
+ * @param {ListedSystem} system
+ */
 function figure({ name, figure: title }) {
-  const [place, words, choice] = [h("div.hf-chart"), h("p.hp-hint"), h("div.hp-row")];
+  const place = h("div.hf-chart");
+  const words = h("p.hp-hint");
+  const choice = h("div.hp-row");
   const show = async (/** @type {SystemChart} */ chart) => {
     place.style.minHeight = `${chart.layout.height}px`;
     words.textContent = chart.words;
@@ -36,12 +44,16 @@ function figure({ name, figure: title }) {
   const begin = async () => {
     try {
       const charts = /** @type {SystemChart[]} */ (await ask("charts", { name }));
-      const chosen = (/** @type {string} */ wanted) => show(charts.find((one) => one.name === wanted) ?? charts[0]);
-      const options = charts.map((one) => /** @type {[string, string]} */ ([one.name, one.title]));
+      const chosen = (/** @type {string} */ wanted) =>
+        show(charts.find((chart) => chart.name === wanted) ?? charts[0]);
+      const options = charts.map(
+        (chart) => /** @type {[string, string]} */ ([chart.name, chart.title]),
+      );
       if (options.length > 1) choice.replaceChildren(menu(title, options, options[0][0], chosen));
       await show(charts[0]);
     } catch (error) {
-      page.alert(error instanceof Refusal ? error.message : "this chart could not be drawn: reload the page");
+      const refused = error instanceof Refusal;
+      page.alert(refused ? error.message : "this chart could not be drawn: reload the page");
     }
   };
   const seen = new IntersectionObserver((entries) => {
@@ -53,7 +65,11 @@ function figure({ name, figure: title }) {
   return [choice, place, words];
 }
 
-/** @param {ListedSystem} system @param {Planner | string} planner the planner, or why there is none */
+/**
+ * The card of a system.
+ * @param {ListedSystem} system
+ * @param {Planner | string} planner - or the reason why there is none
+ */
 function section(system, planner) {
   const { name, title, words, source, figure: measured, shown } = system;
   const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
@@ -64,21 +80,27 @@ function section(system, planner) {
   if (name === "stack") {
     const plan = planner instanceof Planner ? planner.element : elsewhere(planner);
     const more = h("details.hf-more", h("summary", measured), figure(system));
-    element.append(h("div.hf-wide", h("h4.hp-subtitle", "Which models to stack? The planner"), plan, more));
-  } else element.append(h("div", h("h4.hp-subtitle", measured), figure(system)));
+    const question = h("h4.hp-subtitle", "Which models to stack? The planner");
+    element.append(h("div.hf-wide", question, plan, more));
+  } else {
+    element.append(h("div", h("h4.hp-subtitle", measured), figure(system)));
+  }
   return element;
 }
 
 let opened = () => {};
 
-/** @param {HTMLElement} root the empty element of the tab */
+/** Fill the empty element of the tab. @param {HTMLElement} root */
 async function start(root) {
-  const [query, { systems, planner: known }] = [asked("systems"), await ask("systems")];
+  const query = asked("systems");
+  const { systems, planner: known } = await ask("systems");
   const link = () => (planner instanceof Planner && planner.edited ? { plan: planner.link() } : {});
-  const [bar, copied] = [addressBar("systems", link), said()];
+  const bar = addressBar("systems", link);
+  const copied = said();
   const copy = async () => copied.say(await bar.copyLink());
   /** @type {Planner | string} */
-  const planner = why("plan_stack") || new Planner(known, query.get("plan"), () => bar.remember(), copy);
+  const planner =
+    why("plan_stack") || new Planner(known, query.get("plan"), () => bar.remember(), copy);
   opened = () => bar.remember();
   root.classList.add("hsd-kit", "hsd-player");
   const sections = systems.map((/** @type {ListedSystem} */ system) => section(system, planner));

@@ -4,14 +4,15 @@ import { ask } from "../answers/answers.js";
 const BEAT = 1500; // milliseconds between two looks
 
 /**
- * Look until nothing is on its way any more. say(words, coming): show them, nothing for ""; here(pairs): those that can be
- * chosen now, at first and whenever there is another.
+ * Look until nothing is on its way any more. `say` shows words on what comes, nothing for "";
+ * `here` gets the pairs that can be chosen now, at first and whenever there is another.
  * @param {{say: (words: string, coming: boolean) => void, here: (pairs: Named[]) => void}} listener
  */
 async function follow({ say, here }) {
   let known = /** @type {string[] | null} */ (null);
   for (let coming = true; coming; ) {
-    const state = await ask("downloads").catch(() => null); // a server that is away says so elsewhere
+    // a server that is away says so elsewhere
+    const state = await ask("downloads").catch(() => null);
     if (state) {
       const pairs = /** @type {Named[]} */ (state.here);
       const fresh = known ? pairs.filter(({ name }) => !known?.includes(name)) : [];

@@ -1,4 +1,5 @@
-// Around the player: what is shown and what it runs on, how it stands, options that fold out, files that are opened.
+// Around the player: what is shown and what it runs on, how it stands, options that fold out, files
+// that are opened.
 import { find } from "../kit/dom.js";
 import { keep } from "../kit/files.js";
 import * as page from "../kit/page.js";
@@ -7,7 +8,12 @@ import { button } from "../kit/parts.js";
 const PHONE = "(max-width: 860px)";
 const part = (/** @type {string} */ name) => find(`.hf-${name}`);
 
-/** A chip of the head; nothing for "". title: what a hover says. @param {string} name @param {string} words */
+/**
+ * Show words in a chip of the head; hide it for "".
+ * @param {string} name
+ * @param {string} words
+ * @param {string} title - what a hover says
+ */
 function chip(name, words, title = "") {
   const element = part(name);
   element.textContent = words;
@@ -16,21 +22,29 @@ function chip(name, words, title = "") {
   return element;
 }
 
-/** Whether a draft and both verdicts are shown alone; early.js says so at first. */
+/** Whether only a draft and both verdicts are shown, which early.js settles at first. */
 const first = () => document.documentElement.classList.contains("hsd-brief");
 
-/** Show all of the board, or a first look only, now and whenever this browser comes again. @param {boolean} brief */
+/**
+ * Show all of the board, or a first look only, now and whenever this browser comes again.
+ * @param {boolean} brief
+ */
 function turn(brief) {
   document.documentElement.classList.toggle("hsd-brief", brief);
   keep("hsd-board", brief ? "first" : "full");
 }
 
-/** Keys that do not scroll mean what they mean to the player while nothing has the focus; a button of the page's start plays. @param {HTMLElement} place */
+/**
+ * Pass keys on to the player while nothing has the focus, but for those that scroll; and let the
+ * button at the start of the page play.
+ * @param {HTMLElement} place - of the player
+ */
 function keys(place) {
   document.addEventListener("keydown", (event) => {
-    const free = event.target === document.body && !/^(Arrow[UD]|Home|End|Enter)/.test(event.key);
-    if (free && page.tab() === "watch" && !place.dispatchEvent(new KeyboardEvent("keydown", event)))
-      event.preventDefault();
+    const scrolls = /^(Arrow[UD]|Home|End|Enter)/.test(event.key);
+    if (event.target !== document.body || scrolls || page.tab() !== "watch") return;
+    const unused = place.dispatchEvent(new KeyboardEvent("keydown", event));
+    if (!unused) event.preventDefault();
   });
   find("#hsd-play").addEventListener("click", () => {
     page.showTab("watch");
@@ -38,15 +52,25 @@ function keys(place) {
   });
 }
 
-/** One line about what goes on. action: [words, what a click does], a button beside it. @type {(words: string, action?: [string, () => void]) => void} */
+/**
+ * Show one line about what goes on. action: the words of a button beside it, and what it does.
+ * @type {(words: string, action?: [string, () => void]) => void}
+ */
 function status(words, action) {
   page.status(words);
-  if (words && action) part("status").append(" ", button(action[0], action[0], action[1]));
+  if (!words || !action) return;
+  const [name, act] = action;
+  part("status").append(" ", button(name, name, act));
 }
 
-/** Options that fold out, and are a page of their own on phones. Returns a function that folds them there. */
+/**
+ * Make the options fold out; on phones they are a page of their own. Returns a function that folds
+ * them there.
+ */
 function folding() {
-  const [opener, layout, side] = [".hf-options", "#hsd-layout", "#hsd-side"].map((css) => find(css));
+  const opener = find(".hf-options");
+  const layout = find("#hsd-layout");
+  const side = find("#hsd-side");
   const phone = window.matchMedia(PHONE);
   const unfold = (/** @type {boolean} */ on) => {
     layout.classList.toggle("is-folded", !on);
@@ -61,16 +85,21 @@ function folding() {
   return () => phone.matches && unfold(false);
 }
 
-/** take(file): a file was chosen, or let go over the page. @param {(file: File) => void} take */
+/**
+ * Let a visitor open a file, by a button or by letting it go over the page.
+ * @param {(file: File) => void} take
+ */
 function files(take) {
   /** @type {HTMLInputElement} */
   const input = find(".hf-file");
   part("open").addEventListener("click", () => input.click());
   input.addEventListener("change", () => {
-    if (input.files?.[0]) take(input.files[0]);
+    const [file] = input.files ?? [];
+    if (file) take(file);
     input.value = "";
   });
-  const carriesFiles = (/** @type {DragEvent} */ { dataTransfer }) => dataTransfer?.types.includes("Files");
+  const carriesFiles = (/** @type {DragEvent} */ { dataTransfer }) =>
+    dataTransfer?.types.includes("Files");
   document.addEventListener("dragover", (event) => carriesFiles(event) && event.preventDefault());
   document.addEventListener("drop", (event) => {
     const file = carriesFiles(event) && event.dataTransfer?.files[0];

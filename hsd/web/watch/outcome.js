@@ -1,5 +1,5 @@
-// The answer to the title, in one line over the run: how many tokens a call of the target brings, how fast that was, what
-// both rules keep by law, and whether the text is still the target's.
+// The answer to the title, in one line over the run: how many tokens a call of the target brings,
+// how fast that was, what both rules keep by law, and whether the text is still the target's.
 import { why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
@@ -11,8 +11,9 @@ import { exactly } from "../step/model.js";
 import { compare, spread } from "../step/sums.js";
 
 /**
- * element, and fill(trace, timed, cost): a run, its speed beside plain decoding where that was measured, else null, and what
- * a check of its draft costs where it was decoded, in words.
+ * The line: its element, and fill(trace, timed, cost), which shows a run. timed: its speed beside
+ * plain decoding, null where that was not measured; cost: words on what a check of its draft costs
+ * where it was decoded.
  */
 function create() {
   const element = h("div.hsd-kit.hf-outcome", { "role": "group", "aria-label": "What came of it" });
@@ -20,9 +21,8 @@ function create() {
   /** @type {(trace: Trace, timed: Timing | null, cost?: string) => void} */
   function fill(trace, timed, cost = "") {
     const { steps, setup, result } = trace;
-    const words = steps.length
-      ? [calls(steps), ...speed(steps, result, timed, setup), law(trace), exact(trace), cost]
-      : [];
+    const rates = speed(steps, result, timed, setup);
+    const words = steps.length ? [calls(steps), ...rates, law(trace), exact(trace), cost] : [];
     const parts = words.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
     element.replaceChildren(...parts);
     element.hidden = !parts.length;
@@ -37,54 +37,79 @@ const sum = (steps, of) => steps.reduce((total, step) => total + of(step), 0);
 /** How many tokens the steps wrote. @param {Step[]} steps */
 const written = (steps) => sum(steps, ({ committed }) => committed.length);
 
-/** Tokens per call of the target. @param {Step[]} steps */
+/** The words on the tokens per call of the target. @param {Step[]} steps */
 function calls(steps) {
   const count = sum(steps, (step) => step.target_calls);
-  return [strong(number(written(steps) / Math.max(count, 1))), " ", term("block-efficiency", "tokens per target call")];
+  const rate = number(written(steps) / Math.max(count, 1));
+  return [strong(rate), " ", term("block-efficiency", "tokens per target call")];
 }
 
-/** Tokens per second and times plain decoding, both of the same rounds; of a run that was timed alone, where to race it. @type {(steps: Step[], result: Result, timed: Timing | null, setup: Setup) => Child[]} */
+/**
+ * The words on tokens per second and times plain decoding, both of the same rounds; of a run that
+ * was timed alone, a button to race it.
+ * @type {(steps: Step[], result: Result, timed: Timing | null, setup: Setup) => Child[]}
+ */
 function speed(steps, result, timed, { options }) {
-  const [tokens, seconds] = [written(steps), result?.seconds || sum(steps, ({ times }) => total(times))];
+  const tokens = written(steps);
+  const seconds = result?.seconds || sum(steps, ({ times }) => total(times));
   const rate = timed?.tokens_per_second ?? tokens / seconds;
-  const how = timed ? `${timed.rounds} rounds in turn with plain decoding, medians` : "this run alone";
+  const how = timed
+    ? `${timed.rounds} rounds in turn with plain decoding, medians`
+    : "this run alone";
   const machine = timed ? `; ${timed.processor}, load ${timed.load}` : "";
   const title = `${plural(tokens, "token")} in ${number(tokens / rate)} s: ${how}${machine}`;
   const race = h("button.hf-link", { type: "button", onclick: () => showTab("speed") }, "race it");
   const beside = timed
     ? [strong(`${timed.times.toFixed(2)} ×`), " ", term("speed-up", "plain decoding")]
     : [term("speed-up", "× plain decoding"), ": ", race];
-  return [
-    h("span", { title }, strong(number(rate)), " tokens/s"),
-    options.system === "plain" || (!timed && why("race")) ? null : beside,
-  ];
+  const alone = options.system === "plain" || (!timed && why("race"));
+  return [h("span", { title }, strong(number(rate)), " tokens/s"), alone ? null : beside];
 }
 
 const total = (/** @type {Times} */ times) => Object.values(times).reduce((a, b) => a + b, 0);
 
-/** Tokens per call that both rules bring by law on these drafts, and their difference with its interval. @param {Trace} trace */
+/**
+ * The words on the tokens per call that both rules bring by law on these drafts, and on their
+ * difference with its interval.
+ * @param {Trace} trace
+ */
 function law({ steps, setup }) {
   const rules = compare({ steps }).filter((/** @type {RuleSums} */ { mean }) => mean !== null);
   if (setup.options.sampling.temperature === 0 || rules.length < 2) return null;
-  const [own, other] = rules.map(({ mean }) => 1 + (mean ?? 0) / steps.length);
-  const [half, places, level] = [spread(steps, [rules[0], rules[1]]), placesOf(own, other), same(own, other)];
-  const one = (/** @type {RuleSums} */ { rule }, /** @type {number} */ value) => [
-    ruleFacts(rule).short,
-    " ",
-    strong(value.toFixed(places)),
-  ];
-  const gap = `${own < other ? "−" : "+"}${Math.abs(own - other).toFixed(places)}${half === null ? "" : ` ± ${half.toFixed(places)}`}`;
-  const both = level ? ["both ", strong(level)] : [one(rules[0], own), ", ", one(rules[1], other), ` (${gap})`];
-  const title = `tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, by Student's t over ${plural(steps.length, "step")}, shown for ten or more`;
+  const [own, beside] = rules.map(({ mean }) => 1 + (mean ?? 0) / steps.length);
+  const half = spread(steps, [rules[0], rules[1]]);
+  const places = placesOf(own, beside);
+  const level = same(own, beside);
+  const words = (/** @type {RuleSums} */ { rule }, /** @type {number} */ value) => {
+    const digits = strong(value.toFixed(places));
+    return [ruleFacts(rule).short, " ", digits];
+  };
+  const sign = own < beside ? "−" : "+";
+  const gap = sign + Math.abs(own - beside).toFixed(places);
+  const error = half === null ? "" : ` ± ${half.toFixed(places)}`;
+  const both = level
+    ? ["both ", strong(level)]
+    : [words(rules[0], own), ", ", words(rules[1], beside), ` (${gap}${error})`];
+  const title =
+    "tokens per call on average, on the drafts of this run; ±: 95 % interval of the difference, " +
+    `by Student's t over ${plural(steps.length, "step")}, shown for ten or more`;
   return h("span", { title }, term("over-all-coins", "over all coins"), " ", both);
 }
 
-/** Whether not a word was changed: at temperature 0 literally, else every text comes as often as from the target; a token that was forced is none of it. @param {Trace} trace */
+/**
+ * The words on whether the text is still the target's: at temperature 0 word for word, else every
+ * text comes as often as from the target. A token that was forced does not count.
+ * @param {Trace} trace
+ */
 function exact({ setup, prompt }) {
   const { system, sampling, rule } = setup.options;
   if (system !== "plain" && !exactly(setup, rule)) return lossy(ruleFacts(rule));
   const after = prompt.forced ? " after the forced token" : "";
-  return [term("lossless", "lossless"), sampling.temperature === 0 ? ", word for word" : " in law", after];
+  return [
+    term("lossless", "lossless"),
+    sampling.temperature === 0 ? ", word for word" : " in law",
+    after,
+  ];
 }
 
 export { create };

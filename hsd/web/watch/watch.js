@@ -1,5 +1,6 @@
-// Watch: the player, and around it chips, messages, links, files, and live runs that come in step by step. It also has the
-// page's head and strip. What is shown is a recorded run, a live one, or a trace from outside.
+// Watch: the player, and around it chips, messages, links, files, and live runs that come in step
+// by step. It also has the page's head and strip. What is shown is a recorded run, a live one, or a
+// trace from outside.
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
@@ -22,7 +23,8 @@ const NO_LINK = "this trace came from a file and is too long for a link to carry
 
 class Watch {
   source = /** @type {Source | null} */ (null); // what is shown
-  sources = /** @type {Map<unknown, Source>} */ (new Map()); // all that was shown, by key, to go back to
+  // all that was shown, by key, to go back to
+  sources = /** @type {Map<unknown, Source>} */ (new Map());
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
@@ -49,9 +51,13 @@ class Watch {
       link: why("link") ? null : () => this.link(),
       address: () => this.home(),
       hidden: () => page.tab() !== "watch",
-      force: why("run") ? undefined : (...place) => this.begin(links.after(this.source?.link, ...place)),
+      force: why("run")
+        ? undefined
+        : (...place) => this.begin(links.after(this.source?.link, ...place)),
       brief:
-        document.documentElement.dataset.answers === "file" ? undefined : { first, turn: () => this.look(!first()) },
+        document.documentElement.dataset.answers === "file"
+          ? undefined
+          : { first, turn: () => this.look(!first()) },
     });
     this.beside = new Beside({
       options: () => (this.source ? links.optionsOf(this.source.trace, this.source.link) : {}),
@@ -86,15 +92,23 @@ class Watch {
 
   async start() {
     if (!why("run")) follow({ say: arriving, here: (pairs) => this.setup.offer(pairs) });
-    window.addEventListener("popstate", ({ state }) => page.tab() === "watch" && this.read(state?.shown));
+    window.addEventListener(
+      "popstate",
+      ({ state }) => page.tab() === "watch" && this.read(state?.shown),
+    );
     await this.read();
     const asked = document.documentElement.classList.contains("hsd-other");
     if (first() && !asked && page.tab() === "watch") this.player.playAlone();
   }
 
-  /** Show what the address asks for. shown: of what was shown at this place of the browser's history its key, and the jump that led there. @param {string} [shown] */
+  /**
+   * Show what the address asks for. shown: of what was shown at this place of the browser's history
+   * its key, and the jump that led there.
+   * @param {string} [shown]
+   */
   async read(shown = "") {
-    const [query, [key, jump]] = [asked("watch"), shown.split(" ")];
+    const query = asked("watch");
+    const [key, jump] = shown.split(" ");
     const source = this.sources.get(key);
     this.jump = Number(jump) || 0;
     if (source && source === this.source) return this.go(links.read(query).where);
@@ -114,13 +128,22 @@ class Watch {
     }
     const opened = preset || this.contents.opened === false ? null : await this.answer("opened");
     if (opened) await this.showFile(opened, where);
-    else if (opened === null && (await this.openPreset(preset ?? this.contents.first, where)) === null && !this.source)
+    else if (
+      opened === null &&
+      (await this.openPreset(preset ?? this.contents.first, where)) === null &&
+      !this.source
+    )
       await this.openPreset(this.contents.first);
     if (options) page.alert(why("run"));
-    if (file) page.alert(`a page cannot open the file ${file} of this link by itself: open it again`);
+    if (file)
+      page.alert(`a page cannot open the file ${file} of this link by itself: open it again`);
   }
 
-  /** An answer; null if it is refused (the page says so), undefined if something else was asked for meanwhile. @type {(name: string, argument?: Values) => Promise<any>} */
+  /**
+   * An answer; null if it is refused (the page says so), undefined if something else was asked for
+   * meanwhile.
+   * @type {(name: string, argument?: Values) => Promise<any>}
+   */
   async answer(name, argument) {
     this.turn += 1;
     const { turn } = this;
@@ -139,10 +162,19 @@ class Watch {
 
   // ---- whole traces
 
-  /** Show a recorded run. wished: options that a link asks for and that could not be run; the form keeps them. Returns as `answer`. @type {(name: string, where?: Place, wished?: Values | null) => Promise<any>} */
+  /**
+   * Show a recorded run. wished: options that a link asks for and that could not be run; the form
+   * keeps them. Returns as `answer`.
+   * @type {(name: string, where?: Place, wished?: Values | null) => Promise<any>}
+   */
   async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
-    if (reply) this.show({ kind: "preset", link: { preset: name }, timed: reply.timed, wished }, reply, where);
+    if (reply)
+      this.show(
+        { kind: "preset", link: { preset: name }, timed: reply.timed, wished },
+        reply,
+        where,
+      );
     else if (reply === null) this.setup.preset.value = this.source?.link?.preset ?? "";
     return reply;
   }
@@ -152,38 +184,55 @@ class Watch {
     page.alert("");
     if (file.size <= most) return this.openTrace(await file.text(), {}, file.name);
     const [size, allowed] = [file.size, most].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
-    return page.alert(`the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`);
+    return page.alert(
+      `the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`,
+    );
   }
 
-  /** Show the trace in a text. Returns as `answer`. file: the name of the file that it came from. @type {(text: string, where: Place, file?: string) => Promise<any>} */
+  /**
+   * Show the trace in a text. Returns as `answer`. file: the name of the file that it came from.
+   * @type {(text: string, where: Place, file?: string) => Promise<any>}
+   */
   async openTrace(text, where, file) {
     const reply = await this.answer("check", { text });
     if (reply) await this.showFile(reply, where, file);
     return reply;
   }
 
-  /** A trace from outside: its link carries it where it is short. @type {(reply: ShownTrace, where: Place, file?: string) => Promise<void>} */
+  /**
+   * A trace from outside: its link carries it where it is short.
+   * @type {(reply: ShownTrace, where: Place, file?: string) => Promise<void>}
+   */
   async showFile(reply, where, file) {
     const packed = why("link") ? null : await pack(reply.trace);
     this.show({ kind: "file", packed, file: packed ? null : file }, reply, where);
   }
 
-  /** @type {(source: Pick<Source, "kind"> & Partial<Source>, reply: ShownTrace, where?: Place) => void} */
+  /**
+   * @type {(source: Pick<Source, "kind"> & Partial<Source>, reply: ShownTrace, where?: Place) =>
+   *   void}
+   */
   show(source, { trace, title = "", why: reason = "", ...opened }, where = {}) {
     this.leave();
-    this.display({ ...source, trace, title, reason, options: links.optionsOf(trace) }, { ...opened, ...where });
+    this.display(
+      { ...source, trace, title, reason, options: links.optionsOf(trace) },
+      { ...opened, ...where },
+    );
   }
 
   /** @type {(source: Source, opening: Opening) => void} */
   display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
     const { trace, kind } = source;
-    [this.source, this.step] = [source, step];
+    this.source = source;
+    this.step = step;
     source.key ??= String(Math.random());
     this.sources.set(source.key, source);
     this.place.hidden = false;
     document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
-    const { title: pair = "" } = this.contents.pairs.find(({ name }) => name === trace.setup.pair) ?? {};
-    const [reason, by] = [h("span.hf-caption-why", source.reason), h("span.hf-caption-pair", pair && ` ${pair}`)];
+    const { title: pair = "" } =
+      this.contents.pairs.find(({ name }) => name === trace.setup.pair) ?? {};
+    const reason = h("span.hf-caption-why", source.reason);
+    const by = h("span.hf-caption-pair", pair && ` ${pair}`);
     this.caption.replaceChildren(h("b", source.title), " ", reason, by);
     this.caption.hidden = !source.title;
     this.sourceChip(live);
@@ -208,7 +257,8 @@ class Watch {
     this.fold();
     const run = new Run(options, (own, steps) => this.grew(own, steps, set));
     this.run = run;
-    [this.wanted, this.placed] = [where, false];
+    this.wanted = where;
+    this.placed = false;
     this.setup.running(true);
     this.sourceChip(false);
     setTimeout(() => this.run === run && this.progress(), PATIENCE);
@@ -236,27 +286,40 @@ class Watch {
       this.sourceChip(!ended);
     } else if (trace && steps.length) {
       const words = trace.prompt.forced
-        ? { title: "What if", reason: "A token was forced (✎); what follows was decoded from there." }
+        ? {
+            title: "What if",
+            reason: "A token was forced (✎); what follows was decoded from there.",
+          }
         : { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
       const link = links.short({ ...run.options, ...run.link });
       const opening = { step: steps.length - 1, live: !ended, fresh: true };
       this.display({ kind: "run", ...words, link, options: link, set, trace, run }, opening);
     }
-    this.showWanted(run.steps.length - (ended ? 0 : 1)); // at the newest step the player would move on
+    // at the newest step the player would move on
+    this.showWanted(run.steps.length - (ended ? 0 : 1));
     if (ended) this.ended(run);
     else this.progress();
   }
 
-  /** What there is to say while there is nothing to show; nothing at all when that passes in a moment. */
+  /**
+   * What there is to say while there is nothing to show; nothing at all when that passes in a
+   * moment.
+   */
   progress() {
     if (!this.run) return;
     const { place, seconds, words, steps, begun } = this.run;
     const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
     const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
-    status(words || (steps.length || Date.now() - begun < PATIENCE ? "" : place ? line : "Starting …"));
+    status(
+      words || (steps.length || Date.now() - begun < PATIENCE ? "" : place ? line : "Starting …"),
+    );
   }
 
-  /** A run that was watched to its end goes to the step that tells most; one that is being looked at stays there. @param {Run} run */
+  /**
+   * A run that was watched to its end goes to the step that tells most; one that is being looked at
+   * stays there.
+   * @param {Run} run
+   */
   ended(run) {
     const { problem, trace, options } = run;
     const different = trace?.steps.findIndex(differs) ?? -1;
@@ -267,14 +330,20 @@ class Watch {
     status("");
     if (problem) page.alert(problem);
     this.sourceChip(false);
-    if (this.source?.run !== run) return void (this.source || this.openPreset(this.contents.first, {}, options));
+    if (this.source?.run !== run)
+      return void (this.source || this.openPreset(this.contents.first, {}, options));
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
     const [own, ...later] = trace?.steps.slice(step) ?? [];
-    const newest = step === steps - 1 || (own?.drafted && !later.some(({ drafted }) => drafted)); // which the player follows
+    // which the player follows
+    const newest = step === steps - 1 || (own?.drafted && !later.some(({ drafted }) => drafted));
     if (telling !== null && !this.placed && newest && !playing) this.go({ step: telling });
     this.bar.remember();
-    if (problem) status("What came before stays.", ["Run again", () => this.begin(options, {}, this.source?.set)]);
+    if (problem)
+      status("What came before stays.", [
+        "Run again",
+        () => this.begin(options, {}, this.source?.set),
+      ]);
     else if (trace && different < 0) status(alike(trace));
   }
 
@@ -287,7 +356,10 @@ class Watch {
     this.go({ step, ...where });
   }
 
-  /** Go to a place of the run that is shown, which is no new place of the browser's history. @param {Place} place */
+  /**
+   * Go to a place of the run that is shown, which is no new place of the browser's history.
+   * @param {Place} place
+   */
   go(place) {
     this.step = place.step ?? this.step;
     this.player.select(place);
@@ -307,7 +379,11 @@ class Watch {
     );
   }
 
-  /** What a run by this pair, or by the one that can be run in its place, would use. chosen: by the visitor. @param {string} name */
+  /**
+   * What a run by this pair, or by the one that can be run in its place, would use. chosen: by the
+   * visitor.
+   * @param {string} name
+   */
   async deviceChip(name, chosen = false) {
     this.pair = name;
     const describe = (/** @type {string} */ one) => ask("pair", { name: one }).catch(() => null);
@@ -327,7 +403,10 @@ class Watch {
 
   // ---- links
 
-  /** The address of this view, or null: what a run needs to be made again is in it, or a short trace itself. */
+  /**
+   * The address of this view, or null: what a run needs to be made again is in it, or a short trace
+   * itself.
+   */
   link() {
     if (this.source?.kind !== "file" || this.source.packed) return this.bar.href();
     page.alert(NO_LINK);
@@ -338,7 +417,11 @@ class Watch {
   address() {
     if (!this.source || this.awaiting || "step" in this.wanted) return null;
     const { link, packed, file } = this.source;
-    const place = { ...(file && { file }), ...links.placeOf(this.player.state()), ...this.beside.address };
+    const place = {
+      ...(file && { file }),
+      ...links.placeOf(this.player.state()),
+      ...this.beside.address,
+    };
     return link || packed || file ? { ...link, ...place } : {};
   }
 
@@ -360,8 +443,13 @@ class Watch {
   }
 }
 
-/** The chip of models that are downloaded. Announced once nothing more comes, and not at every percent. @type {(words: string, coming: boolean) => void} */
-const arriving = (words, coming) => chip("arrival", words).setAttribute("aria-live", coming ? "off" : "polite");
+/**
+ * The chip of models that are downloaded. Announced once nothing more comes, and not at every
+ * percent.
+ * @type {(words: string, coming: boolean) => void}
+ */
+const arriving = (words, coming) =>
+  chip("arrival", words).setAttribute("aria-live", coming ? "off" : "polite");
 
 let screen = /** @type {Watch | null} */ (null);
 

@@ -1,4 +1,6 @@
-"""Chat templates: applied where a model was tuned for them, with every special token once, and shown in the trace."""
+"""Chat templates: applied where a model was tuned for them, with every special token once, and
+shown in the trace.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,10 @@ TURN = f"{BEGIN}{START}user\nHi there{TURN_END}\n{START}assistant\n"
 
 
 def saved(folder: Path, template: str | None = TEMPLATE, end_ids: object = None) -> dict[str, str]:
-    """Folders of a chat-tuned pair, by their names. end_ids: of the target's generation settings."""
+    """Folders of a chat-tuned pair, by their names.
+
+    end_ids: of the target's generation settings.
+    """
     target, draft = save_pair(folder / "Small-Instruct", chat_tokenizer(template), (270, 264))
     target = str(Path(target).rename(folder / "Small-7B-Instruct"))
     settings = Path(target) / "generation_config.json"
@@ -51,7 +56,9 @@ def test_the_template_can_be_switched_off(models: dict[str, str]):
 
 
 def test_a_run_says_whether_its_prompt_is_a_question_or_a_text(pair: Pair, models: dict[str, str]):
-    """On the same models, and with the ends that belong to it; the trace says it too, and is played again alike."""
+    """On the same models, and with the ends that belong to it; the trace says it too, and is played
+    again alike.
+    """
     for prompt_as, chat in (("text", False), ("chat", True)):
         loaded = load_pair(**models, chat=chat)
         for other in (pair, load_pair(**models, chat=not chat)):
@@ -85,7 +92,9 @@ def test_a_tuned_model_without_a_template_gets_the_bare_prompt(tmp_path: Path):
 
 
 def test_the_end_of_a_turn_ends_the_text(models: dict[str, str], pair: Pair, tmp_path: Path):
-    """Named by the generation settings, or else by the tokenizer; without the template, only the settings count."""
+    """Named by the generation settings, or else by the tokenizer; without the template, only the
+    settings count.
+    """
     turn_end = pair.codec.tokenizer.convert_tokens_to_ids(TURN_END)
     assert pair.codec.end_ids == {256, turn_end}
     assert pair.codec.decode([256]) == "", "the end is not shown as text"
@@ -98,7 +107,9 @@ def test_the_end_of_a_turn_ends_the_text(models: dict[str, str], pair: Pair, tmp
 def test_a_run_stops_at_the_end_of_a_turn(pair: Pair):
     ends = 0
     for seed in range(5):
-        trace = hsd.run(pair, "Hi", gamma=3, max_new_tokens=60, temperature=1.5, seed=seed, trace=False)
+        trace = hsd.run(
+            pair, "Hi", gamma=3, max_new_tokens=60, temperature=1.5, seed=seed, trace=False
+        )
         inner = trace.tokens[:-1] if trace.result.finish == "end" else trace.tokens
         assert not pair.codec.end_ids & set(inner)
         ends += trace.result.finish == "end"
@@ -122,8 +133,13 @@ def test_an_empty_prompt_is_refused_with_a_template_too(pair: Pair):
 
 
 def test_a_template_that_fails_is_one_line(tmp_path: Path):
-    broken = load_pair(**saved(tmp_path, template="{{ raise_exception('system first\nand more') }}"))
-    with pytest.raises(HsdError, match=r"the chat template fails \(system first\): have the prompt continued as text"):
+    broken = load_pair(
+        **saved(tmp_path, template="{{ raise_exception('system first\nand more') }}")
+    )
+    with pytest.raises(
+        HsdError,
+        match=r"the chat template fails \(system first\): have the prompt continued as text",
+    ):
         broken.encode("Hi")
 
 

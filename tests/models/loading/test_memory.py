@@ -1,4 +1,6 @@
-"""Memory: a pair that does not fit is refused before it is loaded; where there are several GPUs it is spread."""
+"""Memory: a pair that does not fit is refused before it is loaded; where there are several GPUs it
+is spread.
+"""
 
 from __future__ import annotations
 
@@ -37,12 +39,16 @@ def _nothing_loaded():
 
 @pytest.fixture
 def gpus(monkeypatch: pytest.MonkeyPatch):
-    """A machine with GPUs of which so many GB are free; models land on the CPU all the same, and `asked` tells how."""
+    """A machine with GPUs of which so many GB are free; models land on the CPU all the same, and
+    `asked` tells how.
+    """
     asked: list[dict[str, Any]] = []
     original = AutoModelForCausalLM.from_pretrained
 
     def from_pretrained(source: str, **options: Any) -> Any:
-        asked.append({k: options.pop(k, None) for k in ("device_map", "quantization_config", "dtype")})
+        asked.append(
+            {k: options.pop(k, None) for k in ("device_map", "quantization_config", "dtype")}
+        )
         return original(source, dtype=asked[-1]["dtype"], **options)
 
     def install(*free: float) -> list[dict[str, Any]]:
@@ -51,7 +57,9 @@ def gpus(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(torch.cuda, "current_device", lambda: 0)
         monkeypatch.setattr(torch.cuda, "empty_cache", lambda: None)
         here = {"cuda": free[0]} | {f"cuda:{i}": free[i] for i in range(len(free))}
-        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (int(here[device] * GB), int(200 * GB)))
+        monkeypatch.setattr(
+            torch.cuda, "mem_get_info", lambda device: (int(here[device] * GB), int(200 * GB))
+        )
         monkeypatch.setattr(torch.cuda, "memory_reserved", lambda device: 0)
         monkeypatch.setattr(torch.cuda, "memory_allocated", lambda device: 0)
         monkeypatch.setattr(loading.AutoModelForCausalLM, "from_pretrained", from_pretrained)
@@ -72,9 +80,16 @@ def refused(*name: str, **options: Any) -> str:
 
 
 def test_published_pairs_need_what_their_weights_and_caches_take():
-    big, small = SIZES[PAIRS["qwen2.5-7b"].target], SIZES[PAIRS["qwen2.5-7b"].draft]
-    assert (big.weights(torch.bfloat16), small.weights(torch.float32)) == (2 * 7_615_616_512, 4 * 494_032_768)
-    assert big.cache(torch.bfloat16) + small.cache(torch.bfloat16) == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
+    big = SIZES[PAIRS["qwen2.5-7b"].target]
+    small = SIZES[PAIRS["qwen2.5-7b"].draft]
+    assert (big.weights(torch.bfloat16), small.weights(torch.float32)) == (
+        2 * 7_615_616_512,
+        4 * 494_032_768,
+    )
+    assert (
+        big.cache(torch.bfloat16) + small.cache(torch.bfloat16)
+        == TOKENS * (28 * 4 * 128 + 24 * 2 * 64) * 2 * 2
+    )
     assert 0.25 < big.weights(torch.bfloat16, "4bit") / big.weights(torch.bfloat16) < 0.45
     need = needed((big, small), torch.bfloat16, on_gpu=True)
     assert need == pytest.approx(18.1 * GB, rel=0.02)
@@ -102,16 +117,23 @@ def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
 def test_what_the_published_models_take_is_told_by_their_configuration():
     known = SIZES["Qwen/Qwen2.5-0.5B-Instruct"]
     config = Qwen2Config(
-        vocab_size=known.rows, hidden_size=known.hidden, num_hidden_layers=known.layers, intermediate_size=4864,
-        num_attention_heads=14, num_key_value_heads=known.kv_heads, max_position_embeddings=known.context,
+        vocab_size=known.rows,
+        hidden_size=known.hidden,
+        num_hidden_layers=known.layers,
+        intermediate_size=4864,
+        num_attention_heads=14,
+        num_key_value_heads=known.kv_heads,
+        max_position_embeddings=known.context,
         tie_word_embeddings=True,
-    )  # fmt: skip
+    )
     assert of_config(config) == known
     config.quantization_config = {"quant_method": "awq"}
     assert of_config(config) is None
 
 
-@pytest.mark.parametrize("wrong", [{"num_attention_heads": 0}, {"hidden_size": None}, {"num_hidden_layers": "two"}])
+@pytest.mark.parametrize(
+    "wrong", [{"num_attention_heads": 0}, {"hidden_size": None}, {"num_hidden_layers": "two"}]
+)
 def test_a_configuration_that_tells_nothing_is_left_to_the_loader(wrong: dict[str, object]):
     config = Qwen2Config()
     for name, value in wrong.items():
@@ -123,7 +145,9 @@ def test_a_configuration_that_tells_nothing_is_left_to_the_loader(wrong: dict[st
 
 
 def test_free_memory_is_the_container_s_share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(room.psutil, "virtual_memory", lambda: SimpleNamespace(available=8_000_000_000))
+    monkeypatch.setattr(
+        room.psutil, "virtual_memory", lambda: SimpleNamespace(available=8_000_000_000)
+    )
     assert room.free_ram(tmp_path / "nowhere") == 8_000_000_000
     (tmp_path / "memory.current").write_text("3000000000\n")
     (tmp_path / "memory.stat").write_text("anon 5\ninactive_file 1000000000\n")
@@ -163,20 +187,28 @@ def test_a_named_pair_that_does_not_fit_is_refused_before_the_hub_is_asked(gpus:
     [
         ({"device": "cpu"}, "a smaller pair, or dtype bfloat16"),
         ({"device": "cpu", "dtype": "bfloat16"}, "a smaller pair"),
-        ({"device": "cuda", "dtype": "float32"}, "a smaller pair, or dtype bfloat16, or quantize 4bit"),
+        (
+            {"device": "cuda", "dtype": "float32"},
+            "a smaller pair, or dtype bfloat16, or quantize 4bit",
+        ),
     ],
 )
-def test_advice_is_what_can_still_be_chosen(gpus: Any, monkeypatch: pytest.MonkeyPatch, options: Any, advice: str):
+def test_advice_is_what_can_still_be_chosen(
+    gpus: Any, monkeypatch: pytest.MonkeyPatch, options: Any, advice: str
+):
     gpus(1)
     monkeypatch.setattr(room, "free_ram", lambda: GB)
     message = refused("qwen3-14b", **options)
     assert (
-        f"1.0 GB are free on {'cuda' if options['device'] == 'cuda' else 'this computer'}: choose {advice}" in message
+        f"1.0 GB are free on {'cuda' if options['device'] == 'cuda' else 'this computer'}: choose "
+        f"{advice}" in message
     )
     assert message.endswith(advice)
 
 
-def test_a_pair_of_folders_that_does_not_fit_is_refused(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+def test_a_pair_of_folders_that_does_not_fit_is_refused(
+    byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(room, "free_on", lambda device: 1e5)
     monkeypatch.setattr(pair, "load_model", lambda *_: pytest.fail("it was loaded"), raising=False)
     message = refused(target=byte_folders[0], draft=byte_folders[1], device="cpu")
@@ -187,7 +219,9 @@ def test_nothing_is_refused_where_the_free_memory_is_unknown(
     byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(room, "free_on", lambda device: math.inf)
-    assert load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu").target.parameters > 0
+    assert (
+        load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu").target.parameters > 0
+    )
 
 
 def test_memory_that_ends_while_a_model_is_loaded_is_one_line(
@@ -201,27 +235,39 @@ def test_memory_that_ends_while_a_model_is_loaded_is_one_line(
     assert words.endswith("it does not fit in the free memory, choose a smaller pair")
 
 
-def test_pairs_loaded_before_make_way(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
+def test_pairs_loaded_before_make_way(
+    byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
     load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu")
-    monkeypatch.setattr(room, "free_on", lambda device: 0.0 if pair._load.cache_info().currsize else GB)
+    monkeypatch.setattr(
+        room, "free_on", lambda device: 0.0 if pair._load.cache_info().currsize else GB
+    )
     half = load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16")
     assert pair._load.cache_info().currsize == 1
-    assert load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16") is half
+    assert (
+        load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype="bfloat16")
+        is half
+    )
 
 
 def test_the_pairs_asked_for_last_are_kept(byte_folders: tuple[str, str]):
     def load(dtype: str) -> hsd.Pair:
         return load_pair(target=byte_folders[0], draft=byte_folders[1], device="cpu", dtype=dtype)
 
-    first, second = load("float32"), load("bfloat16")
+    first = load("float32")
+    second = load("bfloat16")
     assert load("float32") is first
     load("float16")
     assert load("float32") is first
     assert load("bfloat16") is not second
 
 
-def test_pairs_are_loaded_one_at_a_time(byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch):
-    """`from_pretrained` called twice at once breaks both; and who asks second gets what the first one loaded."""
+def test_pairs_are_loaded_one_at_a_time(
+    byte_folders: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+):
+    """`from_pretrained` called twice at once breaks both; and who asks second gets what the first
+    one loaded.
+    """
     loaded: list[hsd.Pair] = []
     original = pair._load_new
 
@@ -232,7 +278,10 @@ def test_pairs_are_loaded_one_at_a_time(byte_folders: tuple[str, str], monkeypat
 
     monkeypatch.setattr(pair, "_load_new", load_new)
     with ThreadPoolExecutor(4) as pool:
-        asked = [pool.submit(load_pair, target=byte_folders[0], draft=byte_folders[1], device="cpu") for _ in range(4)]
+        asked = [
+            pool.submit(load_pair, target=byte_folders[0], draft=byte_folders[1], device="cpu")
+            for _ in range(4)
+        ]
         assert {id(future.result()) for future in asked} == {id(loaded[0])}
     assert len(loaded) == 1
 
@@ -251,7 +300,9 @@ def test_on_one_gpu_the_weights_go_straight_to_it(gpus: Any, byte_folders: tuple
     assert {a["dtype"] for a in asked} == {torch.bfloat16}
 
 
-def test_a_target_that_does_not_fit_one_gpu_is_spread_over_all(gpus: Any, byte_folders: tuple[str, str]):
+def test_a_target_that_does_not_fit_one_gpu_is_spread_over_all(
+    gpus: Any, byte_folders: tuple[str, str]
+):
     asked = gpus(0.5, 0.5)
     place(byte_folders)
     assert [a["device_map"] for a in asked] == [{"": "cuda:0"}, "auto"], "the draft first, on one"
@@ -283,18 +334,30 @@ def test_a_device_map_may_be_asked_for(gpus: Any, byte_folders: tuple[str, str])
 
 
 def test_a_spread_model_gives_the_same_text(byte_folders: tuple[str, str], tmp_path: Path):
-    """Its layers in turn in memory and on disk, which is as near as one comes to two devices without a GPU."""
+    """Its layers in turn in memory and on disk, which is as near as one comes to two devices
+    without a GPU.
+    """
     alone = place(byte_folders, device="cpu", dtype="float32")
     config = json.loads((Path(byte_folders[0]) / "config.json").read_text())
-    map_ = {"model.embed_tokens": "cpu", "model.norm": "cpu", "model.rotary_emb": "cpu", "lm_head": "disk"}
-    map_ |= {f"model.layers.{i}": ("disk", "cpu")[i % 2] for i in range(config["num_hidden_layers"])}
+    map_ = {
+        "model.embed_tokens": "cpu",
+        "model.norm": "cpu",
+        "model.rotary_emb": "cpu",
+        "lm_head": "disk",
+    }
+    map_ |= {
+        f"model.layers.{i}": ("disk", "cpu")[i % 2] for i in range(config["num_hidden_layers"])
+    }
     target = load_model(find(byte_folders[0]), "spread", "cpu", torch.float32, device_map=map_)
     assert target.device.type == "cpu"
     assert target.parameters == alone.target.parameters
     spread = hsd.Pair("spread", target, alone.draft, alone.codec)
     for options in ({}, {"drafts": 3, "rule": "traversal"}):
         wanted = hsd.run(alone, "Once", gamma=3, max_new_tokens=16, seed=1, **options)
-        assert hsd.run(spread, "Once", gamma=3, max_new_tokens=16, seed=1, **options).tokens == wanted.tokens
+        assert (
+            hsd.run(spread, "Once", gamma=3, max_new_tokens=16, seed=1, **options).tokens
+            == wanted.tokens
+        )
 
 
 def test_spreading_on_a_cpu_changes_nothing(byte_folders: tuple[str, str]):
@@ -311,7 +374,9 @@ def test_spreading_on_a_cpu_changes_nothing(byte_folders: tuple[str, str]):
         ("2", {"quantize": "4bit"}, "does not go with device map sharded"),
     ],
 )
-def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch, processes, more, words):
+def test_what_processes_cannot_share_is_refused(
+    monkeypatch: pytest.MonkeyPatch, processes, more, words
+):
     monkeypatch.delenv("WORLD_SIZE", raising=False)
     if processes:
         monkeypatch.setenv("WORLD_SIZE", processes)
@@ -322,18 +387,45 @@ def test_what_processes_cannot_share_is_refused(monkeypatch: pytest.MonkeyPatch,
 
 @pytest.mark.slow
 def test_two_processes_share_a_target_and_one_of_them_speaks(tmp_path: Path):
-    """The same text as by one process; `torchrun` starts both on the toys' folder, and gloo connects them."""
-    files = [*("--target", ASSETS / "tiny" / "target", "--draft", ASSETS / "tiny" / "middle"), "--json"]
-    given = ["-m", "hsd", "run", "Once upon a time", *files, "--max-new-tokens", "24", "--seed", "3"]
-    started = ["-m", "torch.distributed.run", "--nproc-per-node", "2", *given, "--device-map", "sharded"]
+    """The same text as by one process; `torchrun` starts both on the toys' folder, and gloo
+    connects them.
+    """
+    files = [
+        *("--target", ASSETS / "tiny" / "target", "--draft", ASSETS / "tiny" / "middle"),
+        "--json",
+    ]
+    given = [
+        "-m",
+        "hsd",
+        "run",
+        "Once upon a time",
+        *files,
+        "--max-new-tokens",
+        "24",
+        "--seed",
+        "3",
+    ]
+    started = [
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        *given,
+        "--device-map",
+        "sharded",
+    ]
     shared, alone = (
-        subprocess.run([sys.executable, *map(str, how)], capture_output=True, text=True, check=True).stdout
+        subprocess.run(
+            [sys.executable, *map(str, how)], capture_output=True, text=True, check=True
+        ).stdout
         for how in (started, given)
     )
     assert json.loads(shared)["tokens"] == json.loads(alone)["tokens"]
 
 
-def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
+def test_quantising_needs_its_package(
+    monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]
+):
     monkeypatch.setattr(pair, "find_spec", lambda name: None)
     with pytest.raises(HsdError, match="run `pip install bitsandbytes`"):
         place(byte_folders, device="cpu", quantize="4bit")
@@ -341,7 +433,9 @@ def test_quantising_needs_its_package(monkeypatch: pytest.MonkeyPatch, byte_fold
         place(byte_folders, device="cpu", quantize="3bit")
 
 
-def test_only_the_target_is_quantised(gpus: Any, monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]):
+def test_only_the_target_is_quantised(
+    gpus: Any, monkeypatch: pytest.MonkeyPatch, byte_folders: tuple[str, str]
+):
     monkeypatch.setattr(pair, "find_spec", lambda name: True)
     monkeypatch.setattr(loading, "BitsAndBytesConfig", lambda **settings: settings)
     asked = gpus(80)

@@ -1,4 +1,4 @@
-"""Loading pairs from folders: what fits together works, what does not is refused in one clear line."""
+"""Loading pairs from folders: what fits together works, all else is refused in a clear line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from small_models import LETTERS, bytes_tokenizer, letters_tokenizer, save_model
 import hsd
 from hsd import RULES, HsdError, Pair, load_pair
 
-TOKENS, DRAFT_ROWS, TARGET_ROWS = len(LETTERS), 60, 64
+TOKENS = len(LETTERS)
+DRAFT_ROWS = 60
+TARGET_ROWS = 64
 
 
 @pytest.fixture(scope="module")
 def padded_folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     """A tokenizer of 58 tokens, a target padded to 64 rows, a draft padded to 60."""
-    return save_pair(tmp_path_factory.mktemp("padded"), letters_tokenizer(), (TARGET_ROWS, DRAFT_ROWS))
+    return save_pair(
+        tmp_path_factory.mktemp("padded"), letters_tokenizer(), (TARGET_ROWS, DRAFT_ROWS)
+    )
 
 
 @pytest.fixture(scope="module")
@@ -56,16 +60,22 @@ def test_the_same_pair_is_loaded_once(padded: Pair, padded_folders: tuple[str, s
 
 @pytest.mark.parametrize("rule", RULES)
 def test_padding_is_never_written(padded: Pair, rule: str):
-    """The random models give padding as much probability as any letter: it must be masked out of both."""
+    """The random models give padding as much probability as any letter: it must be masked out of
+    both.
+    """
     for seed in range(4):
-        trace = hsd.run(padded, "Abc", rule=rule, gamma=4, max_new_tokens=40, temperature=1.5, seed=seed)
+        trace = hsd.run(
+            padded, "Abc", rule=rule, gamma=4, max_new_tokens=40, temperature=1.5, seed=seed
+        )
         assert max(trace.tokens) < TOKENS
         assert max((n.token for s in trace.steps for n in s.nodes), default=0) < TOKENS
 
 
 def test_plain_decoding_writes_no_padding_either(padded: Pair):
     for seed in range(12):
-        trace = hsd.run(padded, "Abc", system="plain", max_new_tokens=40, temperature=1.5, seed=seed)
+        trace = hsd.run(
+            padded, "Abc", system="plain", max_new_tokens=40, temperature=1.5, seed=seed
+        )
         assert max(trace.tokens) < TOKENS
 
 
@@ -80,7 +90,8 @@ def test_probabilities_are_those_of_the_models_over_the_common_tokens(padded: Pa
             assert getattr(node, name) == pytest.approx(float(wanted[t, node.token]), abs=1e-5)
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
+# in the ensemble the draft has a share
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
 @pytest.mark.parametrize("gamma", [1, 5])
 def test_greedy_text_equals_plain_greedy_text(byte_pair: Pair, rule: str, gamma: int):
     options = {"max_new_tokens": 40, "temperature": 0.0, "trace": False}
@@ -90,9 +101,13 @@ def test_greedy_text_equals_plain_greedy_text(byte_pair: Pair, rule: str, gamma:
 
 
 def test_greedy_text_equals_that_of_the_library(byte_pair: Pair):
-    """`generate` of `transformers`, with its own cache and loop, continues the text in the same way."""
+    """`generate` of `transformers`, with its own cache and loop, continues the text in the same
+    way.
+    """
     ids = byte_pair.encode("Once upon")
-    wanted = byte_pair.target.model.generate(torch.tensor([ids]), max_new_tokens=30, do_sample=False)[0, len(ids) :]
+    wanted = byte_pair.target.model.generate(
+        torch.tensor([ids]), max_new_tokens=30, do_sample=False
+    )[0, len(ids) :]
     trace = hsd.run(byte_pair, "Once upon", max_new_tokens=30, temperature=0.0)
     assert trace.tokens == wanted.tolist()
 
@@ -141,7 +156,9 @@ def test_a_pair_in_a_folder_with_a_long_name_can_be_traced(tmp_path: Path):
 
 
 def test_half_precision_decodes(padded_folders: tuple[str, str]):
-    pair = load_pair(target=padded_folders[0], draft=padded_folders[1], device="cpu", dtype="bfloat16")
+    pair = load_pair(
+        target=padded_folders[0], draft=padded_folders[1], device="cpu", dtype="bfloat16"
+    )
     trace = hsd.run(pair, "Abc", gamma=3, max_new_tokens=10, seed=1)
     assert len(trace.tokens) == 10 or trace.result.finish == "end"
     assert trace.setup.target.dtype == "bfloat16"
@@ -151,7 +168,9 @@ def test_half_precision_decodes(padded_folders: tuple[str, str]):
 # What does not fit
 
 
-def test_tokenizers_of_another_size_are_refused(padded_folders: tuple[str, str], byte_folders: tuple[str, str]):
+def test_tokenizers_of_another_size_are_refused(
+    padded_folders: tuple[str, str], byte_folders: tuple[str, str]
+):
     message = refused(target=padded_folders[0], draft=byte_folders[1], device="cpu")
     assert "257" in message
     assert "58" in message
@@ -176,7 +195,9 @@ def test_a_folder_without_a_model_is_refused(padded_folders: tuple[str, str], tm
     assert "config.json" in refused(target=str(tmp_path), draft=padded_folders[1], device="cpu")
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"model_type": "no-such-model"}'], ids=repr)
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"model_type": "no-such-model"}'], ids=repr
+)
 def test_a_folder_with_a_useless_configuration_is_refused(
     content: str, padded_folders: tuple[str, str], tmp_path: Path
 ):
@@ -204,7 +225,9 @@ def test_a_folder_without_a_tokenizer_is_refused(padded_folders: tuple[str, str]
 
 
 def test_a_model_that_cannot_be_had_is_refused(padded_folders: tuple[str, str]):
-    assert "nobody/nothing" in refused(target="nobody/nothing", draft=padded_folders[1], device="cpu")
+    assert "nobody/nothing" in refused(
+        target="nobody/nothing", draft=padded_folders[1], device="cpu"
+    )
 
 
 @pytest.mark.parametrize(
@@ -227,4 +250,6 @@ def test_requests_that_make_no_sense_are_refused(options: dict[str, str]):
 def test_a_byte_tokenizer_reads_any_text():
     tokenizer = bytes_tokenizer()
     text = "Zürich 🙂 \x00"
-    assert tokenizer.decode(tokenizer(text)["input_ids"], clean_up_tokenization_spaces=False) == text
+    assert (
+        tokenizer.decode(tokenizer(text)["input_ids"], clean_up_tokenization_spaces=False) == text
+    )

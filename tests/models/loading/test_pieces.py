@@ -39,10 +39,14 @@ def test_a_token_that_is_really_the_replacement_character_stays():
 
 
 def longer_pieces() -> PreTrainedTokenizerFast:
-    """A byte-level tokenizer with some longer tokens: a space and half an emoji, half and the next half, é, and �."""
+    """A byte-level tokenizer with some longer tokens: a space and half an emoji, half and the next
+    half, é, and �.
+    """
     letters = sorted(pre_tokenizers.ByteLevel.alphabet())
     longer = [name for part in PARTS for name in [spelt(part)]]
-    core = Tokenizer(models.BPE({name: i for i, name in enumerate([*letters, *longer, "<end>"])}, []))
+    core = Tokenizer(
+        models.BPE({name: i for i, name in enumerate([*letters, *longer, "<end>"])}, [])
+    )
     core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
     core.decoder = decoders.ByteLevel()
     return PreTrainedTokenizerFast(tokenizer_object=core, eos_token="<end>")
@@ -65,7 +69,11 @@ def spelt(data: bytes) -> str:
     by_byte = {}
     for byte in range(128):
         by_byte[byte] = core.pre_tokenize_str(chr(byte))[0][0]
-    for point in [*range(0x80, 0x800), *range(0x800, 0x10000, 0x40), *range(0x10000, 0x110000, 0x1000)]:
+    for point in [
+        *range(0x80, 0x800),
+        *range(0x800, 0x10000, 0x40),
+        *range(0x10000, 0x110000, 0x1000),
+    ]:
         if not 0xD800 <= point < 0xE000:
             name = core.pre_tokenize_str(chr(point))[0][0]
             by_byte |= dict(zip(chr(point).encode(), name, strict=True))
@@ -105,13 +113,17 @@ def test_a_text_has_the_spaces_that_its_decoder_sets(decoder: decoders.Decoder |
 @pytest.mark.parametrize("script", SCRIPTS)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_run_in_every_script_reads_as_its_text(kind: str, script: str):
-    prompt, text = f"{SCRIPTS[script]} ", SCRIPTS[script]
+    prompt = f"{SCRIPTS[script]} "
+    text = SCRIPTS[script]
     pair = reciting_pair(KINDS[kind](), prompt, text)
     trace = hsd.run(pair, prompt, gamma=5, temperature=1, seed=0, max_new_tokens=400)
     trace = hsd.Trace.from_json(trace.to_json())
     assert trace.text == text
     assert read(trace.prompt).strip() == prompt.strip()
-    assert together(one for step in trace.steps for one in step.committed) == text + pair.codec.tokenizer.eos_token
+    assert (
+        together(one for step in trace.steps for one in step.committed)
+        == text + pair.codec.tokenizer.eos_token
+    )
     tokens = [one for step in trace.steps for one in (*step.nodes, *step.committed)]
     assert any(one.bytes for one in tokens) or script == "accents"
     assert not any("�" in one.piece for one in tokens)
@@ -128,7 +140,9 @@ def test_a_step_is_told_in_whole_characters():
 
 
 def test_a_model_folder_with_a_byte_tokenizer_shows_bytes(tmp_path):
-    pair = hsd.load_pair(**dict(zip(("target", "draft"), save_pair(tmp_path, bytes_tokenizer()), strict=True)))
+    pair = hsd.load_pair(
+        **dict(zip(("target", "draft"), save_pair(tmp_path, bytes_tokenizer()), strict=True))
+    )
     trace = hsd.run(pair, "नमस्ते 🌟", gamma=3, seed=1, max_new_tokens=24)
     assert read(trace.prompt) == "नमस्ते 🌟"
     for step in trace.steps:

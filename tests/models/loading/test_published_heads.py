@@ -1,4 +1,6 @@
-"""Heads in the layout in which EAGLE-3 heads are published: against their arithmetic written out, and in use."""
+"""Heads in the layout in which EAGLE-3 heads are published: against their arithmetic written out,
+and in use.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,30 @@ from hsd.models.loading.memory import Sizes, of_config
 from hsd.models.loading.model import load_config
 from hsd.models.loading.registry import PAIRS, NamedPair
 
-ROWS, LAYERS = 257, 8
+ROWS = 257
+LAYERS = 8
 DRAFTED = [*range(32, 127), 256]
 PROMPT = "Abc, de"
-BIN, PARTS = "pytorch_model.bin", "pytorch_model.bin.index.json"
+BIN = "pytorch_model.bin"
+PARTS = "pytorch_model.bin.index.json"
 VLLM = "Eagle3LlamaForCausalLM"  # another name for the same
 LLAMA3 = {
-    "rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+    "rope_type": "llama3",
+    "factor": 8.0,
+    "low_freq_factor": 1.0,
+    "high_freq_factor": 4.0,
     "original_max_position_embeddings": 64,
-}  # fmt: skip
-NORMS = {f"model.fc_norm.{i}.weight": torch.linspace(0.5 + i / 4, 1.5, 32) for i in range(3)}  # of EAGLE-3.1
+}
+# of EAGLE-3.1
+NORMS = {f"model.fc_norm.{i}.weight": torch.linspace(0.5 + i / 4, 1.5, 32) for i in range(3)}
 OWN_ROWS = torch.randn(ROWS, 32, generator=torch.Generator().manual_seed(8))
 
 
 @dataclass(frozen=True)
 class Case:
-    """A target, a head for it, and what its file leaves to be known: after how many layers it reads, how it turns."""
+    """A target, a head for it, and what its file leaves to be known: after how many layers it
+    reads, how it turns.
+    """
 
     target: str
     published: dict[str, Any] = field(default_factory=dict)
@@ -57,35 +67,55 @@ class Case:
 
 def biases() -> dict[str, Tensor]:
     weights = head_weights(ROWS, None, 12, 3)
-    names = [name.removesuffix(".weight") for name in weights if "_proj" in name or name == "fc.weight"]
+    names = [
+        name.removesuffix(".weight") for name in weights if "_proj" in name or name == "fc.weight"
+    ]
     return {f"{name}.bias": torch.randn(len(weights[f"{name}.weight"])) for name in names}
 
 
 CASES = {
     "reduced": Case("llama", {"vocab": DRAFTED}),
     "bin": Case("qwen2", {"vocab": DRAFTED, "kind": BIN, "architectures": ["LlamaForCausalLM"]}),
-    "every token": Case("qwen3", {"kind": BIN, "rope_theta": 1e6, "architectures": [VLLM]}, theta=1e6),
-    "in parts": Case("qwen3", {"vocab": DRAFTED, "kind": PARTS, "rope_scaling": None, "num_hidden_layers": 36}),
-    "safe parts": Case("llama", {"vocab": DRAFTED, "kind": "model.safetensors.index.json", "draft_vocab_size": 96}),
+    "every token": Case(
+        "qwen3", {"kind": BIN, "rope_theta": 1e6, "architectures": [VLLM]}, theta=1e6
+    ),
+    "in parts": Case(
+        "qwen3", {"vocab": DRAFTED, "kind": PARTS, "rope_scaling": None, "num_hidden_layers": 36}
+    ),
+    "safe parts": Case(
+        "llama", {"vocab": DRAFTED, "kind": "model.safetensors.index.json", "draft_vocab_size": 96}
+    ),
     "outputs named": Case(
-        "llama", {"vocab": DRAFTED, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 2, 6]}}, (2, 3, 7)
+        "llama",
+        {"vocab": DRAFTED, "eagle_config": {"eagle_aux_hidden_state_layer_ids": [1, 2, 6]}},
+        (2, 3, 7),
     ),
-    "inputs named": Case("llama", {"vocab": DRAFTED, "eagle_aux_hidden_state_layer_ids": [2, 3, 6]}, (2, 3, 6)),
+    "inputs named": Case(
+        "llama", {"vocab": DRAFTED, "eagle_aux_hidden_state_layer_ids": [2, 3, 6]}, (2, 3, 6)
+    ),
     "scaled positions": Case(
-        "llama", {"vocab": DRAFTED, "rope_scaling": LLAMA3, "rope_theta": 5e5}, theta=5e5, llama3=True
+        "llama",
+        {"vocab": DRAFTED, "rope_scaling": LLAMA3, "rope_theta": 5e5},
+        theta=5e5,
+        llama3=True,
     ),
-    "new positions": Case("llama", {"rope_parameters": LLAMA3 | {"rope_theta": 5e5}}, theta=5e5, llama3=True),
+    "new positions": Case(
+        "llama", {"rope_parameters": LLAMA3 | {"rope_theta": 5e5}}, theta=5e5, llama3=True
+    ),
     "biases": Case("qwen3", {"vocab": DRAFTED, "kind": BIN, "more": biases()}),
     "3.1": Case("llama", {"vocab": DRAFTED, "norm_output": True, "fc_norm": True, "more": NORMS}),
     "fed back normed": Case("qwen3", {"vocab": DRAFTED, "kind": BIN, "norm_output": True}),
     "own embeddings": Case("qwen2", {"vocab": DRAFTED, "more": {"embed_tokens.weight": OWN_ROWS}}),
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")
 def targets(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     here = tmp_path_factory.mktemp("targets")
-    return {kind: save_deep(here / kind, kind, bytes_tokenizer(), LAYERS) for kind in ("llama", "qwen2", "qwen3")}
+    return {
+        kind: save_deep(here / kind, kind, bytes_tokenizer(), LAYERS)
+        for kind in ("llama", "qwen2", "qwen3")
+    }
 
 
 def published(folder: Path, target: str, **how: Any) -> Pair:
@@ -94,10 +124,11 @@ def published(folder: Path, target: str, **how: Any) -> Pair:
 
 
 def written_out(case: Case, target: str, ids: list[int], known: int) -> Tensor:
-    """The head's logits after each of `ids` from `known` on, in plain arithmetic, from the library's hidden states.
+    """The head's logits after each of `ids` from `known` on, in plain arithmetic, from the
+    library's hidden states.
 
-    The target has read `known` tokens. The head reads the second token with what the target knew at the first, and so
-    on; from then on with what came out of itself.
+    The target has read `known` tokens. The head reads the second token with what the target knew at
+    the first, and so on; from then on with what came out of itself.
     """
     how = {key: case.published[key] for key in ("vocab", "more") if key in case.published}
     w = head_weights(ROWS, how.get("vocab"), 12, 3) | how.get("more", {})
@@ -113,7 +144,10 @@ def written_out(case: Case, target: str, ids: list[int], known: int) -> Tensor:
             for state, weight in zip(known_at, weights_of, strict=True)
         ]
     knew = torch.cat(known_at, -1)
-    keys, values, out, logits = [], [], [], []
+    keys = []
+    values = []
+    out = []
+    logits = []
 
     def times(name: str, x: Tensor) -> Tensor:
         return w[f"{name}.weight"] @ x + w.get(f"{name}.bias", torch.zeros(()))
@@ -153,7 +187,9 @@ def turned(heads: Tensor, place: int, case: Case) -> Tensor:
 
 
 def speed(rate: float, llama3: bool) -> float:
-    """Of Llama 3: as it is where a turn takes few tokens, an eighth where it takes many, and a mixture between."""
+    """Of Llama 3: as it is where a turn takes few tokens, an eighth where it takes many, and a
+    mixture between.
+    """
     turns = 64 * rate / (2 * math.pi)  # in the text that it was first trained on
     if not llama3 or turns > 4:
         return rate
@@ -166,8 +202,10 @@ def test_a_published_head_is_its_arithmetic(tmp_path: Path, targets: dict[str, s
     """A text that the target knows, then four tokens drafted one after another."""
     case = CASES[name]
     pair = published(tmp_path, targets[case.target], **case.published)
-    ids, known = [65, 98, 99, 44, 32, 100, 101, 45, 99, 66, 70], 6
-    target, head = pair.target.start(), pair.draft.start()
+    ids = [65, 98, 99, 44, 32, 100, 101, 45, 99, 66, 70]
+    known = 6
+    target = pair.target.start()
+    head = pair.draft.start()
     assert isinstance(head, HeadSession)
     head.follow(target)
     target.forward(torch.tensor(ids[:known]), 1)
@@ -181,7 +219,9 @@ def test_a_published_head_is_its_arithmetic(tmp_path: Path, targets: dict[str, s
 
 
 @pytest.mark.parametrize("name", ["reduced", "bin", "every token"])
-def test_text_drafted_by_a_published_head_is_the_plain_text(tmp_path: Path, targets: dict[str, str], name: str):
+def test_text_drafted_by_a_published_head_is_the_plain_text(
+    tmp_path: Path, targets: dict[str, str], name: str
+):
     """As a chain and as a tree; and the other way round where the target gives too little."""
     case = CASES[name]
     head = publish_head(tmp_path, ROWS, **case.published)
@@ -198,8 +238,14 @@ def test_text_drafted_by_a_published_head_is_the_plain_text(tmp_path: Path, targ
 
 def test_the_target_s_embeddings_are_kept_once(tmp_path: Path, targets: dict[str, str]):
     """A file may hold them too, rounded to 16 bits."""
-    rows = AutoModelForCausalLM.from_pretrained(targets["llama"]).get_input_embeddings().weight.detach()
-    pair = published(tmp_path / "same", targets["llama"], more={"embed_tokens.weight": rows.half().clone()})
+    rows = (
+        AutoModelForCausalLM.from_pretrained(targets["llama"])
+        .get_input_embeddings()
+        .weight.detach()
+    )
+    pair = published(
+        tmp_path / "same", targets["llama"], more={"embed_tokens.weight": rows.half().clone()}
+    )
     assert isinstance(pair.draft, HeadModel)
     assert pair.draft.embedding is not None
     assert pair.draft.embedding.data_ptr() == pair.draft.target.embedding.data_ptr()
@@ -210,9 +256,17 @@ def test_the_target_s_embeddings_are_kept_once(tmp_path: Path, targets: dict[str
 def test_names_are_read_as_others_write_them(tmp_path: Path, targets: dict[str, str]):
     first = published(tmp_path / "first", targets["llama"], vocab=DRAFTED)
     weights = head_weights(ROWS, DRAFTED, 12, 3)
-    named = {f"model.{name.replace('midlayer.', 'layers.0.')}": weight for name, weight in weights.items()}
-    second = published(tmp_path / "second", targets["llama"], vocab=DRAFTED, more=named, without=tuple(weights))
-    runs = [hsd.run(pair, PROMPT, gamma=3, temperature=1.0, max_new_tokens=20) for pair in (first, second)]
+    named = {
+        f"model.{name.replace('midlayer.', 'layers.0.')}": weight
+        for name, weight in weights.items()
+    }
+    second = published(
+        tmp_path / "second", targets["llama"], vocab=DRAFTED, more=named, without=tuple(weights)
+    )
+    runs = [
+        hsd.run(pair, PROMPT, gamma=3, temperature=1.0, max_new_tokens=20)
+        for pair in (first, second)
+    ]
     assert [step.tokens for step in runs[0].steps] == [step.tokens for step in runs[1].steps]
 
 
@@ -245,41 +299,121 @@ OUTSIDE = torch.tensor(DRAFTED) - torch.arange(len(DRAFTED)) + 200
 SECOND = {"layers.1.mlp.up_proj.weight": torch.ones(48, 32)}
 QUERY_NORM = {"midlayer.self_attn.q_norm.weight": torch.ones(12)}
 BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
-    "hidden size": ({"hidden_size": 64}, None, "its hidden size is 64, that of .* [0-9]+: choose the target"),
+    "hidden size": (
+        {"hidden_size": 64},
+        None,
+        "its hidden size is 64, that of .* [0-9]+: choose the target",
+    ),
     "vocabulary": ({"vocab_size": 900}, None, "it knows 900 tokens, .* [0-9,]+: choose the target"),
-    "few layers": ({"eagle_aux_hidden_state_layer_ids": [2, 5, 9]}, None, "after layers 2, 5, 9, and .* has 8: choose"),
-    "last layer": ({"eagle_aux_hidden_state_layer_ids": [1, 4, 7]}, None, "after layers 2, 5, 8, and .* has 8: choose"),
-    "no weights": ({}, no_weights, "it has no weights, neither model.safetensors nor pytorch_model.bin"),
+    "few layers": (
+        {"eagle_aux_hidden_state_layer_ids": [2, 5, 9]},
+        None,
+        "after layers 2, 5, 9, and .* has 8: choose",
+    ),
+    "last layer": (
+        {"eagle_aux_hidden_state_layer_ids": [1, 4, 7]},
+        None,
+        "after layers 2, 5, 8, and .* has 8: choose",
+    ),
+    "no weights": (
+        {},
+        no_weights,
+        "it has no weights, neither model.safetensors nor pytorch_model.bin",
+    ),
     "cut bin": ({"kind": BIN}, cut, "pytorch_model.bin is cut short"),
     "cut": ({}, cut, "SafetensorError"),
-    "code": ({"kind": BIN}, with_code, "pytorch_model.bin holds other things than tensors, which are not run"),
+    "code": (
+        {"kind": BIN},
+        with_code,
+        "pytorch_model.bin holds other things than tensors, which are not run",
+    ),
     "settings": ({"kind": BIN}, with_settings, "pytorch_model.bin holds other things than tensors"),
-    "a part": ({"kind": PARTS}, one_part_less, "the file pytorch_model-00002-of-00002.bin is missing"),
-    "d2t": ({"vocab": DRAFTED, "more": {"d2t": OUTSIDE}}, None, f"d2t does not lead to 96 tokens {BYTES}"),
-    "d2t twice": ({"vocab": DRAFTED, "more": {"d2t": -torch.arange(96)}}, None, "d2t does not lead to 96 tokens"),
+    "a part": (
+        {"kind": PARTS},
+        one_part_less,
+        "the file pytorch_model-00002-of-00002.bin is missing",
+    ),
+    "d2t": (
+        {"vocab": DRAFTED, "more": {"d2t": OUTSIDE}},
+        None,
+        f"d2t does not lead to 96 tokens {BYTES}",
+    ),
+    "d2t twice": (
+        {"vocab": DRAFTED, "more": {"d2t": -torch.arange(96)}},
+        None,
+        "d2t does not lead to 96 tokens",
+    ),
     "no d2t": ({"vocab": DRAFTED, "without": ("d2t",)}, None, "the tensor d2t is missing"),
-    "shape": ({"more": {"fc.weight": torch.ones(32, 64)}}, None, r"fc.weight has shape \(32, 64\), where \(32, 96\)"),
-    "heads": ({"num_key_value_heads": 1}, None, r"self_attn.k_proj.weight has shape \(24, 64\), where \(12, 64\)"),
+    "shape": (
+        {"more": {"fc.weight": torch.ones(32, 64)}},
+        None,
+        r"fc.weight has shape \(32, 64\), where \(32, 96\)",
+    ),
+    "heads": (
+        {"num_key_value_heads": 1},
+        None,
+        r"self_attn.k_proj.weight has shape \(24, 64\), where \(12, 64\)",
+    ),
     "norms of states": ({"fc_norm": True}, None, "the tensor fc_norm.0.weight is missing"),
     "missing": ({"without": ("norm.weight",)}, None, "the tensor norm.weight is missing"),
-    "no last layer": ({"without": ("lm_head.weight",)}, None, "the tensor lm_head.weight is missing"),
-    "nan": ({"more": {"norm.weight": torch.full((32,), torch.nan)}}, None, "norm.weight has numbers that are not fin"),
+    "no last layer": (
+        {"without": ("lm_head.weight",)},
+        None,
+        "the tensor lm_head.weight is missing",
+    ),
+    "nan": (
+        {"more": {"norm.weight": torch.full((32,), torch.nan)}},
+        None,
+        "norm.weight has numbers that are not fin",
+    ),
     "norms": ({"more": QUERY_NORM}, None, "q_norm.weight is no part of the model"),
-    "embeddings": ({"vocab_size": 200, "vocab": DRAFTED, "more": {"embed_tokens.weight": OWN_ROWS[:200].clone()}}, None,
-                   "its own embeddings are of 200 tokens, and .* has 257"),
-    "several layers": ({"more": SECOND}, None, r"it has several layers \(layers.1.mlp.up_proj.weight\)"),
-    "architecture": ({"architectures": ["Eagle3DeepseekV2ForCausalLM"]}, None, "its architecture is Eagle3Deepseek"),
-    "speculators": ({"architectures": ["Eagle3Speculator"], "speculators_model_type": "eagle3"}, None,
-                    "its architecture is Eagle3Speculator, which is not supported"),
-    "another form": ({"norm_before_residual": True}, None, "norm_before_residual in its config.json makes"),
+    "embeddings": (
+        {
+            "vocab_size": 200,
+            "vocab": DRAFTED,
+            "more": {"embed_tokens.weight": OWN_ROWS[:200].clone()},
+        },
+        None,
+        "its own embeddings are of 200 tokens, and .* has 257",
+    ),
+    "several layers": (
+        {"more": SECOND},
+        None,
+        r"it has several layers \(layers.1.mlp.up_proj.weight\)",
+    ),
+    "architecture": (
+        {"architectures": ["Eagle3DeepseekV2ForCausalLM"]},
+        None,
+        "its architecture is Eagle3Deepseek",
+    ),
+    "speculators": (
+        {"architectures": ["Eagle3Speculator"], "speculators_model_type": "eagle3"},
+        None,
+        "its architecture is Eagle3Speculator, which is not supported",
+    ),
+    "another form": (
+        {"norm_before_residual": True},
+        None,
+        "norm_before_residual in its config.json makes",
+    ),
     "activation": ({"hidden_act": "gelu"}, None, "the activation 'gelu'"),
-    "positions": ({"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}}, None, "positions of the kind 'dynamic'"),
-    "untold": ({"num_attention_heads": None}, None, "its config.json gives None as num_attention_heads"),
-}  # fmt: skip
+    "positions": (
+        {"rope_scaling": {"rope_type": "dynamic", "factor": 2.0}},
+        None,
+        "positions of the kind 'dynamic'",
+    ),
+    "untold": (
+        {"num_attention_heads": None},
+        None,
+        "its config.json gives None as num_attention_heads",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_a_head_that_cannot_work_is_refused_in_one_line(tmp_path: Path, targets: dict[str, str], name: str):
+def test_a_head_that_cannot_work_is_refused_in_one_line(
+    tmp_path: Path, targets: dict[str, str], name: str
+):
     how, harm, message = BAD[name]
     folder = publish_head(tmp_path / "head", ROWS, **how)
     if harm:
@@ -299,8 +433,12 @@ ENTRIES = json.loads((Path(publish_head(Path(mkdtemp()), ROWS)) / "config.json")
 
 
 @pytest.mark.parametrize("entry", [*ENTRIES, "rope_theta", "rope_scaling", "eagle_config"])
-def test_whatever_a_configuration_says_is_one_line_at_most(tmp_path: Path, llama: CausalModel, entry: str):
-    for number, value in enumerate((None, "x", "", -1, 0, 1.5, 10**12, [], [1], {}, {"rope_type": "x"}, True)):
+def test_whatever_a_configuration_says_is_one_line_at_most(
+    tmp_path: Path, llama: CausalModel, entry: str
+):
+    for number, value in enumerate(
+        (None, "x", "", -1, 0, 1.5, 10**12, [], [1], {}, {"rope_type": "x"}, True)
+    ):
         source = find(publish_head(tmp_path / str(number), ROWS, **{entry: value}))
         if not is_head(source):
             continue
@@ -372,7 +510,10 @@ def test_only_what_is_needed_is_fetched(online: Stand, tmp_path: Path, targets: 
     assert pair.draft.name == "someone/head"
     assert pair.draft.revision == ("c0ffee" * 7)[:40]
     text = hsd.run(pair, PROMPT, temperature=0.0, max_new_tokens=12).result.text
-    assert text == hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=12).result.text
+    assert (
+        text
+        == hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=12).result.text
+    )
 
 
 def test_a_pair_with_a_head_has_a_name(
@@ -385,7 +526,9 @@ def test_a_pair_with_a_head_has_a_name(
         source.name: size(source),
     }.items():
         monkeypatch.setitem(memory.SIZES, model, sizes)
-    named = NamedPair("small-eagle3", targets["llama"], "someone/head", "tests", "licence not confirmed")
+    named = NamedPair(
+        "small-eagle3", targets["llama"], "someone/head", "tests", "licence not confirmed"
+    )
     monkeypatch.setitem(PAIRS, "small-eagle3", named)
     pair = load_pair("small-eagle3", device="cpu", dtype="float32")
     assert isinstance(pair.draft, HeadModel)
@@ -405,7 +548,9 @@ def test_what_is_not_on_this_machine_is_told_without_a_connection(
     pair = load_pair(target=targets["llama"], draft="someone/head", device="cpu", dtype="float32")
     assert pair.draft.revision == commit
     (folder / "model.safetensors").unlink()
-    with pytest.raises(HsdError, match="'someone/head' is not complete on this machine, and HF_HUB_OFFLINE forbids"):
+    with pytest.raises(
+        HsdError, match="'someone/head' is not complete on this machine, and HF_HUB_OFFLINE forbids"
+    ):
         load_pair(target=targets["llama"], draft="someone/head", device="cpu", dtype="bfloat16")
 
 
@@ -414,10 +559,15 @@ def test_what_is_not_on_this_machine_is_told_without_a_connection(
 
 @pytest.mark.parametrize("vocab", [None, DRAFTED], ids=["all", "some"])
 def test_a_head_s_size_is_known_before_it_is_loaded(
-    tmp_path: Path, targets: dict[str, str], vocab: list[int] | None, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path,
+    targets: dict[str, str],
+    vocab: list[int] | None,
+    monkeypatch: pytest.MonkeyPatch,
 ):
     needs: list[tuple[Sizes | None, ...]] = []
-    monkeypatch.setattr("hsd.models.loading.pair._make_room", lambda recipe, *sizes: needs.append(sizes))
+    monkeypatch.setattr(
+        "hsd.models.loading.pair._make_room", lambda recipe, *sizes: needs.append(sizes)
+    )
     folder = publish_head(tmp_path, ROWS, vocab)
     pair = load_pair(target=targets["llama"], draft=folder, device="cpu", dtype="float32")
     (draft,) = needs[-1][1:]

@@ -1,10 +1,17 @@
-"""Pairs by name: what is offered, how large it is, and what is said to who asks for something else."""
+"""Pairs by name: what is offered, how large it is, and what is said of any other name."""
 
 from __future__ import annotations
 
 import pytest
 import torch
-from transformers import AutoModelForCausalLM, Gemma3Config, Gemma3TextConfig, LlamaConfig, Qwen2Config, Qwen3Config
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma3Config,
+    Gemma3TextConfig,
+    LlamaConfig,
+    Qwen2Config,
+    Qwen3Config,
+)
 
 from hsd import HsdError, load_pair, space
 from hsd.app import pairs as page
@@ -47,11 +54,21 @@ HEADS = {  # between gate and down, and heads: those of the layer's own attentio
     "AngelSlim/Qwen3-14B_eagle3": (17_408, 40),
     "AngelSlim/Qwen3-32B_eagle3": (25_600, 64),
 }
-CONFIGS = {"Qwen2.5": Qwen2Config, "Qwen3": Qwen3Config, "Llama": LlamaConfig, "SmolLM2": LlamaConfig}
+CONFIGS = {
+    "Qwen2.5": Qwen2Config,
+    "Qwen3": Qwen3Config,
+    "Llama": LlamaConfig,
+    "SmolLM2": LlamaConfig,
+}
 EYES = {
-    "hidden_size": 1_152, "intermediate_size": 4_304, "num_hidden_layers": 27, "num_attention_heads": 16,
-    "patch_size": 14, "image_size": 896, "vision_use_head": False,
-}  # fmt: skip
+    "hidden_size": 1_152,
+    "intermediate_size": 4_304,
+    "num_hidden_layers": 27,
+    "num_attention_heads": 16,
+    "patch_size": 14,
+    "image_size": 896,
+    "vision_use_head": False,
+}
 
 
 def configuration(model: str, sizes: Sizes):
@@ -70,9 +87,10 @@ def configuration(model: str, sizes: Sizes):
     if "gemma" not in model:
         return next(kind(**values) for name, kind in CONFIGS.items() if name in model)
     text = Gemma3TextConfig(**values)
-    return (
-        Gemma3Config(text_config=text.to_dict(), vision_config=EYES) if text.vocab_size == 262_208 else text
-    )  # the larger ones see images
+    # the larger ones see images
+    if text.vocab_size == 262_208:
+        return Gemma3Config(text_config=text.to_dict(), vision_config=EYES)
+    return text
 
 
 @pytest.mark.parametrize("model", [model for model in SIZES if model not in HEADS])
@@ -88,9 +106,12 @@ def test_sizes_are_those_of_the_model_that_is_loaded(model: str):
 
 @pytest.mark.parametrize("head", PUBLISHED["heads"])
 def test_sizes_of_heads_are_those_of_their_layer(head: str):
-    """Three states joined, a layer that reads two of them side by side, and 32,000 tokens to draft."""
-    sizes, (inner, heads) = SIZES[head], HEADS[head]
-    hidden, width, kept = sizes.hidden, heads * sizes.head_dim, sizes.kv_heads * sizes.head_dim
+    """Three states joined, a layer that reads two of them side by side, 32,000 tokens to draft."""
+    sizes = SIZES[head]
+    inner, heads = HEADS[head]
+    hidden = sizes.hidden
+    width = heads * sizes.head_dim
+    kept = sizes.kv_heads * sizes.head_dim
     layer = 2 * hidden * (width + 2 * kept) + width * hidden + 3 * hidden * inner
     assert sizes.parameters == 3 * hidden**2 + layer + 4 * hidden + 32_000 * hidden
     assert sizes.cache_per_token == 2 * kept
@@ -104,16 +125,25 @@ def test_every_named_pair_is_complete():
         assert tuned_for_chat(pair.target)
         assert bool(pair.licence) == (pair.draft in HEADS) == ("EAGLE-3 head" in pair.note)
         if pair.licence:
-            assert SIZES[pair.draft].hidden == SIZES[pair.target].hidden, "it reads the target's hidden states"
+            assert SIZES[pair.draft].hidden == SIZES[pair.target].hidden, (
+                "it reads the target's hidden states"
+            )
             assert pair.licence in pair.note
             continue
         assert pair.draft.split("/")[0] == pair.target.split("/")[0], "one maker, one tokenizer"
-        assert abs(SIZES[pair.draft].rows - SIZES[pair.target].rows) <= 128, "rows differ by padding only"
+        assert abs(SIZES[pair.draft].rows - SIZES[pair.target].rows) <= 128, (
+            "rows differ by padding only"
+        )
 
 
 @pytest.mark.parametrize(
     ("asked", "nearest"),
-    [("qwen2.5-8b", "qwen2.5-7b"), ("Llama-3.1-8B", "llama-3.1-8b"), ("gemma3-4b", "gemma-3-4b"), ("nothing", "tiny")],
+    [
+        ("qwen2.5-8b", "qwen2.5-7b"),
+        ("Llama-3.1-8B", "llama-3.1-8b"),
+        ("gemma3-4b", "gemma-3-4b"),
+        ("nothing", "tiny"),
+    ],
 )
 def test_an_unknown_name_is_answered_with_the_nearest(asked: str, nearest: str):
     with pytest.raises(HsdError, match="did you mean") as error:
@@ -125,11 +155,16 @@ def test_an_unknown_name_is_answered_with_the_nearest(asked: str, nearest: str):
 @pytest.mark.parametrize(
     ("model", "tuned"),
     [
-        ("Qwen/Qwen3-8B", True), ("google/gemma-3-4b-it", True), ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", True),
-        ("/models/Phi-4-mini-instruct/", True), ("mistralai/Mistral-7B-Instruct-v0.3", True),
-        ("Qwen/Qwen2.5-7B", False), ("openai-community/gpt2", False), ("/home/chat/instruct/weights", False),
+        ("Qwen/Qwen3-8B", True),
+        ("google/gemma-3-4b-it", True),
+        ("TinyLlama/TinyLlama-1.1B-Chat-v1.0", True),
+        ("/models/Phi-4-mini-instruct/", True),
+        ("mistralai/Mistral-7B-Instruct-v0.3", True),
+        ("Qwen/Qwen2.5-7B", False),
+        ("openai-community/gpt2", False),
+        ("/home/chat/instruct/weights", False),
     ],
-)  # fmt: skip
+)
 def test_models_tuned_on_chats_are_known_by_name(model: str, tuned: bool):
     assert tuned_for_chat(model) is tuned
 
@@ -146,7 +181,7 @@ def test_the_command_line_lists_the_names(capsys: pytest.CaptureFixture[str]):
 
 
 def test_the_manifest_and_the_registry_agree(monkeypatch: pytest.MonkeyPatch):
-    """A pair of the Space that has a name here is the same two models, and is loaded by that name."""
+    """A pair of the Space that has a name here is the same two models, loaded by that name."""
     asked: list[object] = []
     monkeypatch.setattr(page, "load_pair", lambda name=None, **models: asked.append(name or models))
     for spec in space.load().pairs:

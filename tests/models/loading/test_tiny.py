@@ -16,7 +16,9 @@ from hsd.models.loading.portable import load_folder
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.paths import ASSETS
 
-pytestmark = pytest.mark.skipif(not (ASSETS / "tiny" / "target" / "config.json").is_file(), reason="not trained yet")
+pytestmark = pytest.mark.skipif(
+    not (ASSETS / "tiny" / "target" / "config.json").is_file(), reason="not trained yet"
+)
 
 PROMPT = "Once upon a time"
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
@@ -42,10 +44,13 @@ def test_a_run_is_complete_and_repeatable(tiny: Pair):
     assert trace.replay() == trace.tokens
     assert hsd.rerun(tiny, trace).tokens == trace.tokens
     assert Trace.from_json(trace.to_json()) == trace
-    assert hsd.run(tiny, PROMPT, rule="hsd", gamma=5, max_new_tokens=48, seed=1).tokens == trace.tokens
+    assert (
+        hsd.run(tiny, PROMPT, rule="hsd", gamma=5, max_new_tokens=48, seed=1).tokens == trace.tokens
+    )
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])  # the draft has a share there
+# in the ensemble the draft has a share
+@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
 def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
     options = {"max_new_tokens": 24, "temperature": 0.0, "trace": False}
     for prompt, gamma in ((PROMPT, 3), ("12 + 30 = ", 8)):
@@ -53,7 +58,9 @@ def test_greedy_text_equals_plain_greedy_text(tiny: Pair, rule: str):
         assert hsd.run(tiny, prompt, rule=rule, gamma=gamma, **options).tokens == plain.tokens
 
 
-@pytest.mark.parametrize("name", ["story", "hispec-trained", "stack-two", "four-drafts", "fsd-story"])
+@pytest.mark.parametrize(
+    "name", ["story", "hispec-trained", "stack-two", "four-drafts", "fsd-story"]
+)
 def test_a_recorded_run_is_what_is_decoded_on_every_machine(tiny: Pair, name: str):
     recorded = Trace.from_json((ASSETS / "traces" / f"{name}.json").read_text(encoding="utf-8"))
     assert hsd.rerun(tiny, recorded).tokens == recorded.tokens
@@ -61,7 +68,9 @@ def test_a_recorded_run_is_what_is_decoded_on_every_machine(tiny: Pair, name: st
 
 def test_the_models_are_those_that_torch_reads_in_their_folders(tiny: Pair):
     for model, folder in zip(tiny.models, ("draft", "middle", "target"), strict=True):
-        alone = load_pair(target=ASSETS / "tiny" / folder, draft=ASSETS / "tiny" / folder, device="cpu")
+        alone = load_pair(
+            target=ASSETS / "tiny" / folder, draft=ASSETS / "tiny" / folder, device="cpu"
+        )
         ids = torch.tensor(tiny.encode("Tom had 3 apples. He went to the park and"))
         ours, theirs = (one.start().forward(ids, len(ids)) for one in (model, alone.target))
         assert (ours - theirs).abs().max() < 1e-4
@@ -77,7 +86,12 @@ def test_the_models_are_those_that_torch_reads_in_their_folders(tiny: Pair):
 
 def test_it_has_one_form():
     assert load_pair("tiny", device="cpu") is load_pair("tiny")
-    for how in ({"dtype": "bfloat16"}, {"quantize": "8bit"}, {"device_map": "auto"}, {"smaller": ["x"]}):
+    for how in (
+        {"dtype": "bfloat16"},
+        {"quantize": "8bit"},
+        {"device_map": "auto"},
+        {"smaller": ["x"]},
+    ):
         with pytest.raises(HsdError, match="tiny has one form, for CPUs"):
             load_pair("tiny", **how)
     with pytest.raises(HsdError, match="no chat template"):
@@ -95,9 +109,16 @@ def test_a_folder_that_is_damaged_is_told_in_one_line(tmp_path: Path):
         load_folder(tmp_path, "toy")
     (tmp_path / "model.safetensors").write_bytes(weights)
     config = (whole / "config.json").read_text(encoding="utf-8")
-    for change in ('"num_hidden_layers": 2', '"hidden_size": 160', '"head_dim": 64', '"num_key_value_heads": 2'):
+    for change in (
+        '"num_hidden_layers": 2',
+        '"hidden_size": 160',
+        '"head_dim": 64',
+        '"num_key_value_heads": 2',
+    ):
         name = change.split(":")[0]
-        (tmp_path / "config.json").write_text(re.sub(f"{name}: \\d+", change, config), encoding="utf-8")
+        (tmp_path / "config.json").write_text(
+            re.sub(f"{name}: \\d+", change, config), encoding="utf-8"
+        )
         with pytest.raises(HsdError):
             load_folder(tmp_path, "toy")
     with pytest.raises(HsdError, match="cannot load a tokenizer from"):
@@ -106,7 +127,10 @@ def test_a_folder_that_is_damaged_is_told_in_one_line(tmp_path: Path):
 
 def test_speculation_keeps_drafted_tokens(tiny: Pair):
     """More than one token per target call, or the draft would be of no use."""
-    runs = [hsd.run(tiny, PROMPT, gamma=5, max_new_tokens=48, seed=seed, trace=False).stats() for seed in range(2)]
+    runs = [
+        hsd.run(tiny, PROMPT, gamma=5, max_new_tokens=48, seed=seed, trace=False).stats()
+        for seed in range(2)
+    ]
     tokens, calls = (sum(run[name] for run in runs) for name in ("new_tokens", "target_calls"))
     assert 1.8 < tokens / calls < 6
 
@@ -138,7 +162,13 @@ def test_two_tokens_follow_the_target_on_many_seeds(tiny: Pair, rule: str):
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 @pytest.mark.parametrize("system", ["hispec", "stack"])
 def test_four_tokens_of_a_system_with_levels_follow_the_target(tiny: Pair, system: str, rule: str):
-    options = {"system": system, "rule": rule, "thresholds": (2, 2), "top_k": 3, "max_new_tokens": 12}
+    options = {
+        "system": system,
+        "rule": rule,
+        "thresholds": (2, 2),
+        "top_k": 3,
+        "max_new_tokens": 12,
+    }
     counts = first_tokens(tiny, 4, range(1_000), prompt=PROMPT, **options)
     assert chi_square_p(counts, token_law(tiny, PROMPT, 4, top_k=3)) > 1e-4
 

@@ -1,7 +1,8 @@
 """Fuzz the portable engine in a build that an address sanitiser watches: `make sanitize`.
 
-Texts, trees, roll-backs, heads and exits are read at random, and files are damaged at random. A file is refused in one
-line, or what it gives is read; whatever touches memory that is not its own ends the process with a report.
+Texts, trees, roll-backs, heads and exits are read at random, and files are damaged at random. A
+file is refused in one line, or what it gives is read; whatever touches memory that is not its own
+ends the process with a report.
 """
 
 from __future__ import annotations
@@ -25,11 +26,21 @@ from hsd.models.small.gguf import read_gguf
 from hsd.models.small.model import SmallModel
 
 SOURCE = machine.FOLDER / "engine.c"
-COMPILED = ("-c", "-O1", "-g", "-fPIC", "-ffp-contract=off", "-fsanitize=address", "-fno-sanitize=undefined")
+COMPILED = (
+    "-c",
+    "-O1",
+    "-g",
+    "-fPIC",
+    "-ffp-contract=off",
+    "-fsanitize=address",
+    "-fno-sanitize=undefined",
+)
 PROCESSORS = {"AVX-512": "x86_64_v4+avx512vnni", "AVX2": "x86_64_v3"}
-TEXTS, DAMAGED = 40, 400
+TEXTS = 40
+DAMAGED = 400
 TAKE = "EXPORT(take) void *take(Engine *e, Size bytes) {\n"
-ALONE = "void *watched_memory(Size bytes);\n" + TAKE + "  return watched_memory(bytes);\n"  # each piece with its ends
+# each piece with its ends
+ALONE = "void *watched_memory(Size bytes);\n" + TAKE + "  return watched_memory(bytes);\n"
 MEMORY = """#include <stdlib.h>
 #include <string.h>
 void *watched_memory(size_t bytes) {
@@ -40,15 +51,26 @@ void *watched_memory(size_t bytes) {
 
 
 def build(folder: Path, name: str) -> Path:
-    """Compile the engine with a sanitiser, for the processor that goes by this name; return the library."""
-    source, object_ = SOURCE.read_text(encoding="utf-8"), folder / "engine.o"
+    """Compile the engine with a sanitiser, for the processor that goes by this name; return the
+    library.
+    """
+    source = SOURCE.read_text(encoding="utf-8")
+    object_ = folder / "engine.o"
     if source.count(TAKE) != 1:
         raise SystemExit("engine.c has another take: write it here as it is there")
     (folder / "engine.c").write_text(source.replace(TAKE, ALONE), encoding="utf-8")
-    target = ("-target", "x86_64-linux-gnu", f"-mcpu={PROCESSORS[name]}", f"-I{SOURCE.parent}", "-o", str(object_))
+    target = (
+        "-target",
+        "x86_64-linux-gnu",
+        f"-mcpu={PROCESSORS[name]}",
+        f"-I{SOURCE.parent}",
+        "-o",
+        str(object_),
+    )
     command = [sys.executable, "-m", "ziglang", "cc", *COMPILED, *target, str(folder / "engine.c")]
     subprocess.run(command, check=True)
-    library, memory = folder / f"{name}.so", folder / "memory.c"
+    library = folder / f"{name}.so"
+    memory = folder / "memory.c"
     memory.write_text(MEMORY)
     parts = [str(memory), str(object_), "-o", str(library), "-lpthread", "-lm"]
     subprocess.run(["gcc", "-shared", "-fPIC", "-fsanitize=address", *parts], check=True)
@@ -56,10 +78,13 @@ def build(folder: Path, name: str) -> Path:
 
 
 def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
-    """Read one text and guess along, with cuts, trees, choices of columns, and what must be refused."""
+    """Read one text and guess along, with cuts, trees, choices of columns, and what must be
+    refused.
+    """
     head = load_small_head(folder, model, "head", None)
     model.use_threads(chance.choice([1, 2]))
-    text, draft = model.start(), head.start()
+    text = model.start()
+    draft = head.start()
     draft.follow(text)
     for _ in range(12):
         ids = torch.tensor([chance.randrange(VOCAB) for _ in range(chance.randint(1, 70))])
@@ -69,7 +94,12 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
         tree = [-1, *(chance.randint(-1, i) for i in range(chance.randint(0, 11)))]
         begin = text.length
         text.forward(ids[:1].expand(len(tree)), len(tree), tree_view(begin, tree))
-        text.select([*range(begin), *sorted(chance.sample(range(begin, text.length), chance.randint(0, len(tree))))])
+        text.select(
+            [
+                *range(begin),
+                *sorted(chance.sample(range(begin, text.length), chance.randint(0, len(tree)))),
+            ]
+        )
         for wrong in (torch.tensor([VOCAB]), torch.tensor([-1])):
             try:
                 text.forward(wrong, 1)
@@ -79,7 +109,8 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
         length = chance.randint(0, begin)
         text.crop(length)
         draft.crop(min(length, draft.length))
-    levels, ids = EarlyExits(model, chance.choice([(1,), (1, 2), (2, 3), (3, 3)])).open(), list[int]()
+    levels = EarlyExits(model, chance.choice([(1,), (1, 2), (2, 3), (3, 3)])).open()
+    ids = list[int]()
     for _ in range(12):
         level = chance.choice(levels)
         end = level.length + chance.randint(1, 40)
@@ -98,11 +129,17 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
 
 
 def read_damaged(folder: Path, chance: Random, whole: bytes) -> bool:
-    """Load a file with some bytes changed, or cut short, and read with it; return whether it was refused."""
+    """Load a file with some bytes changed, or cut short, and read with it; return whether it was
+    refused.
+    """
     data = bytearray(whole[: chance.randint(0, len(whole))] if chance.random() < 0.3 else whole)
     for _ in range(chance.randint(1, 6)):
         if data:
-            where = chance.randrange(min(len(data), 2500)) if chance.random() < 0.5 else chance.randrange(len(data))
+            where = (
+                chance.randrange(min(len(data), 2500))
+                if chance.random() < 0.5
+                else chance.randrange(len(data))
+            )
             data[where] = chance.choice([0, 1, 32, 127, 255])
     (folder / "damaged.gguf").write_bytes(data)
     try:
@@ -127,17 +164,28 @@ def main(library: str, name: str, seed: int) -> None:
             read_at_random(model, folder, chance)
         whole = (folder / "model.gguf").read_bytes()
         refused = sum(read_damaged(folder, chance, whole) for _ in range(DAMAGED))
-    print(f"{name}: {TEXTS} texts read, {DAMAGED} damaged files, {refused} of them refused, no fault (seed {seed})")
+    print(
+        f"{name}: {TEXTS} texts read, {DAMAGED} damaged files, {refused} of them refused, no fault "
+        f"(seed {seed})"
+    )
 
 
 if __name__ == "__main__":
     if len(sys.argv) > 2:
         main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
     else:
-        asan = subprocess.run(["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
+        asan = subprocess.run(
+            ["gcc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+        ).stdout
         known = {**os.environ, "LD_PRELOAD": asan.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
         seed = sys.argv[1] if len(sys.argv) > 1 else "1"
         with tempfile.TemporaryDirectory() as built:
             for _, processor in machine.usable():
-                command = [sys.executable, __file__, str(build(Path(built), processor)), processor, seed]
+                command = [
+                    sys.executable,
+                    __file__,
+                    str(build(Path(built), processor)),
+                    processor,
+                    seed,
+                ]
                 subprocess.run(command, check=True, env=known)

@@ -1,4 +1,6 @@
-"""Nothing is written into the portable engine's memory beyond what it is written into; other texts go on unharmed."""
+"""Nothing is written into the portable engine's memory beyond what it is written into; other texts
+go on unharmed.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,17 @@ from pathlib import Path
 import pytest
 import torch
 from safetensors.torch import save_file
-from small_gguf import HEAD, HIDDEN, TAPS, VOCAB, head_weights, numbers, save_small, tree_view, write_gguf
+from small_gguf import (
+    HEAD,
+    HIDDEN,
+    TAPS,
+    VOCAB,
+    head_weights,
+    numbers,
+    save_small,
+    tree_view,
+    write_gguf,
+)
 
 import hsd
 from hsd import HsdError
@@ -62,7 +74,10 @@ def test_sizes_here_are_those_of_the_engine():
     told = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)[,} ]", source)}
     assert (told["ROWS"], told["MAX_COLUMNS"], told["MAX_IN"]) == (ROWS, LONGEST, WIDEST)
     assert (told["MAX_LAYERS"], told["MAX_TAPS"]) == (DEEPEST, MOST_TAPS)
-    assert dict.fromkeys(("tokens", "positions", "before"), 4 * ROWS) | {"visible": ROWS * LONGEST} == INPUTS
+    assert (
+        dict.fromkeys(("tokens", "positions", "before"), 4 * ROWS) | {"visible": ROWS * LONGEST}
+        == INPUTS
+    )
 
 
 @pytest.mark.parametrize("left", [1, 2, 3, 7, 12, 20, 21])
@@ -86,14 +101,20 @@ def test_a_tree_at_the_end_of_the_context_ends_the_run_as_a_chain_does(
 
 
 @pytest.mark.slow
-def test_a_tree_past_the_last_of_all_columns_ends_with_context_and_harms_no_other_text(tmp_path: Path):
+def test_a_tree_past_the_last_of_all_columns_ends_with_context_and_harms_no_other_text(
+    tmp_path: Path,
+):
     write_gguf(tmp_path / "long.gguf", llama__context_length=LONGEST)
     model = load_small(read_gguf(tmp_path / "long.gguf"), "small", None)
     pair = Pair("small", model, model, IdCodec(VOCAB))
     other = model.start()
     other.forward(IDS[:20], 1)
-    ids = torch.randint(0, VOCAB, (LONGEST - 12,), generator=torch.Generator().manual_seed(1)).tolist()
-    trace = hsd.run(pair, " ".join(map(str, ids)), drafts=4, gamma=5, max_new_tokens=40, trace=False)
+    ids = torch.randint(
+        0, VOCAB, (LONGEST - 12,), generator=torch.Generator().manual_seed(1)
+    ).tolist()
+    trace = hsd.run(
+        pair, " ".join(map(str, ids)), drafts=4, gamma=5, max_new_tokens=40, trace=False
+    )
     assert (trace.result.finish, len(trace.tokens)) == ("context", 12)
     assert torch.equal(other.forward(IDS[20:24], 4), model.start().forward(IDS[:24], 24)[-4:])
 
@@ -105,7 +126,9 @@ def refused(call, *arguments, **named) -> None:
 
 
 def test_what_does_not_fit_is_refused_before_it_is_written(model: SmallModel, head: SmallHead):
-    other, text, draft = model.start(), model.start(), head.start()
+    other = model.start()
+    text = model.start()
+    draft = head.start()
     draft.follow(text)
     other.forward(IDS[:20], 1)
     text.forward(IDS[:20], 1)
@@ -120,7 +143,12 @@ def test_what_does_not_fit_is_refused_before_it_is_written(model: SmallModel, he
         wide = View(torch.ones(2, LONGEST * 5, dtype=torch.bool), torch.tensor([20, 21]))
         assert len(session.forward(IDS[:2], 1, wide)) == 1  # cut to the columns that there are
         session.crop(20)
-        refused(session.forward, IDS[:2], 1, View(torch.ones(2, 21, dtype=torch.bool), torch.tensor([20, 21])))
+        refused(
+            session.forward,
+            IDS[:2],
+            1,
+            View(torch.ones(2, 21, dtype=torch.bool), torch.tensor([20, 21])),
+        )
     refused(text.select, [0, 25])
     refused(text.select, [3, 2])
     refused(text.select, [-1])
@@ -144,14 +172,20 @@ def test_an_input_takes_no_more_than_it_holds(name: str):
     engine = Engine()
     wide = name == "visible"
     engine.tell(name, torch.zeros(ROWS, LONGEST, dtype=torch.bool) if wide else [0] * ROWS)
-    refused(engine.tell, name, torch.zeros(ROWS + 1, LONGEST, dtype=torch.bool) if wide else [0] * (ROWS + 1))
+    refused(
+        engine.tell,
+        name,
+        torch.zeros(ROWS + 1, LONGEST, dtype=torch.bool) if wide else [0] * (ROWS + 1),
+    )
     refused(engine.write, engine.take(8), 8, bytes(9))
 
 
 def test_large_rows_are_staged_where_they_have_room():
-    engine, rows = Engine(), 64
+    engine = Engine()
+    rows = 64
     data = torch.randn(rows, WIDEST, generator=torch.Generator().manual_seed(2))
-    engine.matrix(0, rows, WIDEST, memoryview(data.numpy().tobytes()), 64)  # a head of 64 rows is larger than the part
+    # a head of 64 rows is larger than the part
+    engine.matrix(0, rows, WIDEST, memoryview(data.numpy().tobytes()), 64)
     assert engine._staged >= 64 * 4 * WIDEST
     place = engine.take(64)
     engine.write(place, 64, bytes(range(64)))
@@ -161,9 +195,17 @@ def test_large_rows_are_staged_where_they_have_room():
 
 @pytest.mark.parametrize(
     ("kind", "rows", "columns", "size"),
-    [(8, 8, 31, 8 * 34), (8, 7, 32, 7 * 34), (8, 8, 32, 8 * 34 - 1), (8, 8, 32, 8 * 34 + 34), (0, 8, 2 * WIDEST, 0)],
+    [
+        (8, 8, 31, 8 * 34),
+        (8, 7, 32, 7 * 34),
+        (8, 8, 32, 8 * 34 - 1),
+        (8, 8, 32, 8 * 34 + 34),
+        (0, 8, 2 * WIDEST, 0),
+    ],
 )
-def test_a_matrix_of_other_sizes_than_its_bytes_is_refused(kind: int, rows: int, columns: int, size: int):
+def test_a_matrix_of_other_sizes_than_its_bytes_is_refused(
+    kind: int, rows: int, columns: int, size: int
+):
     assert kind in BLOCKS
     refused(Engine().matrix, kind, rows, columns, memoryview(bytes(size or 4 * rows * columns)))
 
@@ -174,14 +216,21 @@ def test_a_head_of_layers_that_there_are_not_is_refused(folder: Path, taps: tupl
 
 
 HEADS = {
-    "inner": {"intermediate_size": 32 * 1024}, "heads": {"num_attention_heads": 12}, "width": {"head_dim": 128},
-    "groups": {"num_key_value_heads": 4}, "nothing": {"num_attention_heads": 0}, "text": {"intermediate_size": "64"},
-    "eps": {"rms_norm_eps": float("nan")}, "base": {"rope_theta": -1.0},
-}  # fmt: skip
+    "inner": {"intermediate_size": 32 * 1024},
+    "heads": {"num_attention_heads": 12},
+    "width": {"head_dim": 128},
+    "groups": {"num_key_value_heads": 4},
+    "nothing": {"num_attention_heads": 0},
+    "text": {"intermediate_size": "64"},
+    "eps": {"rms_norm_eps": float("nan")},
+    "base": {"rope_theta": -1.0},
+}
 
 
 @pytest.mark.parametrize("change", HEADS)
-def test_a_head_whose_numbers_do_not_fit_is_refused(folder: Path, model: SmallModel, tmp_path: Path, change: str):
+def test_a_head_whose_numbers_do_not_fit_is_refused(
+    folder: Path, model: SmallModel, tmp_path: Path, change: str
+):
     save_file(head_weights(), tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(HEAD | HEADS[change]))
     refused(load_small_head, tmp_path, model, "head", None)
@@ -189,7 +238,9 @@ def test_a_head_whose_numbers_do_not_fit_is_refused(folder: Path, model: SmallMo
 
 @pytest.mark.parametrize("name", head_weights())
 @pytest.mark.parametrize("how", ["missing", "shorter", "longer", "flat"])
-def test_a_head_whose_weights_have_other_shapes_is_refused(model: SmallModel, tmp_path: Path, name: str, how: str):
+def test_a_head_whose_weights_have_other_shapes_is_refused(
+    model: SmallModel, tmp_path: Path, name: str, how: str
+):
     weights = head_weights()
     shapes = {
         "shorter": weights[name][:-1],
@@ -205,7 +256,9 @@ def test_a_head_whose_weights_have_other_shapes_is_refused(model: SmallModel, tm
     refused(load_small_head, tmp_path, model, "head", None)
 
 
-def test_a_head_that_drafts_tokens_which_there_are_not_is_refused(model: SmallModel, tmp_path: Path):
+def test_a_head_that_drafts_tokens_which_there_are_not_is_refused(
+    model: SmallModel, tmp_path: Path
+):
     save_file(head_weights() | {"d2t": torch.full((32,), VOCAB)}, tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(HEAD))
     refused(load_small_head, tmp_path, model, "head", None)

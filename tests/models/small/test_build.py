@@ -19,7 +19,9 @@ from compile_engine import COMPILER, TARGETS, build, can_build
 BOTH = pytest.mark.parametrize("module", [MODULE, THREADED], ids=lambda module: module.stem)
 
 
-@pytest.mark.skipif(not can_build(), reason=f"the compiler is not here: pip install ziglang=={COMPILER}")
+@pytest.mark.skipif(
+    not can_build(), reason=f"the compiler is not here: pip install ziglang=={COMPILER}"
+)
 @pytest.mark.parametrize("name", TARGETS)
 def test_what_runs_is_compiled_from_its_source(tmp_path: Path, name: str):
     build(tmp_path, [name])
@@ -30,11 +32,13 @@ def test_what_runs_is_compiled_from_its_source(tmp_path: Path, name: str):
 def test_every_instruction_of_the_module_has_one_result_on_every_processor(module: Path):
     wasmtime = pytest.importorskip("wasmtime")
     config = wasmtime.Config()
-    config.wasm_relaxed_simd = False  # the only instructions whose results may differ, but for the bits of a NaN
+    # the only instructions whose results may differ, but for the bits of a NaN
+    config.wasm_relaxed_simd = False
     engine = wasmtime.Engine(config)
     wasmtime.Module.validate(engine, module.read_bytes())
     relaxed = wasmtime.wat2wasm(
-        "(module (func (param v128) (result v128) (f32x4.relaxed_madd (local.get 0) (local.get 0) (local.get 0))))"
+        "(module (func (param v128) (result v128) (f32x4.relaxed_madd (local.get 0) (local.get 0) "
+        "(local.get 0))))"
     )
     with pytest.raises(wasmtime.WasmtimeError):
         wasmtime.Module.validate(engine, relaxed)
@@ -46,9 +50,13 @@ def test_the_module_is_small_enough_to_travel_with_a_page(module: Path):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not can_build() or not which("qemu-aarch64"), reason="needs ziglang and Debian's qemu-user")
+@pytest.mark.skipif(
+    not can_build() or not which("qemu-aarch64"), reason="needs ziglang and Debian's qemu-user"
+)
 def test_processors_agree_on_a_random_model(tmp_path: Path):
-    """`bits.c` in the machine code of each kind of processor, on ARM by emulation: one hash of all that it computes."""
+    """`bits.c` in the machine code of each kind of processor, on ARM by emulation: one hash of all
+    that it computes.
+    """
     flags = ["-O2", "-ffp-contract=off", "-fno-math-errno", "-o"]
     machines = {  # compiler flags, and what runs the program
         "avx512": (["x86_64-linux-musl", "-mcpu=x86_64_v4+avx512vnni"], []),
@@ -60,8 +68,20 @@ def test_processors_agree_on_a_random_model(tmp_path: Path):
     for name, (target, runner) in machines.items():
         if name == "neon" or name in usable_here:
             source = Path(__file__).with_name("bits.c")
-            command = [sys.executable, "-m", "ziglang", "cc", *flags, tmp_path / name, "-target", *target, source]
+            command = [
+                sys.executable,
+                "-m",
+                "ziglang",
+                "cc",
+                *flags,
+                tmp_path / name,
+                "-target",
+                *target,
+                source,
+            ]
             subprocess.run(list(map(str, command)), check=True)
-            hashes[name] = subprocess.run([*runner, tmp_path / name], check=True, capture_output=True).stdout
+            hashes[name] = subprocess.run(
+                [*runner, tmp_path / name], check=True, capture_output=True
+            ).stdout
     assert len(hashes) > 1
     assert len(set(hashes.values())) == 1

@@ -1,4 +1,6 @@
-"""Of a damaged GGUF file one line says what is wrong with it, or the model reads as that of the whole one."""
+"""Of a damaged GGUF file one line says what is wrong with it, or the model reads as that of the
+whole one.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,13 @@ def test_a_file_that_is_taken_apart_and_put_together_is_the_same(file: Path):
     assert Parts(file.read_bytes()).bytes() == file.read_bytes()
 
 
-def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(file: Path, tmp_path: Path):
-    wanted, count, read, told = logits(file), 0, list[str](), list[str]()
+def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(
+    file: Path, tmp_path: Path
+):
+    wanted = logits(file)
+    count = 0
+    read = list[str]()
+    told = list[str]()
     for name, data in damages(file):
         count += 1
         place = tmp_path / "damaged.gguf"
@@ -105,27 +112,46 @@ def texts(words: list[bytes]) -> bytes:
     return listed(TEXT, len(words), b"".join(struct.pack("<Q", len(word)) + word for word in words))
 
 
-WORDS = [*(chr(ord("A") + i).encode() for i in range(26)), *(chr(ord("a") + i).encode() for i in range(26))]
+WORDS = [
+    *(chr(ord("A") + i).encode() for i in range(26)),
+    *(chr(ord("a") + i).encode() for i in range(26)),
+]
 WORDS += [f"{i}".encode() for i in range(10)] + [b"<end>", b"AB"]
 TOKENIZER: dict[str, tuple[int, Any]] = {
-    "ggml.model": (TEXT, b"gpt2"), "ggml.tokens": (LIST, texts(WORDS)), "ggml.merges": (LIST, texts([b"A B"])),
+    "ggml.model": (TEXT, b"gpt2"),
+    "ggml.tokens": (LIST, texts(WORDS)),
+    "ggml.merges": (LIST, texts([b"A B"])),
     "ggml.token_type": (LIST, listed(U32, VOCAB, struct.pack("<64I", *[1] * 62, 3, 1))),
-    "ggml.bos_token_id": (U32, 62), "ggml.eos_token_id": (U32, 62),
+    "ggml.bos_token_id": (U32, 62),
+    "ggml.eos_token_id": (U32, 62),
     "chat_template": (TEXT, b"{{ messages[0].content }}"),
-}  # fmt: skip
+}
 WRONG: dict[str, tuple[int, Any] | None] = {
-    "ggml.model": (TEXT, b"llama"), "ggml.tokens": (LIST, texts(WORDS[:-1])), "ggml.merges": (LIST, texts([b"A ?"])),
-    "ggml.token_type": (LIST, listed(U32, 3, bytes(12))), "ggml.bos_token_id": (U32, 64),
-    "ggml.eos_token_id": (TEXT, b"62"), "chat_template": (TEXT, b"{% if %}"),
-}  # fmt: skip
+    "ggml.model": (TEXT, b"llama"),
+    "ggml.tokens": (LIST, texts(WORDS[:-1])),
+    "ggml.merges": (LIST, texts([b"A ?"])),
+    "ggml.token_type": (LIST, listed(U32, 3, bytes(12))),
+    "ggml.bos_token_id": (U32, 64),
+    "ggml.eos_token_id": (TEXT, b"62"),
+    "chat_template": (TEXT, b"{% if %}"),
+}
 ALSO = [
-    ("ggml.tokens", (LIST, texts([*WORDS[:-1], b"A"]))), ("ggml.tokens", (LIST, listed(U8, 64, bytes(64)))),
-    ("ggml.tokens", (U32, 1)), ("ggml.tokens", None), ("ggml.tokens", (LIST, texts([*WORDS, b"more"]))),
-    ("ggml.merges", (LIST, texts([b"AB"]))), ("ggml.merges", (LIST, texts([b"B C"]))), ("ggml.merges", None),
-    ("ggml.merges", (TEXT, b"A B")), ("ggml.token_type", (U32, 3)), ("ggml.token_type", (LIST, texts(WORDS))),
-    ("ggml.eos_token_id", (U32, 2**31)), ("ggml.bos_token_id", (LIST, texts(WORDS))), ("chat_template", (U32, 1)),
+    ("ggml.tokens", (LIST, texts([*WORDS[:-1], b"A"]))),
+    ("ggml.tokens", (LIST, listed(U8, 64, bytes(64)))),
+    ("ggml.tokens", (U32, 1)),
+    ("ggml.tokens", None),
+    ("ggml.tokens", (LIST, texts([*WORDS, b"more"]))),
+    ("ggml.merges", (LIST, texts([b"AB"]))),
+    ("ggml.merges", (LIST, texts([b"B C"]))),
+    ("ggml.merges", None),
+    ("ggml.merges", (TEXT, b"A B")),
+    ("ggml.token_type", (U32, 3)),
+    ("ggml.token_type", (LIST, texts(WORDS))),
+    ("ggml.eos_token_id", (U32, 2**31)),
+    ("ggml.bos_token_id", (LIST, texts(WORDS))),
+    ("chat_template", (U32, 1)),
     ("ggml.model", None),
-]  # fmt: skip
+]
 
 
 def with_tokenizer(file: Path, place: Path, told: dict[str, tuple[int, Any] | None]) -> Path:

@@ -1,4 +1,6 @@
-"""The portable engine on a random model: its arithmetic, and that a row does not know what is read beside it."""
+"""The portable engine on a random model: its arithmetic, and that a row does not know what is read
+beside it.
+"""
 
 from __future__ import annotations
 
@@ -73,10 +75,14 @@ def alone(model: SmallModel, ids: Tensor) -> Tensor:
     return torch.cat([session.forward(ids[i : i + 1], 1) for i in range(len(ids))])
 
 
-def test_logits_and_states_are_those_of_the_same_model_in_float32(model: SmallModel, reference: CausalModel):
-    ours, theirs = model.start(), reference.start()
+def test_logits_and_states_are_those_of_the_same_model_in_float32(
+    model: SmallModel, reference: CausalModel
+):
+    ours = model.start()
+    theirs = reference.start()
     theirs.taps = TAPS  # type: ignore[attr-defined]
-    logits, wanted = ours.forward(IDS, 90), theirs.forward(IDS, 90)
+    logits = ours.forward(IDS, 90)
+    wanted = theirs.forward(IDS, 90)
     assert torch.allclose(logits, wanted, atol=0.02)
     assert not torch.equal(logits[1], logits[0])
     states = states_of(ours, *range(90))
@@ -85,7 +91,8 @@ def test_logits_and_states_are_those_of_the_same_model_in_float32(model: SmallMo
 
 @pytest.mark.parametrize("n", range(1, 9))
 def test_rows_in_a_draft_have_the_bits_of_rows_alone(model: SmallModel, n: int):
-    session, ids = model.start(), IDS[:48]
+    session = model.start()
+    ids = IDS[:48]
     parts = [session.forward(ids[i : i + n], min(n, 48 - i)) for i in range(0, 48, n)]
     assert torch.equal(torch.cat(parts), alone(model, ids))
 
@@ -105,9 +112,14 @@ def test_an_interpreter_that_knows_no_processor_gives_the_same_bits(
     heads = [head, load_small_head(folder, again, "head", None)]
     rows = []
     for target, drafting in zip((model, again), heads, strict=True):
-        text, draft = target.start(), drafting.start()
+        text = target.start()
+        draft = drafting.start()
         draft.follow(text)
-        found = [text.forward(IDS[:21], 21), draft.forward(IDS[:21], 3), draft.forward(IDS[21:22], 1)]
+        found = [
+            text.forward(IDS[:21], 21),
+            draft.forward(IDS[:21], 3),
+            draft.forward(IDS[21:22], 1),
+        ]
         rows.append([*found, text.forward(IDS[30:33], 3, tree_view(21, [-1, -1, 0]))])
     assert all(torch.equal(a, b) for a, b in zip(*rows, strict=True))
 
@@ -121,7 +133,8 @@ def threads(request: pytest.FixtureRequest, model: SmallModel) -> Iterator[int]:
 
 def test_several_threads_give_the_bits_of_one(model: SmallModel, head: SmallHead, threads: int):
     def rows() -> list[Tensor]:
-        text, draft = model.start(), head.start()
+        text = model.start()
+        draft = head.start()
         draft.follow(text)
         found = [text.forward(IDS[:70], 70), *(text.forward(IDS[i : i + 1], 1) for i in range(30))]
         found += [draft.forward(IDS[:70], 70), draft.forward(IDS[:1], 1)]
@@ -153,14 +166,17 @@ def test_a_long_text_in_one_call_has_the_bits_of_rows_alone(model: SmallModel):
 
 
 def test_rows_of_a_tree_have_the_bits_of_their_own_texts(model: SmallModel):
-    parents, tokens = [-1, -1, 0, 0, 1, 2, 4, 4, 3, 8, 5], IDS[40:51]
+    parents = [-1, -1, 0, 0, 1, 2, 4, 4, 3, 8, 5]
+    tokens = IDS[40:51]
     session = model.start()
     session.forward(IDS[:20], 1)
     rows = session.forward(tokens, 11, tree_view(20, parents))
     for node in range(11):
-        path, at = [], node
+        path = []
+        at = node
         while at >= 0:
-            path, at = [at, *path], parents[at]
+            path = [at, *path]
+            at = parents[at]
         text = torch.cat([IDS[:20], tokens[path]])
         assert torch.equal(rows[node], alone(model, text)[-1])
     session.select([*range(20), 21, 24, 27])  # nodes 1, 4 and 7
@@ -180,7 +196,8 @@ def test_a_text_that_is_cut_back_goes_on_as_if_nothing_else_had_been_read(model:
 
 
 def test_texts_do_not_know_each_other_and_memory_is_used_again(model: SmallModel):
-    first, second = model.start(), model.start()
+    first = model.start()
+    second = model.start()
     first.forward(IDS[:10], 1)
     second.forward(IDS[10:20], 1)
     assert torch.equal(first.forward(IDS[10:12], 2), alone(model, IDS[:12])[-2:])
@@ -194,11 +211,14 @@ def test_texts_do_not_know_each_other_and_memory_is_used_again(model: SmallModel
     assert model.engine.take(0) - before < 2 * 64 * 4 * (6 * 64 + 2 * HIDDEN) + 4096
 
 
-def test_texts_that_several_threads_read_at_once_have_their_own_bits(model: SmallModel, head: SmallHead):
+def test_texts_that_several_threads_read_at_once_have_their_own_bits(
+    model: SmallModel, head: SmallHead
+):
     texts = [torch.roll(IDS, 7 * i)[:40] for i in range(4)]
 
     def read(ids: Tensor) -> Tensor:
-        target, draft = model.start(), head.start()
+        target = model.start()
+        draft = head.start()
         draft.follow(target)
         rows = [target.forward(ids[i : i + 2], 2) for i in range(0, 40, 2)]
         return torch.cat([*rows, draft.forward(ids, 40)])
@@ -206,7 +226,9 @@ def test_texts_that_several_threads_read_at_once_have_their_own_bits(model: Smal
     wanted = [read(ids) for ids in texts]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(3):
-            assert all(torch.equal(a, b) for a, b in zip(wanted, pool.map(read, texts), strict=True))
+            assert all(
+                torch.equal(a, b) for a, b in zip(wanted, pool.map(read, texts), strict=True)
+            )
 
 
 @pytest.mark.parametrize("fed_normed", [False, True])
@@ -217,18 +239,22 @@ def test_the_head_reads_as_the_one_by_torch_does(
     (tmp_path / "config.json").write_text(json.dumps(HEAD | {"norm_output": fed_normed}))
     head = load_small_head(tmp_path, model, "head", None)
     theirs = load_head(Source(str(tmp_path)), reference, "head")
-    ours_target, theirs_target = head.target.start(), reference.start()
-    ours, other = head.start(), theirs.start()
+    ours_target = head.target.start()
+    theirs_target = reference.start()
+    ours = head.start()
+    other = theirs.start()
     ours.follow(ours_target)
     other.follow(theirs_target)
     for session in (ours_target, theirs_target):
         session.forward(IDS[:20], 1)
 
     def same(tokens: Tensor, keep: int, view: Any = None) -> Tensor:
-        mine, wanted = ours.forward(tokens, keep, view), other.forward(tokens, keep, view)
+        mine = ours.forward(tokens, keep, view)
+        wanted = other.forward(tokens, keep, view)
         known = wanted.isfinite()
         assert torch.equal(known, mine.isfinite())
-        assert torch.allclose(mine[known], wanted[known], atol=0.06)  # weights of 8 bits against float32
+        # weights of 8 bits against float32
+        assert torch.allclose(mine[known], wanted[known], atol=0.06)
         return mine
 
     known = same(IDS[:20], 20)
@@ -250,7 +276,9 @@ def test_the_head_reads_as_the_one_by_torch_does(
 def test_a_head_for_another_target_is_refused(folder: Path, model: SmallModel, tmp_path: Path):
     save_file(head_weights(), tmp_path / "model.safetensors")
     (tmp_path / "config.json").write_text(json.dumps(HEAD | {"target_layers": [0, 1]}))
-    with pytest.raises(HsdError, match=r"it is not for .*: choose the target that it was trained for"):
+    with pytest.raises(
+        HsdError, match=r"it is not for .*: choose the target that it was trained for"
+    ):
         load_small_head(tmp_path, model, "head", None)
     del (config := dict(HEAD))["target_layers"]
     (tmp_path / "config.json").write_text(json.dumps(config))

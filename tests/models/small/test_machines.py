@@ -1,4 +1,6 @@
-"""Every machine that can run the engine gives the same bits, and what cannot be had is replaced by the module."""
+"""Every machine that can run the engine gives the same bits, and what cannot be had is replaced by
+the module.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +37,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def rows_by(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> list[Tensor]:
-    """What a random model and its head give on one machine: texts, drafts, trees, what is read after a roll-back."""
+    """What a random model and its head give on one machine: texts, drafts, trees, what is read
+    after a roll-back.
+    """
     monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
     model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
     assert model.engine.machine.name == name
     head = load_small_head(folder, model, "head", None)
     model.use_threads(threads)
-    text, draft = model.start(), head.start()
+    text = model.start()
+    draft = head.start()
     draft.follow(text)
     rows = [text.forward(IDS[:100], 100)]
     rows += [draft.forward(IDS[:100], 100), draft.forward(IDS[7:8], 1), draft.forward(IDS[8:9], 1)]
@@ -61,7 +66,9 @@ USABLE = usable()
 
 @needs_library
 @pytest.mark.parametrize(("name", "threads"), [*zip(NAMES, (2, 1), strict=False)])
-def test_a_library_gives_the_bits_of_the_module(folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int):
+def test_a_library_gives_the_bits_of_the_module(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, name: str, threads: int
+):
     pytest.importorskip("wasmtime")
     wanted = rows_by(Wasm.name, folder, monkeypatch, 1)
     found = rows_by(name, folder, monkeypatch, threads)
@@ -92,13 +99,19 @@ def test_floats_have_the_bits_of_the_module_too(monkeypatch: pytest.MonkeyPatch)
 
 
 def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """A hash of 10,000 rows of logits and as many of the head, from texts that grow, are cut back and have trees."""
+    """A hash of 10,000 rows of logits and as many of the head, from texts that grow, are cut back
+    and have trees.
+    """
     monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
-    model, chance, found = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS), Random(5), sha256()
+    model = load_small(read_gguf(folder / "model.gguf"), "small", None, TAPS)
+    chance = Random(5)
+    found = sha256()
     assert model.engine.machine.name == name
-    head, rows = load_small_head(folder, model, "head", None), 0
+    head = load_small_head(folder, model, "head", None)
+    rows = 0
     while rows < 10_000:
-        text, draft = model.start(), head.start()
+        text = model.start()
+        draft = head.start()
         draft.follow(text)
         while text.length < 300:
             ids = torch.tensor([chance.randrange(VOCAB) for _ in range(chance.randint(1, 20))])
@@ -106,7 +119,9 @@ def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
                 found.update(session.forward(ids, len(ids)).numpy().tobytes())
             tree = [-1, *(chance.randint(-1, i) for i in range(chance.randint(0, 11)))]
             found.update(
-                text.forward(ids[:1].expand(len(tree)), len(tree), tree_view(text.length, tree)).numpy().tobytes()
+                text.forward(ids[:1].expand(len(tree)), len(tree), tree_view(text.length, tree))
+                .numpy()
+                .tobytes()
             )
             rows += len(ids) + len(tree)
             length = text.length - len(tree) - chance.randint(0, len(ids) - 1)
@@ -117,7 +132,9 @@ def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 @needs_library
 @pytest.mark.slow
-def test_ten_thousand_rows_have_the_same_bits_on_every_machine_here(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_ten_thousand_rows_have_the_same_bits_on_every_machine_here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     pytest.importorskip("wasmtime")
     assert len({many_rows(name, folder, monkeypatch) for name in (Wasm.name, *NAMES)}) == 1
 
@@ -127,7 +144,8 @@ def test_a_library_that_does_not_load_leaves_the_next_one_or_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ):
     pytest.importorskip("wasmtime")
-    file, known = tmp_path / "engine.so", LIBRARIES.get((platform.system(), platform.machine()), [])
+    file = tmp_path / "engine.so"
+    known = LIBRARIES.get((platform.system(), platform.machine()), [])
     if broken != "missing":
         file.write_bytes(b"\x7fELF" + bytes(100) if broken == "damaged" else b"text")
     found = {}
@@ -145,7 +163,11 @@ def test_a_library_that_does_not_load_leaves_the_next_one_or_the_module(
 
 def test_a_processor_without_what_a_library_needs_gets_none_of_it(monkeypatch: pytest.MonkeyPatch):
     usable.cache_clear()
-    for needed, count in ((frozenset(machine.V4), 2), (frozenset(machine.V3), 1), (frozenset(["sse2"]), 0)):
+    for needed, count in (
+        (frozenset(machine.V4), 2),
+        (frozenset(machine.V3), 1),
+        (frozenset(["sse2"]), 0),
+    ):
         monkeypatch.setattr(machine, "_features", lambda needed=needed: needed)
         monkeypatch.setattr(machine.platform, "system", lambda: "Linux")
         monkeypatch.setattr(machine.platform, "machine", lambda: "x86_64")
@@ -168,23 +190,31 @@ def test_softmax_has_the_bits_of_double_precision_by_torch():
         assert found is not None
         assert torch.equal(found, wanted)
     assert torch.equal(
-        Sampling(0.7).probabilities(logits, exact=True), Sampling(0.7).probabilities(logits.double(), True)
+        Sampling(0.7).probabilities(logits, exact=True),
+        Sampling(0.7).probabilities(logits.double(), True),
     )
 
 
 @needs_library
 def test_masses_and_draws_are_those_of_double_precision():
     p, q = ((3 * torch.randn(4, 8192, generator=NOISE)).softmax(-1) for _ in range(2))
-    a, b = torch.rand(4, generator=NOISE, dtype=torch.float64), torch.rand(4, generator=NOISE, dtype=torch.float64)
+    a = torch.rand(4, generator=NOISE, dtype=torch.float64)
+    b = torch.rand(4, generator=NOISE, dtype=torch.float64)
     gap = p.double() * a[:, None] - q.double() * b[:, None]
     found = sums.surplus(p, q, a, b)
     assert found is not None
-    for one, wanted in zip(found, (gap.clamp_min(0).sum(-1), -gap.clamp_max(0).sum(-1)), strict=True):
+    for one, wanted in zip(
+        found, (gap.clamp_min(0).sum(-1), -gap.clamp_max(0).sum(-1)), strict=True
+    ):
         assert torch.allclose(one, wanted, rtol=1e-12, atol=0)
     row = p[0].clone()
     row[:2000] = row[5000:] = 0
     cumulative = row.double().cumsum(-1)
-    for number in [*torch.rand(300, generator=NOISE, dtype=torch.float64), torch.tensor(0.0), torch.tensor(1 - 2**-53)]:
+    for number in [
+        *torch.rand(300, generator=NOISE, dtype=torch.float64),
+        torch.tensor(0.0),
+        torch.tensor(1 - 2**-53),
+    ]:
         token = int(draw(row, number))
         assert row[token] > 0
         share = cumulative[-1] * number.double()
@@ -202,8 +232,15 @@ def test_short_rows_and_other_numbers_are_left_to_torch():
 
 
 def test_rows_of_other_shapes_are_never_read_by_the_library():
-    p, q, one = torch.ones(2, 8192), torch.ones(2, 8192), torch.ones(2)
-    for wrong in ((p, torch.ones(2, 4096), one), (p[:1], q, one), (p, q, one[:1]), (p, q, one, one[:1])):
+    p = torch.ones(2, 8192)
+    q = torch.ones(2, 8192)
+    one = torch.ones(2)
+    for wrong in (
+        (p, torch.ones(2, 4096), one),
+        (p[:1], q, one),
+        (p, q, one[:1]),
+        (p, q, one, one[:1]),
+    ):
         assert sums.surplus(*wrong) is None
 
 
@@ -216,17 +253,32 @@ def test_an_engine_that_is_let_go_leaves_no_thread_and_no_crash():
         "del engine\n"
         "print('left')"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=600
+    )
     assert (done.returncode, done.stdout.strip()) == (0, "left"), done.stderr
     assert isinstance(open_machine(), Native)
 
 
 @pytest.mark.parametrize("name", [Wasm.name, *NAMES])
-def test_memory_of_any_size_is_all_there_and_nobody_elses(monkeypatch: pytest.MonkeyPatch, name: str):
+def test_memory_of_any_size_is_all_there_and_nobody_elses(
+    monkeypatch: pytest.MonkeyPatch, name: str
+):
     pytest.importorskip("wasmtime")
     monkeypatch.setattr(machine, "usable", lambda: [one for one in USABLE if one[1] == name])
     engine = Engine()
-    sizes = [5_000_000, 100, 1_040_000, 70_000, 3_000_000, 1_048_500, 64, 2_100_000, 1_000_000, 65_536]
+    sizes = [
+        5_000_000,
+        100,
+        1_040_000,
+        70_000,
+        3_000_000,
+        1_048_500,
+        64,
+        2_100_000,
+        1_000_000,
+        65_536,
+    ]
     places = [engine.take(size) for size in sizes]
     for i, (place, size) in enumerate(zip(places, sizes, strict=True)):
         engine.write(place, size, bytes([i + 1]) * size)

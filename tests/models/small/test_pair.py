@@ -1,4 +1,6 @@
-"""The fetched pair by the portable engine: every rule decodes with it, and its tokenizer is that of `transformers`."""
+"""The fetched pair by the portable engine: every rule decodes with it, and its tokenizer is that of
+`transformers`.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ FILE = fetch.find("smollm2")  # every test has an empty home of its own
 pytest.importorskip("wasmtime")
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 FOLDER = FILE.with_suffix("") if FILE else Path("none")
-needs_converted = pytest.mark.skipif(not FOLDER.is_dir(), reason="run examples/reproduce/converted.py")
+needs_converted = pytest.mark.skipif(
+    not FOLDER.is_dir(), reason="run examples/reproduce/converted.py"
+)
 PROMPT = "What is the capital of France?"
 HOW = {"temperature": 0, "max_new_tokens": 8, "trace": False}
 
@@ -39,10 +43,15 @@ def pair() -> Pair:
 @real
 @pytest.mark.parametrize("rule", [rule.name for rule in RULES.values() if rule.lossless])
 @pytest.mark.parametrize("gamma", [1, 3])
-def test_every_lossless_rule_writes_the_text_of_plain_decoding_at_temperature_0(pair: Pair, rule: str, gamma: int):
+def test_every_lossless_rule_writes_the_text_of_plain_decoding_at_temperature_0(
+    pair: Pair, rule: str, gamma: int
+):
     plain = hsd.run(pair, PROMPT, system="plain", engine="portable", **HOW)
     assert plain.text == "The capital of France is Paris."
-    assert hsd.run(pair, PROMPT, rule=rule, gamma=gamma, engine="portable", **HOW).tokens == plain.tokens
+    assert (
+        hsd.run(pair, PROMPT, rule=rule, gamma=gamma, engine="portable", **HOW).tokens
+        == plain.tokens
+    )
 
 
 @real
@@ -69,19 +78,29 @@ def test_a_seed_gives_the_same_run_and_the_trace_says_the_engine(pair: Pair):
 
 
 @real
-def test_the_command_line_decodes_with_it(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
+def test_the_command_line_decodes_with_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
     monkeypatch.setattr(fetch, "find", lambda name: FILE)
     assert main(["run", PROMPT, "--engine", "portable", "--temperature", "0", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
-    assert (told["text"], told["pair"], told["gamma"]) == ("The capital of France is Paris.", "smollm2", 2)
+    assert (told["text"], told["pair"], told["gamma"]) == (
+        "The capital of France is Paris.",
+        "smollm2",
+        2,
+    )
 
 
 @real
 @needs_converted
 def test_the_tokenizer_of_the_file_is_the_converted_one():
     assert FILE is not None
-    ours, theirs = FileTokenizer(read_gguf(FILE).fields), load_tokenizer(Source(str(FOLDER)))
-    texts = [file.read_text(encoding="utf-8") for file in sorted((Path(__file__).parents[3]).glob("*.md"))]
+    ours = FileTokenizer(read_gguf(FILE).fields)
+    theirs = load_tokenizer(Source(str(FOLDER)))
+    texts = [
+        file.read_text(encoding="utf-8")
+        for file in sorted((Path(__file__).parents[3]).glob("*.md"))
+    ]
     texts += [
         "",
         " ",
@@ -94,11 +113,13 @@ def test_the_tokenizer_of_the_file_is_the_converted_one():
         ids = ours(text)["input_ids"]
         assert ids == theirs(text)["input_ids"]
         for skip in (False, True):
-            assert ours.decode(ids, skip_special_tokens=skip) == theirs.decode(ids, skip_special_tokens=skip)
+            wanted = theirs.decode(ids, skip_special_tokens=skip)
+            assert ours.decode(ids, skip_special_tokens=skip) == wanted
     turns = [{"role": "user", "content": "a {{ b }} <c>"}]
     for begin in (False, True):
-        told = ours.apply_chat_template(turns, tokenize=False, add_generation_prompt=begin)
-        assert told == theirs.apply_chat_template(turns, tokenize=False, add_generation_prompt=begin)
+        options = {"tokenize": False, "add_generation_prompt": begin}
+        wanted = theirs.apply_chat_template(turns, **options)
+        assert ours.apply_chat_template(turns, **options) == wanted
     assert ours.get_vocab() == theirs.get_vocab()
     assert ours.eos_token_id == theirs.eos_token_id
 
@@ -106,11 +127,20 @@ def test_the_tokenizer_of_the_file_is_the_converted_one():
 @real
 def test_a_text_by_its_own_end_and_the_chat_template_can_be_left_out(pair: Pair):
     assert pair.codec.end_ids == {2}
-    assert hsd.run(pair, "The capital of France is", prompt_as="text", **HOW).text.strip().startswith("Paris")
+    assert (
+        hsd.run(pair, "The capital of France is", prompt_as="text", **HOW)
+        .text.strip()
+        .startswith("Paris")
+    )
 
 
 def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
-    for more in ({"dtype": "bfloat16"}, {"quantize": "8bit"}, {"device_map": "auto"}, {"smaller": ["a"]}):
+    for more in (
+        {"dtype": "bfloat16"},
+        {"quantize": "8bit"},
+        {"device_map": "auto"},
+        {"smaller": ["a"]},
+    ):
         with pytest.raises(HsdError, match="smollm2 has one form, for CPUs"):
             load_pair("smollm2", **more)  # type: ignore[arg-type]
     with pytest.raises(HsdError, match="is for the pairs smollm2 and tiny"):

@@ -1,4 +1,6 @@
-"""A run that nobody records commits the tokens of one that is recorded, whatever the sampling and the rule."""
+"""A run that nobody records commits the tokens of one that is recorded, whatever the sampling and
+the rule.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ PROMPT = [5, 9, 2, 40, 17, 3]
 class Codec:
     """Tokens as numbers; the last one ends a text."""
 
-    vocab_size, end_ids = VOCAB, frozenset([VOCAB - 1])
+    vocab_size = VOCAB
+    end_ids = frozenset([VOCAB - 1])
 
     def encode(self, text: str) -> list[int]:
         return PROMPT
@@ -47,7 +50,9 @@ def pair(tmp_path_factory: pytest.TempPathFactory) -> Pair:
 
 def steps_of(pair: Pair, options: dict[str, Any]) -> list[Any]:
     steps = hsd.run(pair, "go", max_new_tokens=12, seed=4, **options).steps
-    return [(s.drafted, s.kept, s.tokens, s.work.calls, [c.origin for c in s.committed]) for s in steps]
+    return [
+        (s.drafted, s.kept, s.tokens, s.work.calls, [c.origin for c in s.committed]) for s in steps
+    ]
 
 
 CUT: list[dict[str, Any]] = [{"temperature": 0}, {"top_k": 9}, {"top_p": 0.8}]
@@ -63,19 +68,33 @@ def test_every_setting_of_sampling_is_among_those_that_are_tried():
     [*((rule, {"temperature": 0.6}) for rule in (*QUICK, "plain")), *(("hsd", how) for how in CUT)],
 )
 def test_tokens_are_those_of_a_recorded_run(pair: Pair, rule: str, sampling: dict[str, Any]):
-    runs = [{"rule": rule, "gamma": gamma} for gamma in (2, 9, "auto")] if rule in QUICK else [{"system": "plain"}]
+    runs = (
+        [{"rule": rule, "gamma": gamma} for gamma in (2, 9, "auto")]
+        if rule in QUICK
+        else [{"system": "plain"}]
+    )
     for how in runs:
-        recorded, quick = (steps_of(pair, {**sampling, **how, "trace": trace}) for trace in (True, False))
+        recorded, quick = (
+            steps_of(pair, {**sampling, **how, "trace": trace}) for trace in (True, False)
+        )
         assert recorded == quick
 
 
 def test_only_runs_that_need_no_rows_are_played_so(pair: Pair):
     def rounds(**how: Any) -> Any:
-        return Decoding(pair, "go", RunOptions(**{"gamma": 2, "trace": False, "max_new_tokens": 4, **how}))._rounds
+        return Decoding(
+            pair, "go", RunOptions(**{"gamma": 2, "trace": False, "max_new_tokens": 4, **how})
+        )._rounds
 
     assert isinstance(rounds(), QuickRounds)
     assert isinstance(rounds(system="plain"), QuickRounds)
-    others = ({"trace": True}, {"rule": "naive-hsd"}, {"rule": "coupled"}, {"proposer": "ngram"}, {"drafts": 2})
+    others = (
+        {"trace": True},
+        {"rule": "naive-hsd"},
+        {"rule": "coupled"},
+        {"proposer": "ngram"},
+        {"drafts": 2},
+    )
     assert not any(isinstance(rounds(**how), QuickRounds) for how in others)
 
 

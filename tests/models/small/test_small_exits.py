@@ -1,4 +1,6 @@
-"""Early exits by the portable engine: their arithmetic, the same rows in any order of reading, files, and in use."""
+"""Early exits by the portable engine: their arithmetic, the same rows in any order of reading,
+files, and in use.
+"""
 
 from __future__ import annotations
 
@@ -70,15 +72,19 @@ def fresh(model: SmallModel, text: Tensor, depth: int) -> Tensor:
 
 
 def test_every_exit_computes_what_torch_does(model: SmallModel, folder: Path, tmp_path: Path):
-    """Norm, adapter and rows of the embedding where it was trained; the model's own norm and head elsewhere."""
-    theirs, weights = torch_model(write_gguf(tmp_path / "same.gguf")), exit_weights()
+    """Norm, adapter and rows of the embedding where it was trained; the model's own norm and head
+    elsewhere.
+    """
+    theirs = torch_model(write_gguf(tmp_path / "same.gguf"))
+    weights = exit_weights()
     with torch.inference_mode():
         states = theirs(input_ids=IDS[None, :90], output_hidden_states=True).hidden_states
         y = F.rms_norm(states[1][0], (HIDDEN,), weights["norm"], EPS)
         y = y + F.silu(y @ weights["into"].T) @ weights["out"].T
         own = y @ theirs.get_input_embeddings().weight[DRAFTED].T
         later = theirs.lm_head(theirs.model.norm(states[2][0]))
-    first, second = fresh(model, IDS[:90], 1), fresh(model, IDS[:90], 2)
+    first = fresh(model, IDS[:90], 1)
+    second = fresh(model, IDS[:90], 2)
     assert (first[:, DRAFTED] - own).abs().max() < 0.05 * own.std()
     assert (second - later).abs().max() < 0.01 * later.std()
     assert torch.isneginf(first[:, 1::2]).all()
@@ -86,7 +92,8 @@ def test_every_exit_computes_what_torch_does(model: SmallModel, folder: Path, tm
 
 @pytest.mark.parametrize("split", SPLITS)
 def test_the_last_exit_has_the_bits_of_the_model(model: SmallModel, split: tuple[int, ...]):
-    plain, sessions = model.start(), EarlyExits(model, split).open()
+    plain = model.start()
+    sessions = EarlyExits(model, split).open()
     for begin, end in ((0, 70), (70, 71), (71, 90)):
         for session in sessions:
             rows = session.forward(IDS[begin:end], min(3, end - begin))
@@ -95,36 +102,52 @@ def test_the_last_exit_has_the_bits_of_the_model(model: SmallModel, split: tuple
 
 
 @pytest.mark.parametrize("split", SPLITS)
-def test_a_text_that_exits_take_further_and_roll_back_stays_true(model: SmallModel, split: tuple[int, ...]):
-    """Random programs: any level reads on or forgets. Every row has the bits of a fresh start, all work is counted."""
+def test_a_text_that_exits_take_further_and_roll_back_stays_true(
+    model: SmallModel, split: tuple[int, ...]
+):
+    """Random programs: any level reads on or forgets. Every row has the bits of a fresh start, all
+    work is counted.
+    """
     exits = EarlyExits(model, split)
     sessions = exits.open()
     for level, text, before, lengths in reads(sessions, Random(len(split)), 25, 12, VOCAB):
-        tokens, work = torch.tensor(text[before[level] :]), sum((one.work for one in sessions), Counter[str]())
+        tokens = torch.tensor(text[before[level] :])
+        work = sum((one.work for one in sessions), Counter[str]())
         depths = list(zip((0, *exits.depths), exits.depths, before, strict=False))[: level + 1]
         computed = sum((to - since) * max(0, len(text) - length) for since, to, length in depths)
         rows = sessions[level].forward(tokens, len(tokens))
         done = sum((one.work for one in sessions), Counter[str]()) - work
         assert (done["computed"], done["heads"]) == (computed, len(tokens))
         assert [session.length for session in sessions] == lengths
-        assert torch.equal(rows, fresh(model, torch.tensor(text), exits.depths[level])[-len(tokens) :])
+        assert torch.equal(
+            rows, fresh(model, torch.tensor(text), exits.depths[level])[-len(tokens) :]
+        )
 
 
 @pytest.mark.skipif(not NAMES, reason="no library is made for this processor")
-def test_exits_have_the_same_bits_on_every_machine_here(folder: Path, monkeypatch: pytest.MonkeyPatch):
+def test_exits_have_the_same_bits_on_every_machine_here(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+):
     pytest.importorskip("wasmtime")
     rows = []
     for name in (Wasm.name, *NAMES):
-        monkeypatch.setattr(machine, "usable", lambda name=name: [one for one in USABLE if one[1] == name])
+        monkeypatch.setattr(
+            machine, "usable", lambda name=name: [one for one in USABLE if one[1] == name]
+        )
         there = with_exits(folder)
         assert there.engine.machine.name == name
         low, middle, top = EarlyExits(there, (1, 2)).open()
-        rows.append(torch.cat([s.forward(IDS[:30], 30) for s in (low, middle, top)] + [low.forward(IDS[30:31], 1)]))
+        rows.append(
+            torch.cat(
+                [s.forward(IDS[:30], 30) for s in (low, middle, top)] + [low.forward(IDS[30:31], 1)]
+            )
+        )
     assert all(torch.equal(rows[0], other) for other in rows[1:])
 
 
 def test_an_exit_alone_forgets_in_all_its_layers(model: SmallModel):
-    alone, other = EarlyExits(model, (1, 2)).models[1].start(), torch.cat([IDS[:5], IDS[100:107]])
+    alone = EarlyExits(model, (1, 2)).models[1].start()
+    other = torch.cat([IDS[:5], IDS[100:107]])
     alone.forward(IDS[:12], 1)
     alone.crop(5)
     assert torch.equal(alone.forward(other[5:], 7), fresh(model, other, 2)[5:])
@@ -169,19 +192,30 @@ def test_one_trained_exit_drafts_for_the_whole_model(pair: Pair):
         hsd.run(pair, "1 2 3", system="hispec", thresholds=(2, 4))
 
 
-@pytest.mark.parametrize("how", [{}, {"thresholds": (3,)}, {"exits": (1, 2)}, {"exits": (2, 3), "thresholds": (2, 3)}])
+@pytest.mark.parametrize(
+    "how", [{}, {"thresholds": (3,)}, {"exits": (1, 2)}, {"exits": (2, 3), "thresholds": (2, 3)}]
+)
 def test_greedy_text_is_the_plain_one(pair: Pair, how: dict[str, Any]):
     asked = {"temperature": 0.0, "max_new_tokens": 40}
     plain = hsd.run(pair, "1 2 3", system="plain", **asked)
     for trace in (True, False):
-        assert hsd.run(pair, "1 2 3", system="hispec", trace=trace, **asked, **how).tokens == plain.tokens
+        assert (
+            hsd.run(pair, "1 2 3", system="hispec", trace=trace, **asked, **how).tokens
+            == plain.tokens
+        )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_three_tokens_follow_the_target(pair: Pair, rule: str):
     """Those that the exit cannot draft included; it drafts two at a time."""
-    options = {"system": "hispec", "rule": rule, "thresholds": (2,), "top_k": 4, "max_new_tokens": 6}
+    options = {
+        "system": "hispec",
+        "rule": rule,
+        "thresholds": (2,),
+        "top_k": 4,
+        "max_new_tokens": 6,
+    }
     counts = first_tokens(pair, 3, range(300), prompt="1 2 3", **options)
     assert chi_square_p(counts, token_law(pair, "1 2 3", 3, top_k=4)) > 1e-4
 
@@ -194,7 +228,11 @@ WRONG = [
         exit_weights(),
         f"exit of small from 'exit-{LAYERS}.safetensors': small has {LAYERS} layers: choose",
     ),
-    ("exit-1", exit_weights(norm=torch.ones(16)), rf"norm has shape \(16,\), where \({HIDDEN},\) is needed"),
+    (
+        "exit-1",
+        exit_weights(norm=torch.ones(16)),
+        rf"norm has shape \(16,\), where \({HIDDEN},\) is needed",
+    ),
     (
         "exit-1",
         exit_weights(out=torch.ones(HIDDEN, 5)),
@@ -207,9 +245,17 @@ WRONG = [
         f"d2t does not lead to 2 tokens of a vocabulary of {VOCAB}: choose",
     ),
     ("exit-1", exit_weights(d2t=torch.tensor([7, 6])), "d2t does not lead to 2 tokens"),
-    ("exit-1", exit_weights(d2t=torch.zeros(3, dtype=torch.int64)), "drafts 3 tokens: train one for a multiple of 32$"),
+    (
+        "exit-1",
+        exit_weights(d2t=torch.zeros(3, dtype=torch.int64)),
+        "drafts 3 tokens: train one for a multiple of 32$",
+    ),
     ("exit-1", exit_weights(other=torch.ones(1)), "the tensor other is no part of the model"),
-    ("exit-1", exit_weights(into=torch.full((20, HIDDEN), torch.nan)), "has numbers that are not finite"),
+    (
+        "exit-1",
+        exit_weights(into=torch.full((20, HIDDEN), torch.nan)),
+        "has numbers that are not finite",
+    ),
     ("exit-1", None, "cannot load an exit of small from 'exit-1.safetensors': .+$"),
 ]
 
@@ -231,8 +277,11 @@ def test_a_bad_file_is_named_in_one_line(
 
 
 def test_the_shipped_exit_knows_as_many_tokens_as_the_head():
-    """It was trained beside the head before, whose tokens were chosen from less text; most are the same."""
-    own, head = ASSETS / "smollm2" / "exit-4.safetensors", ASSETS / "smollm2" / "draft" / "model.safetensors"
+    """It was trained beside the head before, whose tokens were chosen from less text; most are the
+    same.
+    """
+    own = ASSETS / "smollm2" / "exit-4.safetensors"
+    head = ASSETS / "smollm2" / "draft" / "model.safetensors"
     assert own.stat().st_size < 130_000
     exit, drafted = (load_file(file)["d2t"].long() + torch.arange(6144) for file in (own, head))
     assert len(exit.unique()) == len(drafted.unique()) == 6144

@@ -1,11 +1,13 @@
-// The page's side of the worker: it starts it, asks before a model is loaded, tells how far that is, and takes its runs in
-// turn. A worker that is stopped or lost is started again by the next run.
+// The page's side of the worker: it starts the worker, asks before a model is loaded, shows the
+// progress, and takes runs in turn. A worker that is stopped or lost is started again by the next
+// run.
 import { Refusal } from "../refusal.js";
 import { consent, megabytes } from "./consent.js";
 import { readRequest } from "./options.js";
 import { plan, raced } from "./race.js";
 
-const LOST = "the model was lost, as a browser may do with a page in the background: press Run again";
+const LOST =
+  "the model was lost, as a browser may do with a page in the background: press Run again";
 const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
 
 let worker = /** @type {ReturnType<typeof started> | null} */ (null);
@@ -13,17 +15,26 @@ let last = Promise.resolve(); // the end of the last run
 
 function started() {
   // its name is the address by which it finds the files
-  const thread = new Worker(new URL("./worker.js", import.meta.url), { type: "module", name: document.baseURI });
+  const thread = new Worker(new URL("./worker.js", import.meta.url), {
+    type: "module",
+    name: document.baseURI,
+  });
   const waiting = /** @type {Map<number, WaitingCall>} */ (new Map());
-  const there = new Promise((resolve, reject) => waiting.set(0, { resolve, reject })); // it says so by itself
+  // once it runs, it answers a request that nobody made
+  const there = new Promise((resolve, reject) => waiting.set(0, { resolve, reject }));
   thread.onmessage = ({ data: { id, value, refusal, progress } }) => {
-    const one = waiting.get(id);
-    if (progress) return one?.heard?.(progress);
+    const request = waiting.get(id);
+    if (progress) {
+      request?.heard?.(progress);
+      return;
+    }
     waiting.delete(id);
-    return refusal ? one?.reject(new Refusal(refusal)) : one?.resolve(value);
+    if (refusal) request?.reject(new Refusal(refusal));
+    else request?.resolve(value);
   };
   thread.onerror = () => stop(LOST);
-  return { thread, waiting, there, threads: 0, count: 0 }; // threads that compute, once the model is loaded
+  // threads: those that compute, once the model is loaded
+  return { thread, waiting, there, threads: 0, count: 0 };
 }
 
 /** End the worker; every request that waits for it fails with this line. @param {string} line */
@@ -34,18 +45,23 @@ function stop(line) {
   for (const { reject } of waiting?.values() ?? []) reject(new Refusal(line));
 }
 
-/** Ask the worker. heard: hears how far it is. @type {Call} */
+/** Send the worker a request. heard(progress): called while it works. @type {Call} */
 function call(name, argument = {}, heard = undefined) {
   worker ??= started();
   const { thread, waiting, there } = worker;
-  const id = (worker.count += 1);
+  worker.count += 1;
+  const id = worker.count;
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve, reject, heard });
-    there.then(() => thread.postMessage({ id, name, argument }), reject); // before, it would not hear it
+    // a message before would be lost
+    there.then(() => thread.postMessage({ id, name, argument }), reject);
   });
 }
 
-/** Resolves when the model is loaded; asks the visitor first. @type {(browser: Values, ways: StreamOptions) => Promise<void>} */
+/**
+ * Resolve when the model is loaded; the visitor is asked first.
+ * @type {(browser: Values, ways: StreamOptions) => Promise<void>}
+ */
 async function ready({ files, title, licence, pair }, { signal, status }) {
   if (worker?.threads) return;
   const missing = await call("missing", { files: [files.weights, files.head] });
@@ -72,30 +88,54 @@ async function ready({ files, title, licence, pair }, { signal, status }) {
   }
 }
 
-/** The messages of a run or a race, as hsd/app has them, when its turn has come and the model is there. page: what it is made with. @type {(name: string, page: Values, given: Values, ways: StreamOptions) => AsyncGenerator<Values>} */
+/**
+ * The messages of a run or a race, as hsd/app has them, when its turn has come and the model is
+ * there.
+ * @param {string} name
+ * @param {Values} page - what the page is made with
+ * @param {Values} given - the options of the run
+ * @param {StreamOptions} ways
+ * @returns {AsyncGenerator<Values>}
+ */
 async function* stream(name, page, given, { signal, status }) {
-  /** @type {[RacePlan, null] | [null, RunRequest]} what cannot be done is refused before anything is loaded */
-  const [race, request] = name === "race" ? [plan(given, page), null] : [null, readRequest(given, page)];
+  // what cannot be done is refused before anything is loaded
+  const race = name === "race" ? plan(given, page) : null;
+  const request = race ? null : readRequest(given, page);
   const before = last;
-  const { promise, resolve: over } = /** @type {PromiseWithResolvers<void>} */ (Promise.withResolvers());
+  const { promise, resolve: over } = /** @type {PromiseWithResolvers<void>} */ (
+    Promise.withResolvers()
+  );
   last = promise;
   try {
     await before;
     if (!signal?.aborted) await ready(page.browser, { signal, status });
     if (signal?.aborted) return;
-    yield* race ? raced(race, page, worker?.threads ?? 1, call, signal) : run(request, signal);
+    if (race) yield* raced(race, page, worker?.threads ?? 1, call, signal);
+    else if (request) yield* run(request, signal);
   } finally {
     over();
   }
 }
 
-/** @param {RunRequest} wanted @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
-async function* run(wanted, signal) {
-  let message = await call("begin", { request: wanted });
+/**
+ * The messages of a run, up to the one with its result.
+ * @param {RunRequest} request
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Values>}
+ */
+async function* run(request, signal) {
+  let message = await call("begin", { request });
   try {
     yield { ...message, words: "" };
-    while (!message.result && !signal?.aborted) yield (message = await call("next"));
-    if (!message.result) yield (message = { steps: [], ...(await call("end")) });
+    while (!message.result && !signal?.aborted) {
+      message = await call("next");
+      yield message;
+    }
+    if (!message.result) {
+      const ended = await call("end");
+      message = { steps: [], ...ended };
+      yield message;
+    }
   } finally {
     if (!message.result && worker) call("end").catch(() => {});
   }

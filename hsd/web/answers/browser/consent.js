@@ -2,25 +2,41 @@
 import { h } from "../../kit/dom.js";
 import { button } from "../../kit/parts.js";
 
-const KEPT = `${self.caches ? "It stays in this browser" : "Over http it is kept for this visit alone"}, and nothing that you type leaves it.`;
+const STAYS = self.caches
+  ? "It stays in this browser"
+  : "Over http it is kept for this visit alone";
+const KEPT = `${STAYS}, and nothing that you type leaves it.`;
 const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
- * Asks the visitor. Resolves to a File if one was picked, false to load what lies beside the page, null for a refusal.
- * missing: files and how many bytes of each are to be loaded; weights: the one that may have to be picked.
+ * Ask the visitor. Resolves to a File if one was picked, false to load what lies beside the page,
+ * null for a refusal. missing: files and how many bytes of each are to be loaded; weights: the file
+ * that may have to be picked.
  * @type {(question: ConsentQuestion) => Promise<File | false | null>}
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
-  const wanted = !weights.pieces[0].path && missing.some(({ name }) => name === weights.name);
+  const lacksWeights = missing.some(({ name }) => name === weights.name);
+  const wanted = lacksWeights && !weights.pieces[0].path;
   return new Promise((answer) => {
-    const input = h("input", { "type": "file", "accept": ".gguf", "hidden": true, "aria-label": weights.name });
-    const words = wanted
-      ? `Decoding here needs ${title}, which this page does not bring: choose ${weights.name} (${megabytes(weights.bytes)}), or drop it here.`
-      : `Decoding here needs ${title}: ${size}${self.caches ? ", once" : ""}.`;
-    const [label, what] = wanted ? ["Choose the file …", "a file on this device"] : [`Load ${size}`, "load the model"];
-    const choose = button(label, what, () => (wanted ? input.click() : end(false)), { class: "hf-button is-first" });
-    const leave = button("Not now", "recorded runs need no model", () => end(null), { class: "hf-button" });
+    const input = h("input", {
+      "type": "file",
+      "accept": ".gguf",
+      "hidden": true,
+      "aria-label": weights.name,
+    });
+    const first = { class: "hf-button is-first" };
+    let words = `Decoding here needs ${title}: ${size}${self.caches ? ", once" : ""}.`;
+    let choose = button(`Load ${size}`, "load the model", () => end(false), first);
+    if (wanted) {
+      const file = `${weights.name} (${megabytes(weights.bytes)})`;
+      const lacks = `Decoding here needs ${title}, which this page does not bring`;
+      words = `${lacks}: choose ${file}, or drop it here.`;
+      choose = button("Choose the file …", "a file on this device", () => input.click(), first);
+    }
+    const leave = button("Not now", "recorded runs need no model", () => end(null), {
+      class: "hf-button",
+    });
     const dialog = h(
       "dialog.hsd-kit.hf-consent",
       { "aria-label": "The model" },
@@ -36,12 +52,15 @@ function consent({ missing, weights, title, licence, signal }) {
     const abandon = () => end(null);
     signal?.addEventListener("abort", abandon, { once: true });
     dialog.addEventListener("cancel", abandon);
-    input.addEventListener("change", () => input.files?.[0] && end(input.files[0]));
+    input.addEventListener("change", () => {
+      const file = input.files?.[0];
+      if (file) end(file);
+    });
     dialog.addEventListener("dragover", (event) => event.preventDefault());
     dialog.addEventListener("drop", (event) => {
       event.preventDefault();
       event.stopPropagation(); // else the page opens it as a trace
-      const [file] = event.dataTransfer?.files ?? [];
+      const file = event.dataTransfer?.files[0];
       if (wanted && file) end(file);
     });
     document.body.append(dialog);

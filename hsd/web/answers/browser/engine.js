@@ -1,5 +1,6 @@
-// The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py drive it: the same module,
-// the same calls in the same order, so the same bits; on several threads where a page may share memory among them.
+// The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py
+// drive it: the same module, the same calls in the same order, so the same bits; on several threads
+// where a page may share memory among them.
 import { Refusal } from "../refusal.js";
 import { need, numbers } from "./gguf.js";
 
@@ -8,8 +9,10 @@ const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
 const Q4_1 = 3; // as GGUF numbers it
 const LONGEST = 8192; // tokens of a text
 const MOST_THREADS = 4; // more have not been measured
-const PAGES = { initial: 64, maximum: 16_384 }; // of 64 KiB: shared memory is reserved at once, and phones have little
-const TURNED = /\.attn_[qk]\.weight$/; // whose rows the file has in the order of its own rotary positions
+// of 64 KiB: shared memory is reserved at once, and phones have little
+const PAGES = { initial: 64, maximum: 16_384 };
+// whose rows the file has in the order of its own rotary positions
+const TURNED = /\.attn_[qk]\.weight$/;
 const PRODUCTS = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
 const NORMS = ["attn_norm", "ffn_norm"];
 const ALONE = { threads: 1, memory: null };
@@ -17,10 +20,16 @@ const LAYER = "midlayer.";
 /** @type {(begin: number, count: number) => number[]} */
 const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
 
-/** One thread, on a memory of its own, unless the page's server isolates it from pages of others. @returns {Sharing} */
+/**
+ * One thread, on a memory of its own, unless the page's server isolates it from pages of others.
+ * @returns {Sharing}
+ */
 function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
   try {
-    const memory = self.crossOriginIsolated && most > 1 ? new WebAssembly.Memory({ ...PAGES, shared: true }) : null;
+    const memory =
+      self.crossOriginIsolated && most > 1
+        ? new WebAssembly.Memory({ ...PAGES, shared: true })
+        : null;
     return memory ? { threads: most, memory } : ALONE;
   } catch {
     return ALONE; // too much to reserve: a memory of its own grows as it is needed
@@ -34,45 +43,76 @@ class Engine {
   softened = 0; // numbers of a row for which there is room at `powers`
   powers = 0;
 
-  /** module: for as many threads as `sharing` gives; they help once `there` resolves. @param {WebAssembly.Module} module @param {Sharing} sharing */
+  /**
+   * module: for as many threads as `sharing` gives; they help once `there` resolves.
+   * @param {WebAssembly.Module} module
+   * @param {Sharing} sharing
+   */
   constructor(module, { threads, memory } = /** @type {Sharing} */ (ALONE)) {
     const { exports } = new WebAssembly.Instance(module, memory ? { env: { memory } } : {});
     this.calls = /** @type {Record<string, (...numbers: number[]) => number>} */ (exports);
     this.memory = memory ?? /** @type {WebAssembly.Memory} */ (exports.memory);
     this.threads = threads;
     this.place = this.calls.engine();
-    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module))); // a worker that never waits starts none
+    // a worker that never waits starts none
+    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
     if (memory) this.calls.share(this.place, threads);
   }
 
   helped(/** @type {WebAssembly.Module} */ module) {
     const helper = new Worker(new URL("./helper.js", import.meta.url));
-    helper.postMessage({ module, memory: this.memory, engine: this.place, stack: this.made("stack", this.place) });
-    return new Promise((there) => (helper.onmessage = helper.onerror = there)); // nothing waits for one that fails
+    helper.postMessage({
+      module,
+      memory: this.memory,
+      engine: this.place,
+      stack: this.made("stack", this.place),
+    });
+    // nothing waits for one that fails
+    return new Promise((there) => (helper.onmessage = helper.onerror = there));
   }
 
-  /** Call what takes memory; where its result lies. @param {string} name @param {number[]} numbers */
+  /**
+   * Call what takes memory; where its result lies.
+   * @param {string} name
+   * @param {number[]} numbers
+   */
   made(name, ...numbers) {
     const place = this.calls[name](...numbers);
-    if (!place) throw new Refusal("this browser gives no more memory: close other tabs, or choose a shorter text");
+    if (!place)
+      throw new Refusal(
+        "this browser gives no more memory: close other tabs, or choose a shorter text",
+      );
     return place;
   }
 
-  /** Copy bytes to a place of so much room. @param {number} place @param {number} room @param {Uint8Array} bytes */
+  /**
+   * Copy bytes to a place of so much room.
+   * @param {number} place
+   * @param {number} room
+   * @param {Uint8Array} bytes
+   */
   write(place, room, bytes) {
-    if (bytes.length > room) throw new Refusal(`${bytes.length} bytes do not fit: choose another file`);
+    if (bytes.length > room)
+      throw new Refusal(`${bytes.length} bytes do not fit: choose another file`);
     new Uint8Array(this.memory.buffer, place, bytes.length).set(bytes);
   }
 
   tell(/** @type {string} */ name, /** @type {number[]} */ values) {
-    if (values.length > ROWS) throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
+    if (values.length > ROWS)
+      throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
     new Int32Array(this.memory.buffer, this.calls[name](this.place), values.length).set(values);
   }
 
-  /** What `make` makes of each of some rows of numbers, which stand here for the moment. @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]} */
+  /**
+   * What `make` makes of each of some rows of numbers, which stand here for the moment.
+   * @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]}
+   */
   rows(place, count, width, make) {
-    if (width > this.softened) [this.powers, this.softened] = [this.made("take", this.place, 12 * width), width];
-    return range(0, count).map((i) => make(new Float32Array(this.memory.buffer, place + 4 * i * width, width)));
+    if (width > this.softened) this.powers = this.made("take", this.place, 12 * width);
+    this.softened = width;
+    return range(0, count).map((i) =>
+      make(new Float32Array(this.memory.buffer, place + 4 * i * width, width)),
+    );
   }
 
   vector(/** @type {ArrayLike<number>} */ numbers) {
@@ -81,20 +121,32 @@ class Engine {
     return place;
   }
 
-  /** The softmax of a row that `rows` gives, at a temperature above 0. @type {(row: WideRow, temperature: number) => WideRow} */
+  /**
+   * The softmax of a row that `rows` gives, at a temperature above 0.
+   * @type {(row: WideRow, temperature: number) => WideRow}
+   */
   soften({ byteOffset, length }, temperature) {
     const place = this.powers + 8 * length; // behind as many numbers in double precision
     this.calls.soften(byteOffset, length, temperature, place, this.powers);
     return new Float32Array(this.memory.buffer, place, length).slice();
   }
 
-  /** Pack a matrix. width: of attention's heads where the file has the numbers that turn together beside each other. @param {Tensor} tensor */
+  /**
+   * Pack a matrix. width: of attention's heads where the file has the numbers that turn together
+   * beside each other.
+   * @param {Tensor} tensor
+   */
   async matrix({ kind, rows, columns, bytes, take }, width = 0) {
-    need((rows % (width || 32)) + (rows % 32) + (columns % 32) === 0 && columns <= 8192, `${rows} by ${columns}`);
+    need(
+      (rows % (width || 32)) + (rows % 32) + (columns % 32) === 0 && columns <= 8192,
+      `${rows} by ${columns}`,
+    );
     const place = this.made("matrix", this.place, Number(kind === Q4_1), rows, columns);
-    const [row, group] = [bytes / rows, width || 1];
+    const row = bytes / rows;
+    const group = width || 1;
     const room = Math.max(STAGED, row * group);
-    if (room > this.staged) [this.staging, this.staged] = [this.made("take", this.place, room), room];
+    if (room > this.staged) this.staging = this.made("take", this.place, room);
+    this.staged = room;
     const part = Math.floor(this.staged / row / group) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
@@ -104,7 +156,11 @@ class Engine {
     return place;
   }
 
-  /** Put all tensors of a file here; what tells by a name, without ".weight", where one lies. width: of the heads of attention. @param {ModelFile["tensors"]} tensors */
+  /**
+   * Put all tensors of a file here; what tells by a name, without ".weight", where one lies. width:
+   * of the heads of attention.
+   * @param {ModelFile["tensors"]} tensors
+   */
   async tensors(tensors, width = 0) {
     const places = /** @type {Record<string, number>} */ ({});
     for (const [name, tensor] of Object.entries(tensors))
@@ -115,24 +171,42 @@ class Engine {
   }
 }
 
-/** Load a Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states are kept for a head. @param {Engine} engine @param {ModelFile} file @param {number[]} tapped */
+/**
+ * Load a Llama of SmolLM2's shape. file: see readGguf; tapped: after how many layers hidden states
+ * are kept for a head.
+ * @param {Engine} engine
+ * @param {ModelFile} file
+ * @param {number[]} tapped
+ */
 async function loadModel(engine, { fields, tensors }, tapped) {
-  if (fields["general.architecture"] !== "llama") throw new Refusal("this file holds another model: choose SmolLM2's");
+  if (fields["general.architecture"] !== "llama")
+    throw new Refusal("this file holds another model: choose SmolLM2's");
   const field = (/** @type {string} */ name) => fields[`llama.${name}`];
-  const [layers, heads, groups] = ["block_count", "attention.head_count", "attention.head_count_kv"].map(field);
-  const [hidden, inner, most] = ["embedding_length", "feed_forward_length", "context_length"].map(field);
-  const [width, vocab] = [hidden / heads, tensors["token_embd.weight"]?.rows ?? 0];
+  const [layers, heads, groups] = [
+    "block_count",
+    "attention.head_count",
+    "attention.head_count_kv",
+  ].map(field);
+  const [hidden, inner, most] = ["embedding_length", "feed_forward_length", "context_length"].map(
+    field,
+  );
+  const width = hidden / heads;
+  const vocab = tensors["token_embd.weight"]?.rows ?? 0;
   const shape = [hidden, inner, heads, groups, width, layers];
   const rates = [field("rope.freq_base"), field("attention.layer_norm_rms_epsilon")];
   /** @type {(x: unknown, i: number) => boolean} */
-  const number = (x, i) => typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
+  const number = (x, i) =>
+    typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
   need([...rates, ...shape, most].every(number) && inner <= 8192 && layers <= 64, "its numbers");
   need([32, 64, 128].includes(width) && heads % (3 * groups) === 0, "another shape");
   const rows = [1, 1, hidden, groups * width, groups * width, hidden, inner, inner, hidden];
   /** @type {(name: string, rows: number, columns?: number) => void} */
   const held = (name, r, c = hidden) => {
     const tensor = tensors[`${name}.weight`];
-    need(tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0), `${name}, its form`);
+    need(
+      tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0),
+      `${name}, its form`,
+    );
   };
   held("output_norm", 1);
   held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : vocab);
@@ -141,11 +215,26 @@ async function loadModel(engine, { fields, tensors }, tapped) {
       held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
   need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
   const of = await engine.tensors(tensors, width);
-  const place = engine.made("model", engine.place, ...shape, ...rates, of("token_embd"), of("output_norm"));
+  const place = engine.made(
+    "model",
+    engine.place,
+    ...shape,
+    ...rates,
+    of("token_embd"),
+    of("output_norm"),
+  );
   for (const i of range(0, layers))
     engine.calls.layer(place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
   for (const layer of tapped) engine.calls.tap(place, layer);
-  return { engine, place, hidden, vocab, layers, context: Math.min(most, LONGEST), parameters: parametersOf(tensors) };
+  return {
+    engine,
+    place,
+    hidden,
+    vocab,
+    layers,
+    context: Math.min(most, LONGEST),
+    parameters: parametersOf(tensors),
+  };
 }
 
 /** A text that a model reads: how far it is read, and how it is cut back. */
@@ -153,7 +242,10 @@ class TargetText {
   length = 0;
   times = /** @type {PassTime[]} */ ([]);
 
-  /** place, width: in the engine, and of a row of logits; those of a head's text are others. @param {Model} model */
+  /**
+   * place, width: in the engine, and of a row of logits; those of a head's text are others.
+   * @param {Model} model
+   */
   constructor(model, place = model.engine.made("text", model.place), width = model.vocab) {
     this.engine = model.engine;
     this.model = model;
@@ -161,9 +253,14 @@ class TargetText {
     this.width = width;
   }
 
-  /** Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every call, how many tokens, and its seconds. @type {ReadTokens} */
+  /**
+   * Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every
+   * call, how many tokens, and its seconds.
+   * @type {ReadTokens}
+   */
   read(tokens, keep, make) {
-    const [begin, rows] = [performance.now(), /** @type {any[]} */ ([])];
+    const begin = performance.now();
+    const rows = /** @type {any[]} */ ([]);
     for (let done = 0; done < tokens.length; ) {
       const many = Math.min(this.most(), ROWS, tokens.length - done);
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));
@@ -183,7 +280,11 @@ class TargetText {
     return ROWS;
   }
 
-  /** Read so many tokens, with logits after the last `wanted`. @param {number} many @param {number} wanted */
+  /**
+   * Read so many tokens, with logits after the last `wanted`.
+   * @param {number} many
+   * @param {number} wanted
+   */
   pass(many, wanted) {
     this.engine.made("forward", this.place, many, wanted, 0);
   }
@@ -195,13 +296,19 @@ class TargetText {
     this.engine.calls.cut(this.place, this.length);
   }
 
-  /** Nothing is written for tokens that the text has no room for, or that its model does not know. @param {number[]} tokens */
+  /**
+   * Nothing is written for tokens that the text has no room for, or that its model does not know.
+   * @param {number[]} tokens
+   */
   tell(tokens) {
     if (!this.place) throw new Refusal("this text was closed: press Run again");
-    if (this.length + tokens.length > LONGEST) throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
+    if (this.length + tokens.length > LONGEST)
+      throw new Refusal(`a text has at most ${LONGEST} tokens: shorten it`);
     const { vocab } = this.model;
-    const known = (/** @type {number} */ token) => Number.isInteger(token) && token >= 0 && token < vocab;
-    if (!tokens.every(known)) throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
+    const known = (/** @type {number} */ token) =>
+      Number.isInteger(token) && token >= 0 && token < vocab;
+    if (!tokens.every(known))
+      throw new Refusal(`the model has tokens 0 to ${vocab - 1}: choose another file`);
     this.engine.tell("tokens", tokens);
     this.engine.tell("positions", range(this.length, tokens.length));
   }
@@ -212,7 +319,12 @@ class TargetText {
   }
 }
 
-/** Load the project's own head on a model. config: its file's; file: see readSafetensors. @param {Model} target @param {Values} config @param {ModelFile} file */
+/**
+ * Load the project's own head on a model. config: its file's; file: see readSafetensors.
+ * @param {Model} target
+ * @param {Values} config
+ * @param {ModelFile} file
+ */
 async function loadHead({ engine, place: targetPlace, hidden }, config, { tensors }) {
   const { num_attention_heads: heads, num_key_value_heads: groups = heads } = config;
   const { d2t, t2d: _, ...weights } = tensors; // which tokens it drafts: no parameters
@@ -223,14 +335,24 @@ async function loadHead({ engine, place: targetPlace, hidden }, config, { tensor
   const shape = [config.intermediate_size, heads, groups, config.head_dim ?? hidden / heads];
   const matrices = ["fc", `${LAYER}token_proj`, "lm_head"].map(of);
   const norms = ["norm", "taps_norm", `${LAYER}hidden_norm`, `${LAYER}input_layernorm`].map(of);
-  const settings = [config.rope_theta ?? 10_000, config.rms_norm_eps, Number(config.norm_output ?? 0)];
+  const settings = [
+    config.rope_theta ?? 10_000,
+    config.rms_norm_eps,
+    Number(config.norm_output ?? 0),
+  ];
   const place = engine.made("head", targetPlace, ...shape, ...settings, ...matrices, ...norms);
   engine.calls.layer(place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
-  return { place, vocab, taps: /** @type {number[]} */ (config.target_layers), parameters: parametersOf(weights) };
+  return {
+    place,
+    vocab,
+    taps: /** @type {number[]} */ (config.target_layers),
+    parameters: parametersOf(weights),
+  };
 }
 
 /** How many numbers the tensors have. @param {Record<string, Tensor>} tensors */
-const parametersOf = (tensors) => Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
+const parametersOf = (tensors) =>
+  Object.values(tensors).reduce((sum, { rows, columns }) => sum + rows * columns, 0);
 
 /** A text read by the head, one step behind `target`, a text of its model. */
 class HeadText extends TargetText {
@@ -253,23 +375,44 @@ class HeadText extends TargetText {
     return Math.max(this.known - this.length + 1, 1);
   }
 
-  /** The logits are those of the tokens that can be drafted. @param {number} many @param {number} wanted */
+  /**
+   * The logits are those of the tokens that can be drafted.
+   * @param {number} many
+   * @param {number} wanted
+   */
   pass(many, wanted) {
     const sure = this.known >= this.length;
     this.engine.tell("before", range(this.length - 1, many));
-    this.engine.made("guess", this.head.place, this.place, sure ? this.target.place : 0, many, wanted, 0);
+    this.engine.made(
+      "guess",
+      this.head.place,
+      this.place,
+      sure ? this.target.place : 0,
+      many,
+      wanted,
+      0,
+    );
     if (sure) this.sure = this.length + many;
   }
 
-  /** Forget tokens from `length` on, and all that was read without the target's knowledge. @param {number} length */
+  /**
+   * Forget tokens from `length` on, and all that was read without the target's knowledge.
+   * @param {number} length
+   */
   crop(length) {
-    [this.sure, this.guessing] = [Math.min(length, this.sure), false];
+    this.sure = Math.min(length, this.sure);
+    this.guessing = false;
     super.crop(this.sure);
   }
 
-  /** Forget tokens from `length` on, and guess from there as if the target had read nothing since the draft began. @param {number} length */
+  /**
+   * Forget tokens from `length` on, and guess from there as if the target had read nothing since
+   * the draft began.
+   * @param {number} length
+   */
   rewind(length) {
-    [this.sure, this.guessing] = [Math.min(length, this.sure), true];
+    this.sure = Math.min(length, this.sure);
+    this.guessing = true;
     super.crop(length);
   }
 }

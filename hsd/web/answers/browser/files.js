@@ -1,31 +1,49 @@
-// A model's files: from the browser's own store, from the page's folder, or picked by the visitor. They come in pieces. Each
-// is checked by its length and its sha256 before anything of it is used, and what passed is kept at once: a download that
-// breaks off, or whose tab is closed, goes on from there. Two tabs that load at the same time share the pieces.
+// A model's files: from the browser's own store, from the page's folder, or picked by the visitor.
+// They come in pieces. Each is checked by its length and its sha256 before anything of it is used,
+// and what passed is kept at once: a download that breaks off, or whose tab is closed, goes on from
+// there. Two tabs that load at the same time share the pieces.
 import { Refusal } from "../refusal.js";
 
 const STORE = "hsd-models";
-/** @param {ArrayBuffer} buffer */
-const hex = (buffer) => [...new Uint8Array(buffer)].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-/** Where the browser keeps a piece. @param {Piece} piece */
-const place = ({ sha256 }) => new URL(`./kept/${sha256}`, import.meta.url).href.replace(/\/web\/[^/]+\//, "/");
 
-/** Where a browser keeps files; null where it keeps none, as over http. */
+/** Return bytes in hexadecimal. @param {ArrayBuffer} buffer */
+function hex(buffer) {
+  const bytes = [...new Uint8Array(buffer)];
+  return bytes.map((byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The address under which the browser keeps a piece. @param {Piece} piece */
+function place({ sha256 }) {
+  const { href } = new URL(`./kept/${sha256}`, import.meta.url);
+  return href.replace(/\/web\/[^/]+\//, "/");
+}
+
+/** Resolve to the browser's store of files; null where it has none, as over http. */
 const store = async () => self.caches?.open(STORE).catch(() => null);
 
-/** How many bytes of the file the browser does not have. @param {PiecedFile} file */
+/** Resolve to how many bytes of a file the browser does not have. @param {PiecedFile} file */
 async function lacking({ pieces }) {
   const kept = await store();
   const cached = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
-  return pieces.reduce((sum, { bytes }, i) => sum + (cached[i] ? 0 : bytes), 0);
+  const missing = pieces.filter((_, i) => !cached[i]);
+  return missing.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-/** Reads a whole stream into an array of the expected length. Throws Refusal if it is shorter or longer. @type {(into: Bytes, response: Response, name: string, heard: (bytes: number) => void) => Promise<void>} */
+/**
+ * Read a whole stream into an array of the expected length. Throws Refusal if the stream is shorter
+ * or longer.
+ * @param {Bytes} into
+ * @param {Response} response
+ * @param {string} name - of the file
+ * @param {(bytes: number) => void} heard - called with how many bytes there are
+ */
 async function fill(into, response, name, heard) {
   let at = 0;
   for (const reader = response.body?.getReader(); ; ) {
     const { value } = (await reader?.read().catch(() => null)) ?? {}; // null: the connection broke
     if (!value) break;
-    if (at + value.length > into.length) throw new Refusal(`${name} is another file than this page was made for`);
+    if (at + value.length > into.length)
+      throw new Refusal(`${name} is another file than this page was made for`);
     into.set(value, at);
     at += value.length;
     value.buffer.transfer?.(0); // given back now, not some time later
@@ -36,43 +54,61 @@ async function fill(into, response, name, heard) {
 
 /** @type {(path: string, name: string) => Promise<Response>} */
 async function fetched(path, name) {
-  const response = await fetch(new URL(path, self.name), { cache: "no-store" }).catch(() => null); // it is kept here, and once
-  if (!response?.ok) throw new Refusal(`${name} cannot be read: check the connection, and press Run again`);
+  const address = new URL(path, self.name);
+  // not in the browser's cache too: the store keeps it
+  const response = await fetch(address, { cache: "no-store" }).catch(() => null);
+  if (!response?.ok)
+    throw new Refusal(`${name} cannot be read: check the connection, and press Run again`);
   return response;
 }
 
-/** One piece, checked. part: a Blob to take it from, or null. @type {(piece: Piece, name: string, part: Blob | null, heard: (bytes: number) => void) => Promise<Blob>} */
+/**
+ * Resolve to one piece, checked.
+ * @param {Piece} piece
+ * @param {string} name - of the file
+ * @param {Blob | null} part - to take it from, if there is one
+ * @param {(bytes: number) => void} heard - called with how many bytes there are
+ */
 async function bring(piece, name, part, heard) {
   const kept = await store();
   const known = await kept?.match(place(piece));
   const bytes = new Uint8Array(piece.bytes);
-  await fill(bytes, part ? new Response(part) : (known ?? (await fetched(piece.path, name))), name, heard);
-  const hash = await crypto.subtle?.digest("SHA-256", bytes); // over http there is none: then the file's own structure is checked
+  const response = part ? new Response(part) : (known ?? (await fetched(piece.path, name)));
+  await fill(bytes, response, name, heard);
+  // over http there is no hash: then the file's own structure is checked
+  const hash = await crypto.subtle?.digest("SHA-256", bytes);
   if (hash && hex(hash) !== piece.sha256) {
     await kept?.delete(place(piece));
-    throw new Refusal(`${name} is damaged, or another file than this page was made for: press Run to begin again`);
+    throw new Refusal(
+      `${name} is damaged, or another file than this page was made for: press Run to begin again`,
+    );
   }
   const blob = part ?? new Blob([bytes]);
-  if (!known) await kept?.put(place(piece), new Response(blob)).catch(() => {}); // a full store: loaded again next time
+  if (!known) {
+    // a full store: the piece is loaded again next time
+    await kept?.put(place(piece), new Response(blob)).catch(() => {});
+  }
   return blob;
 }
 
 /**
- * A whole file from its pieces, each checked: {name, bytes, pieces}. picked: a File to take it from, or null; heard(bytes):
- * how many there are. Rejects with a Refusal where a piece is cut short, or another one.
+ * Resolve to a whole file from its pieces, each checked. picked: a File to take it from, or null;
+ * heard(bytes): called with how many there are. Rejects with a Refusal where a piece is cut short,
+ * or of another file.
  * @type {(file: PiecedFile, picked: File | null, heard: (bytes: number) => void) => Promise<Blob>}
  */
 async function whole(file, picked, heard) {
-  if (picked && picked.size !== file.bytes)
-    throw new Refusal(
-      `${picked.name} is not ${file.name}: it has ${picked.size} bytes, and ${file.bytes} were expected`,
-    );
+  if (picked && picked.size !== file.bytes) {
+    const sizes = `it has ${picked.size} bytes, and ${file.bytes} were expected`;
+    throw new Refusal(`${picked.name} is not ${file.name}: ${sizes}`);
+  }
   const pieces = [];
   let begin = 0;
   for (const piece of file.pieces) {
     const part = picked && picked.slice(begin, begin + piece.bytes);
     const work = () => bring(piece, file.name, part, (bytes) => heard(begin + bytes));
-    pieces.push(await (navigator.locks?.request(place(piece), work) ?? work())); // another tab may be at it: then it is kept, once this begins
+    // another tab may load it now: then it is in the store when this begins
+    pieces.push(await (navigator.locks?.request(place(piece), work) ?? work()));
     begin += piece.bytes;
   }
   return new Blob(pieces);

@@ -1,11 +1,35 @@
-// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what the engine packs.
+// The two files of the pair as they lie on a disk: a GGUF file, and a head's safetensors. Only what
+// the engine packs.
 import { Refusal } from "../refusal.js";
 
-const KINDS = /** @type {Record<any, number[]>} */ ({ 0: [1, 4, 2], 1: [1, 2, 0], 3: [32, 20, 0, 2], 8: [32, 34, 0] }); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
-const [TEXT, LIST, F32, BOOL, LONGEST_LIST] = [8, 9, 0, 7, 2 ** 20]; // no field has a longer list
-const TYPES = /** @type {Record<string, number | string>} */ ({ F32, F16: 1, I64: "I64", U8: "U8" });
+const KINDS = /** @type {Record<any, number[]>} */ ({
+  0: [1, 4, 2],
+  1: [1, 2, 0],
+  3: [32, 20, 0, 2],
+  8: [32, 34, 0],
+}); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
+const TEXT = 8;
+const LIST = 9;
+const F32 = 0;
+const BOOL = 7;
+const LONGEST_LIST = 2 ** 20; // no field has a longer list
+const TYPES = /** @type {Record<string, number | string>} */ ({
+  F32,
+  F16: 1,
+  I64: "I64",
+  U8: "U8",
+});
 const NUMBERS = /** @type {const} */ ([
-  ...["getUint8", "getInt8", "getUint16", "getInt16", "getUint32", "getInt32", "getFloat32", "getUint8"],
+  ...[
+    "getUint8",
+    "getInt8",
+    "getUint16",
+    "getInt16",
+    "getUint32",
+    "getInt32",
+    "getFloat32",
+    "getUint8",
+  ],
   ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
 ]);
 const LONGEST = 1 << 24; // bytes of the beginning of a file, which lists a vocabulary
@@ -16,7 +40,10 @@ const damaged = (wrong) => new Refusal(`this model file is damaged (${wrong}): c
 
 const cutShort = () => new Refusal("this GGUF file ends before its tensors do: choose another");
 
-/** Throws it where something does not fit. @type {(fits: unknown, wrong: string) => asserts fits} */
+/**
+ * Throws it where something does not fit.
+ * @type {(fits: unknown, wrong: string) => asserts fits}
+ */
 function need(fits, wrong) {
   if (!fits) throw damaged(wrong);
 }
@@ -28,7 +55,8 @@ function named(pairs) {
   return object;
 }
 
-const viewOf = (/** @type {Bytes} */ bytes) => new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+const viewOf = (/** @type {Bytes} */ bytes) =>
+  new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
 /** Reads the values at the beginning of a GGUF file, one after another. @param {Bytes} bytes */
 function reader(bytes) {
@@ -52,31 +80,42 @@ function reader(bytes) {
   const value = (kind) => {
     if (kind === TEXT) return text();
     if (kind !== LIST) return number(kind);
-    const [inner, length] = [number(4), number(10)];
+    const inner = number(4);
+    const length = number(10);
     need(inner !== LIST && length <= LONGEST_LIST, `a list of ${length} values`);
     return Array.from({ length }, () => value(inner));
   };
   return { number, text, value, place: () => at };
 }
 
-/** A GGUF file's beginning: what it says of itself, its tensors without their data, and where that begins. @type {(bytes: Bytes) => FileHeader} */
+/**
+ * A GGUF file's beginning: what it says of itself, its tensors without their data, and where that
+ * begins.
+ * @type {(bytes: Bytes) => FileHeader}
+ */
 function header(bytes) {
   need(String.fromCharCode(...bytes.subarray(0, 4)) === "GGUF", "no GGUF file");
   const { number, text, value, place } = reader(bytes);
   need([2, 3].includes(number(4)), "its version");
-  const [count, entries] = [number(10), number(10)];
+  const count = number(10);
+  const entries = number(10);
   need(Math.max(count, entries) <= LONGEST_LIST, `${count} tensors, ${entries} fields`);
   /** @type {() => [string, any]} */
   const field = () => [text(), value(number(4))];
   const fields = named(Array.from({ length: entries }, field));
   const tensors = Array.from({ length: count }, () => {
-    const [name, dimensions] = [text(), number(4)];
+    const name = text();
+    const dimensions = number(4);
     need(dimensions === 1 || dimensions === 2, `${name} has ${dimensions} dimensions`);
     const [columns, rows = 1] = Array.from({ length: dimensions }, () => number(10));
-    const [kind, offset] = [number(4), number(10)];
+    const kind = number(4);
+    const offset = number(10);
     need(kind in KINDS, `${name} is stored as type ${kind}`);
     const [weights, size] = KINDS[kind];
-    need(rows && columns && columns % weights === 0 && rows * columns < 2 ** 40, `${name}, ${rows} by ${columns}`);
+    need(
+      rows && columns && columns % weights === 0 && rows * columns < 2 ** 40,
+      `${name}, ${rows} by ${columns}`,
+    );
     return { name, kind, rows, columns, offset, bytes: ((rows * columns) / weights) * size };
   });
   const alignment = fields["general.alignment"] ?? 32;
@@ -100,15 +139,28 @@ function safeHeader(bytes) {
   const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: place }]) => {
     const [last, rows = 1] = shape.toReversed();
     const columns = dtype === "U8" ? (last / 34) * 32 : last;
-    return { name, kind: TYPES[dtype], rows, columns, offset: place[0], bytes: place[1] - place[0] };
+    return {
+      name,
+      kind: TYPES[dtype],
+      rows,
+      columns,
+      offset: place[0],
+      bytes: place[1] - place[0],
+    };
   });
   return { fields: {}, tensors: tensors.sort((a, b) => a.offset - b.offset), end };
 }
 
-/** The bytes of a file from one place to another, of which it may lack the last. @type {(file: Blob, from: number, to: number) => Promise<Bytes>} */
+/**
+ * The bytes of a file from one place to another, of which it may lack the last.
+ * @type {(file: Blob, from: number, to: number) => Promise<Bytes>}
+ */
 const bytesOf = async (file, from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer());
 
-/** A file, of which nothing but its beginning is read yet. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>} */
+/**
+ * A file, of which nothing but its beginning is read yet.
+ * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
+ */
 async function opened(file, beginning) {
   const { fields, tensors, end } = await begun(file, beginning);
   const all = tensors.map(({ name, offset, ...tensor }) => {
@@ -120,13 +172,17 @@ async function opened(file, beginning) {
       return bytesOf(file, at - count, at);
     };
     const whole = inFull({ ...tensor, take });
-    const finite = async (/** @type {number} */ count) => needFinite(name, whole.kind, await whole.take(count));
+    const finite = async (/** @type {number} */ count) =>
+      needFinite(name, whole.kind, await whole.take(count));
     return /** @type {[string, Tensor]} */ ([name, { ...whole, take: finite }]);
   });
   return { fields, tensors: named(all) };
 }
 
-/** The beginning of a file, and where that ends. @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>} */
+/**
+ * The beginning of a file, and where that ends.
+ * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>}
+ */
 async function begun(file, beginning) {
   try {
     return beginning(await bytesOf(file, 0, LONGEST));
@@ -139,7 +195,10 @@ async function begun(file, beginning) {
 const readGguf = (/** @type {Blob} */ file) => opened(file, header);
 const readSafetensors = (/** @type {Blob} */ file) => opened(file, safeHeader);
 
-/** All numbers of a tensor: whole ones as an array, others as Float32Array. @param {Tensor} tensor */
+/**
+ * All numbers of a tensor: whole ones as an array, others as Float32Array.
+ * @param {Tensor} tensor
+ */
 async function numbers({ kind, bytes, take }) {
   const { buffer } = await take(bytes);
   if (kind === TYPES.I64) return Array.from(new BigInt64Array(buffer), Number);
@@ -148,11 +207,18 @@ async function numbers({ kind, bytes, take }) {
 
 /** A number of 16 bits. @param {number} bits */
 function half(bits) {
-  const [sign, power, rest] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  const sign = bits >> 15 ? -1 : 1;
+  const power = (bits >> 10) & 31;
+  const rest = bits & 1023;
   return sign * (power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24);
 }
 
-/** A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32; any other as it is. @param {Tensor} tensor @returns {Tensor} */
+/**
+ * A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32; any other
+ * as it is.
+ * @param {Tensor} tensor
+ * @returns {Tensor}
+ */
 function inFull(tensor) {
   if (tensor.kind !== TYPES.U8) return tensor;
   const whole = async (/** @type {number} */ count) => {
@@ -160,20 +226,26 @@ function inFull(tensor) {
     const numbers = new Float32Array(count / 4);
     for (let i = 0, at = 0; at < blocks.length; at += 34) {
       const most = half(blocks[at] | (blocks[at + 1] << 8));
-      for (let k = at + 2; k < at + 34; k++) numbers[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
+      for (let k = at + 2; k < at + 34; k++)
+        numbers[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
     }
     return new Uint8Array(numbers.buffer);
   };
   return { ...tensor, kind: F32, bytes: (tensor.bytes / 34) * 128, take: whole };
 }
 
-/** A tensor's bytes; throws where a number among them, or the scale of a block, is not finite. @type {(name: string, kind: number | string, data: Bytes) => Bytes} */
+/**
+ * A tensor's bytes; throws where a number among them, or the scale of a block, is not finite.
+ * @type {(name: string, kind: number | string, data: Bytes) => Bytes}
+ */
 function needFinite(name, kind, data) {
   const [, size, ...places] = KINDS[kind] ?? [];
-  const [ones, view] = [kind === F32 ? 0x7f80 : 0x7c00, viewOf(data)];
+  const ones = kind === F32 ? 0x7f80 : 0x7c00;
+  const view = viewOf(data);
   for (const place of places)
     for (let at = place; at < data.length; at += size)
-      if ((view.getUint16(at, true) & ones) === ones) throw damaged(`${name} has numbers that are not finite`);
+      if ((view.getUint16(at, true) & ones) === ones)
+        throw damaged(`${name} has numbers that are not finite`);
   return data;
 }
 

@@ -1,17 +1,24 @@
-// Laws over large vocabularies. All tokens that a draft could not propose have q = 0, so that what a rule computes from
-// them is the same as if they were one token; only the entropy of a row, and the token that is drawn, need each of them.
+// Laws over large vocabularies. All tokens that a draft could not propose have q = 0, so that what
+// a rule computes from them is the same as if they were one token; only the entropy of a row, and
+// the token that is drawn, need each of them.
 import { lawOf, oneHot, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
-/** A draft, and the same with all tokens outside `support` in one. read: rows of the target; support: ids, each once. @type {MergeDraft} */
+/**
+ * Return a draft, and in `small` the same with all tokens outside `support` in one. read: rows of
+ * the target; drafted: rows of the draft; support: ids, each once.
+ * @type {MergeDraft}
+ */
 function draftOf(read, drafted, tokens, support) {
-  const rows = [read, drafted];
-  const [p, q] = rows.map((all) => all.map(({ row }) => row));
-  const [rawP, rawQ] = rows.map((all) => all.map(({ raw }) => raw));
+  const p = read.map(({ row }) => row);
+  const q = drafted.map(({ row }) => row);
+  const raw = { p: read.map(({ raw: row }) => row), q: drafted.map(({ raw: row }) => row) };
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
     const merged = new Float64Array(support.length + 1);
-    for (let i = 0; i < support.length; i += 1) merged[i] = all[support[i]];
+    support.forEach((token, i) => {
+      merged[i] = all[token];
+    });
     merged[support.length] = rest ? Math.max(sum(all) - sum(merged), 0) : 0;
     return merged;
   };
@@ -20,10 +27,13 @@ function draftOf(read, drafted, tokens, support) {
     q: q.map((all) => row(all, false)),
     tokens: tokens.map((token) => support.indexOf(token)),
   };
-  return { p, q, tokens, small, raw: { p: rawP, q: rawQ } };
+  return { p, q, tokens, small, raw };
 }
 
-/** The law of a rule with rows over the whole vocabulary. @type {(name: string, draft: MergedDraft, settings: Settings) => Law} */
+/**
+ * The law of a rule with rows over the whole vocabulary.
+ * @type {(name: string, draft: MergedDraft, settings: Settings) => Law}
+ */
 function lawOver(name, { p, q, tokens, small, raw }, settings) {
   const recipe = chainRecipe(name, settings);
   if (recipe.follow || uses(recipe, "entropy")) return lawOf(name, p, q, tokens, settings, raw);
@@ -33,7 +43,8 @@ function lawOver(name, { p, q, tokens, small, raw }, settings) {
     tokens,
     p,
     get q() {
-      return recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q; // only when it is read: rows are large
+      // only when it is read: rows are large
+      return recipe.certain ? q.map((row, t) => oneHot(row, tokens[t])) : q;
     },
   };
 }

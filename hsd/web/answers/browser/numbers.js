@@ -1,6 +1,6 @@
-// One seed, three streams of random numbers, number by number those of hsd/rng.py: Mersenne Twisters as torch has them,
-// whose seeds come from the run's by BLAKE2b.
-import { generator } from "../../rules/sample.js";
+// One seed, three streams of random numbers, number by number those of hsd/rng.py: Mersenne
+// Twisters as torch has them, whose seeds come from the run's by BLAKE2b.
+import { generator } from "./twister.js";
 
 // BLAKE2b: the words that it begins with, and in which order each round mixes those of the text.
 const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36f1
@@ -8,14 +8,24 @@ const START = `6a09e667f3bcc908 bb67ae8584caa73b 3c6ef372fe94f82b a54ff53a5f1d36
   .split(/\s+/)
   .map((word) => BigInt(`0x${word}`));
 const ORDERS = `0123456789abcdef ea489fd61c02b753 b8c052fdae367194 7931dcbe265a40f8 905724afe1bc683d
-  2c6a0b834d75fe19 c51fed4a0763928b db7ec13950f4862a 6fe9b308c2d714a5 a2847615fb9e3cd0`.split(/\s+/);
-const MIXED = [0, 1, 2, 3, 0, 1, 2, 3].map((a, i) =>
-  i < 4 ? [a, a + 4, a + 8, a + 12] : [a, ((a + 1) % 4) + 4, ((a + 2) % 4) + 8, ((a + 3) % 4) + 12],
+  2c6a0b834d75fe19 c51fed4a0763928b db7ec13950f4862a 6fe9b308c2d714a5 a2847615fb9e3cd0`.split(
+  /\s+/,
 );
-/** A word of 64 bits, turned to the right; an array of words drops what lies above. @type {(x: bigint, by: bigint) => bigint} */
+// The places that are mixed together: the columns of a square of 4 by 4, then its diagonals.
+const COLUMNS = [0, 1, 2, 3];
+const MIXED = [0, 1].flatMap((shift) =>
+  COLUMNS.map((column) => COLUMNS.map((row) => 4 * row + ((column + row * shift) % 4))),
+);
+/**
+ * A word of 64 bits, turned to the right; an array of words drops what lies above.
+ * @type {(x: bigint, by: bigint) => bigint}
+ */
 const turned = (x, by) => (x >> by) | (x << (64n - by));
 
-/** The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number. @param {Uint8Array} bytes */
+/**
+ * The first 8 bytes of the BLAKE2b hash of at most 128 bytes, as a big-endian number.
+ * @param {Uint8Array} bytes
+ */
 function digest(bytes) {
   const text = new BigUint64Array(16);
   new Uint8Array(text.buffer).set(bytes);
@@ -30,43 +40,57 @@ function digest(bytes) {
     v[c] += v[d];
     v[b] = turned(v[b] ^ v[c], by[1]);
   };
-  for (const order of [...ORDERS, ...ORDERS.slice(0, 2)])
-    for (const [i, places] of MIXED.entries()) {
+  for (const order of [...ORDERS, ...ORDERS.slice(0, 2)]) {
+    MIXED.forEach((places, i) => {
       mix(places, order[2 * i], 32n, 24n);
       mix(places, order[2 * i + 1], 16n, 63n);
-    }
+    });
+  }
   text[0] = first ^ v[0] ^ v[8];
   return new DataView(text.buffer).getBigUint64(0);
 }
 
-/** The numbers of one name: a function that gives the next one. @type {(seed: number | string, name: string) => () => number} */
+/**
+ * Return a function that gives the next number of the stream of this name.
+ * @type {(seed: number | string, name: string) => () => number}
+ */
 function stream(seed, name) {
   const bytes = new TextEncoder().encode(`${BigInt(seed)}/${name}`);
   return generator(Number((digest(bytes) >> 1n) & 0xffffffffn));
 }
 
 /**
- * {draft, coins, after}: functions that give so many further numbers; times(begin, count, vocab): a time for every token
- * at each place of the text from `begin` on. seed: any whole number, or its digits.
- * @param {number | string} seed
+ * Return the random numbers of a run: draft, coins and after, functions that give so many further
+ * numbers; and times(begin, count, vocab), a time for every token at each place of the text from
+ * `begin` on.
+ * @param {number | string} seed - any whole number, or its digits
  */
 function streams(seed) {
-  const [draft, coins, after] = ["draft", "coin", "residual"].map((name) => {
+  const numbersOf = (/** @type {string} */ name) => {
     const next = stream(seed, name);
     return (/** @type {number} */ count) => Array.from({ length: count }, next);
-  });
-  let known = /** @type {Map<number, Float64Array>} */ (new Map()); // those of an earlier step, which came as far
+  };
+  // by place: of the last call, as the next one begins at places that it had
+  let known = /** @type {Map<number, Float64Array>} */ (new Map());
   const timesAt = (/** @type {number} */ place, /** @type {number} */ vocab) => {
     const next = stream(seed, `race/${place}`);
     return Float64Array.from({ length: vocab }, () => -Math.log1p(-next()));
   };
   /** @type {(begin: number, count: number, vocab: number) => Row[]} */
   const times = (begin, count, vocab) => {
-    const places = Array.from({ length: count }, (_, i) => begin + i);
-    known = new Map(places.map((place) => [place, known.get(place) ?? timesAt(place, vocab)]));
+    const now = new Map();
+    for (let place = begin; place < begin + count; place += 1) {
+      now.set(place, known.get(place) ?? timesAt(place, vocab));
+    }
+    known = now;
     return [...known.values()];
   };
-  return { draft, coins, after, times };
+  return {
+    draft: numbersOf("draft"),
+    coins: numbersOf("coin"),
+    after: numbersOf("residual"),
+    times,
+  };
 }
 
 export { streams };

@@ -1,5 +1,5 @@
-// The options of a visitor's run, checked as the app checks them, and as a trace and a link record them. What only the app can do
-// is refused here, before anything is loaded.
+// The options of a visitor's run, checked as the app checks them, and as a trace and a link record
+// them. What only the app can do is refused here, before anything is loaded.
 import { facts } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";
 import { recipeOf } from "../../rules/tests.js";
@@ -9,17 +9,34 @@ import { leastOf } from "./stopping.js";
 const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
 const { systems, proposers } = facts;
-const FOREIGN = new Set(proposers.filter((one) => one.copies && !one.longest).map(({ name }) => name));
+const FOREIGN = new Set(
+  proposers.filter((one) => one.copies && !one.longest).map(({ name }) => name),
+);
 
 /** What a number may be besides. @param {OptionSchema} option */
 const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
 /** How many tokens a draft has at most. @type {(gamma: number | "auto") => number} */
-const longest = (gamma) => words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? Number(gamma);
+const longest = (gamma) =>
+  words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? Number(gamma);
 
-/** What is asked for and this page leaves to the app, in one line; "" where there is nothing. @param {Values} options */
-function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, divergence_on: rows, gamma }) {
+/**
+ * What is asked for and this page leaves to the app, in one line; "" where there is nothing.
+ * @param {Values} options
+ */
+function leftToApp({
+  target,
+  draft,
+  system,
+  proposer: by,
+  drafts,
+  rule,
+  shadow,
+  divergence_on: rows,
+  gamma,
+}) {
   const rules = shadow ? [rule, shadow] : [rule];
-  const [several, clipped] = [rules.find((name) => !CHAINS.has(name)), rules.find((name) => recipeOf(name)?.clipped)];
+  const several = rules.find((name) => !CHAINS.has(name));
+  const clipped = rules.find((name) => recipeOf(name)?.clipped);
   if (target || draft) return `this page has one pair of models: for models of your own, ${APP}`;
   if (systems.find(({ name }) => name === system)?.levels)
     return `this page has no levels: for system ${system} ${APP}`;
@@ -34,16 +51,28 @@ function leftToApp({ target, draft, system, proposer: by, drafts, rule, shadow, 
   return "";
 }
 
-/** A value as the option wants it. most: lower limits. @type {(name: string, value: unknown, most: Record<string, number>) => unknown} */
+/**
+ * A value as the option wants it. most: lower limits.
+ * @type {(name: string, value: unknown, most: Record<string, number>) => unknown}
+ */
 function read(name, value, most) {
-  const { type, title, minimum, maximum, oneOf, default: usual } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
+  const {
+    type,
+    title,
+    minimum,
+    maximum,
+    oneOf,
+    default: usual,
+  } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
   const called = title[0].toLowerCase() + title.slice(1);
   if (name === "forced") return String(value).match(/\d+/g)?.map(Number) ?? [];
   if (type === "array" || type === "boolean") return usual;
   if (type === "string") {
     const names = oneOf?.map(({ const: one }) => one);
     if (!names || names.includes(String(value))) return String(value);
-    throw new Refusal(`unknown ${called} '${String(value).slice(0, 40)}': choose one of ${names.join(", ")}`);
+    throw new Refusal(
+      `unknown ${called} '${String(value).slice(0, 40)}': choose one of ${names.join(", ")}`,
+    );
   }
   const whole = type === "integer";
   const high = Math.min(maximum ?? Infinity, most[name] ?? Infinity);
@@ -52,14 +81,17 @@ function read(name, value, most) {
   if (words(KNOWN[name]).some((one) => one.const === text && one.maximum <= high)) return text;
   const number = text === "" ? Number.NaN : Number(text);
   const fits =
-    (whole ? Number.isInteger(number) : Number.isFinite(number)) && !(number < (minimum ?? number)) && number <= high;
+    (whole ? Number.isInteger(number) : Number.isFinite(number)) &&
+    !(number < (minimum ?? number)) &&
+    number <= high;
   if (!fits) throw new Refusal(`${called} ${text.slice(0, 40) || "is empty"}: ${need}`);
-  return whole && minimum === undefined && !Number.isSafeInteger(number) ? text : number; // a seed with all its digits
+  // a seed with all its digits
+  return whole && minimum === undefined && !Number.isSafeInteger(number) ? text : number;
 }
 
 /**
- * What is asked for: all options with their values, and those of rules alone. page: what it is made with, see
- * hsd/app/site.py. Throws Refusal for the first thing that is wrong.
+ * What is asked for: all options with their values, and those of rules alone. page: what it is made
+ * with, see hsd/app/site.py. Throws Refusal for the first thing that is wrong.
  * @type {(given: Values, page: Values) => RunRequest}
  */
 function readRequest(given, { limits, browser }) {
@@ -67,7 +99,9 @@ function readRequest(given, { limits, browser }) {
   const most = limits.prompt_characters;
   if (!prompt.trim()) throw new Refusal("the prompt is empty: type some text to continue");
   if (prompt.length > most)
-    throw new Refusal(`the prompt has ${prompt.length} characters, at most ${most} are allowed: shorten it`);
+    throw new Refusal(
+      `the prompt has ${prompt.length} characters, at most ${most} are allowed: shorten it`,
+    );
   if (pair && pair !== browser.name)
     throw new Refusal(`this page has the pair ${browser.name} alone: for ${pair} ${APP}`);
   const options = /** @type {FlatOptions} */ ({});
@@ -75,10 +109,12 @@ function readRequest(given, { limits, browser }) {
     const value = rest[name] ?? (name === "gamma" ? browser.gamma : usual);
     options[name] = read(name, value, limits);
   }
-  if (options.top_p <= 0) throw new Refusal("top-p 0: choose a number above 0, up to 1 (1 keeps every token)");
+  if (options.top_p <= 0)
+    throw new Refusal("top-p 0: choose a number above 0, up to 1 (1 keeps every token)");
   const line = leftToApp({ ...rest, ...options });
   if (line) throw new Refusal(line);
-  const sure = options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
+  const sure =
+    options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
   options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
   const { fuzzy_mode: mode, temperature } = options;
   const own = Object.entries(SETTINGS).map(([name, usual]) => [name, options[name] ?? usual]);
@@ -86,7 +122,10 @@ function readRequest(given, { limits, browser }) {
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
-/** What the setup of a trace has of the options: in groups, those of plain decoding without a draft. @param {Values} options */
+/**
+ * What the setup of a trace has of the options: in groups, those of plain decoding without a draft.
+ * @param {Values} options
+ */
 function recorded(options) {
   const undrafted = { proposer: proposers[proposers.length - 1].name, gamma: 0 };
   const values = options.system === "plain" ? { ...options, ...undrafted } : options;
@@ -111,7 +150,10 @@ function notes({ system, rule, temperature, forced, ...options }) {
   return [...(inexact ? [words] : []), ...(forced.length ? [start] : [])];
 }
 
-/** The parameters of a link that asks for the run again. @type {(prompt: string, options: Values, pair: Values) => Record<string, string>} */
+/**
+ * The parameters of a link that asks for the run again.
+ * @type {(prompt: string, options: Values, pair: Values) => Record<string, string>}
+ */
 function link(prompt, options, { name }) {
   const query = Object.entries(KNOWN).flatMap(([key, { always, default: usual }]) => {
     const value = String(options[key]).replaceAll(",", "_");

@@ -1,4 +1,5 @@
-// The pair from its files, and a run of it from its first message to its last, with no page: what the worker drives.
+// The pair from its files, and a run of it from its first message to its last, with no page: what
+// the worker drives.
 import { differs } from "../../step/model.js";
 import { Decoding } from "./decoding.js";
 import { Engine, loadHead, loadModel } from "./engine.js";
@@ -6,7 +7,11 @@ import { readGguf, readSafetensors } from "./gguf.js";
 import { link, notes, recorded } from "./options.js";
 import { Codec } from "./text.js";
 
-/** The pair. about: what the page knows of it, see hsd/app/browser.py; module: compiled for what `sharing` gave. @type {(about: Values, loaded: LoadedFiles) => Promise<Pair>} */
+/**
+ * Load the pair. about: what the page knows of it, see hsd/app/browser.py; module: compiled for the
+ * result of `sharing`.
+ * @type {(about: Values, loaded: LoadedFiles) => Promise<Pair>}
+ */
 async function makePair(about, { module, shared, weights, head }) {
   const file = await readGguf(weights);
   const target = await loadModel(new Engine(module, shared), file, about.config.target_layers);
@@ -14,24 +19,46 @@ async function makePair(about, { module, shared, weights, head }) {
   return { about, target, head: drafter, codec: new Codec(file.fields, about.chat) };
 }
 
-/** A prompt as a trace has it. forced: how many of its last tokens the text begins with. @type {(text: string, ids: number[], forced: number, codec: Codec) => Prompt} */
+/**
+ * Return a prompt as a trace has it. forced: how many of its last tokens are the beginning of the
+ * text.
+ * @type {(text: string, ids: number[], forced: number, codec: Codec) => Prompt}
+ */
 function described(text, ids, forced, codec) {
   const tokens = ids.map((id) => codec.described(id));
-  const bytes = tokens.flatMap((token, i) => (token.bytes ? [[i, token.bytes]] : []));
+  const bytes = /** @type {Record<number, string>} */ ({});
+  tokens.forEach((token, i) => {
+    if (token.bytes) bytes[i] = token.bytes;
+  });
   const pieces = tokens.map(({ piece }) => piece);
-  return { text, ids, pieces, ...(bytes.length && { bytes: Object.fromEntries(bytes) }), ...(forced && { forced }) };
+  return {
+    text,
+    ids,
+    pieces,
+    ...(Object.keys(bytes).length && { bytes }),
+    ...(forced && { forced }),
+  };
 }
 
-/** What a player hears of a run, as hsd/app/runs.py has it. @type {MakeRun} */
+/** Begin a run for a player, whose messages are as hsd/app/runs.py has them. @type {MakeRun} */
 function playedRun(pair, request) {
   const { prompt, options } = request;
   const { about, target, head, codec } = pair;
   const decoding = new Decoding(pair, request);
   const drafted = options.system !== "plain" && options.proposer === "model";
   const { vocab, taps } = head;
-  const drafts = { ...about.draft, parameters: head.parameters, drafted: vocab.length, layers: null, taps };
+  const drafts = {
+    ...about.draft,
+    parameters: head.parameters,
+    drafted: vocab.length,
+    layers: null,
+    taps,
+  };
   const { parameters, layers, engine } = target;
-  const models = [...(drafted ? [drafts] : []), { ...about.target, parameters, drafted: null, layers, taps: [] }];
+  const models = [
+    ...(drafted ? [drafts] : []),
+    { ...about.target, parameters, drafted: null, layers, taps: [] },
+  ];
   const header = {
     trace_version: 2,
     app_version: about.version,
@@ -47,7 +74,8 @@ function playedRun(pair, request) {
     },
     prompt: described(prompt, decoding.prompt, options.forced.length, codec),
   };
-  let telling = /** @type {number | null} */ (null); // the first step that differs from the other rule's
+  // the first step that differs from the other rule's
+  let telling = /** @type {number | null} */ (null);
   return {
     decoding,
     first: { header, link: link(prompt, options, about) },
@@ -59,7 +87,10 @@ function playedRun(pair, request) {
   };
 }
 
-/** What a check of a whole draft costs here, in words; "" without drafts. @param {Decoding} decoding */
+/**
+ * Say what a check of a whole draft costs on this machine; "" without drafts.
+ * @param {Decoding} decoding
+ */
 function costOf(decoding) {
   const rows = decoding.longest + 1;
   if (rows === 1 || rows > decoding.pair.target.context - decoding.target.length) return "";

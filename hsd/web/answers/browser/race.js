@@ -1,4 +1,5 @@
-// A race in the visitor's browser: what is asked for, checked and named as hsd/app/race.py does, and its lanes in turn.
+// A race in the visitor's browser: what is asked for, checked and named as hsd/app/race.py does,
+// and its lanes in turn.
 import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
@@ -6,22 +7,34 @@ import { link, readRequest, recorded } from "./options.js";
 import { report } from "./report.js";
 
 const KNOWN = facts.options.properties;
-const scoped = (/** @type {string} */ wanted) => Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
-const [SHARED, LANE] = [scoped("shared"), scoped("lane").filter((name) => name !== "engine")];
-const NEWS = [0.05, 0.5]; // seconds between two messages: while lanes warm up, and while times count
+const scoped = (/** @type {string} */ wanted) =>
+  Object.keys(KNOWN).filter((name) => KNOWN[name].scope === wanted);
+const SHARED = scoped("shared");
+const LANE = scoped("lane").filter((name) => name !== "engine");
+// seconds between two messages: while lanes warm up, and while times count
+const NEWS = [0.05, 0.5];
 const ALWAYS = ["rule", "gamma", "drafts"];
 const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" }; // elsewhere in a lane's name
-/** Whether an option has another value than it has by default. @type {(options: Values, name: string) => boolean} */
+/**
+ * Whether an option has another value than it has by default.
+ * @type {(options: Values, name: string) => boolean}
+ */
 const changed = (options, name) => String(options[name]) !== String(KNOWN[name].default);
 /** The options of these names. @type {(options: Values, names: string[]) => Values} */
 const some = (options, names) => Object.fromEntries(names.map((name) => [name, options[name]]));
 
-/** The options that say how a lane drafts and checks: its rule, γ, and what is not as usual. @type {(options: Values) => string[]} */
+/**
+ * The options that say how a lane drafts and checks: its rule, γ, and what is not as usual.
+ * @type {(options: Values) => string[]}
+ */
 function ownOf(options) {
   if (options.system === "plain") return [];
   const tolerant = CHAINS.get(options.rule)?.knob?.option === "tolerance";
   const always = [...ALWAYS, ...(tolerant ? ["tolerance", "divergence"] : [])];
-  return [...always, ...LANE.filter((name) => ![...always, "system"].includes(name) && changed(options, name))];
+  return [
+    ...always,
+    ...LANE.filter((name) => ![...always, "system"].includes(name) && changed(options, name)),
+  ];
 }
 
 /** What a lane is called. @param {Values} options */
@@ -33,25 +46,40 @@ function titleOf(options) {
     gamma: options.gamma === "auto" ? "γ auto" : `γ = ${options.gamma}`,
     tolerance: `${divergence(options.divergence).formula.split("(")[0]} ≤ ${options.tolerance}`,
   });
-  const own = ownOf(options).map((name) => words[name] ?? `${name.replaceAll("_", " ")} ${options[name]}`);
-  return [copier?.title.split(" of ")[0], ruleOf(options.rule).head, ...own].filter(Boolean).join(", ");
+  const own = ownOf(options).map(
+    (name) => words[name] ?? `${name.replaceAll("_", " ")} ${options[name]}`,
+  );
+  return [copier?.title.split(" of ")[0], ruleOf(options.rule).head, ...own]
+    .filter(Boolean)
+    .join(", ");
 }
 
-/** A lane as a race's header has it. count: of the lanes so far with this title. @type {(options: Values, count: number) => Lane} */
+/**
+ * A lane as a race's header has it. count: of the lanes so far with this title.
+ * @type {(options: Values, count: number) => Lane}
+ */
 function described(options, count) {
-  const shared = SHARED.filter((name) => name !== "seed" && (name !== "prompt_as" || options[name]));
+  const shared = SHARED.filter(
+    (name) => name !== "seed" && (name !== "prompt_as" || options[name]),
+  );
   const all = ["system", ...shared, ...ownOf(options)];
-  const own = all.filter((name) => LANE.includes(name) && (/^(rule|gamma)$/.test(name) || changed(options, name)));
+  const own = all.filter(
+    (name) => LANE.includes(name) && (/^(rule|gamma)$/.test(name) || changed(options, name)),
+  );
   const sure = options.system === "plain" || chain(options.rule).lossless;
   return {
     name: titleOf(options) + (count > 1 ? ` (${count})` : ""),
     options: { ...some(options, all), trace: false },
     own: some(options, own),
-    lossless: sure || exactWith(options.rule, { ...SETTINGS, ...options }), // its text follows the target
+    // its text follows the target
+    lossless: sure || exactWith(options.rule, { ...SETTINGS, ...options }),
   };
 }
 
-/** The lanes of a link: option:value~option:value, one after another. @type {(text: string) => Values[]} */
+/**
+ * The lanes of a link: option:value~option:value, one after another.
+ * @type {(text: string) => Values[]}
+ */
 const fromLink = (text) =>
   text.split(",").map((lane) => Object.fromEntries(lane.split("~").map((part) => part.split(":"))));
 
@@ -64,9 +92,11 @@ const toLink = ({ own }) =>
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
-    if ("url" in lane) throw new Refusal("this page reaches no server: run the app, as its foot says");
+    if ("url" in lane)
+      throw new Refusal("this page reaches no server: run the app, as its foot says");
     const unknown = Object.keys(lane).find((name) => !scoped("lane").includes(name));
-    if (unknown) throw new Refusal(`unknown option '${unknown.slice(0, 40)}': choose from ${LANE.join(", ")}`);
+    if (unknown)
+      throw new Refusal(`unknown option '${unknown.slice(0, 40)}': choose from ${LANE.join(", ")}`);
     const request = readRequest({ ...shared, ...lane }, page);
     if (request.options.system !== "plain") return request;
     throw new Refusal("plain decoding is the first lane of every race: choose another system");
@@ -76,22 +106,32 @@ function laneOf(shared, lane, number, page) {
   }
 }
 
-/** What a page must know of a race, and what each lane asks for. page: what it is made with. @type {(given: Values, page: Values) => RacePlan} */
+/**
+ * What a page must know of a race, and what each lane asks for. page: what it is made with.
+ * @type {(given: Values, page: Values) => RacePlan}
+ */
 function plan({ lanes, rounds = 3, ...given }, page) {
   const most = page.race.lanes;
   const usual = [{ rule: facts.vanilla }, { rule: facts.usual }];
-  const wanted = /** @type {Values[]} */ (typeof lanes === "string" ? fromLink(lanes) : (lanes ?? usual));
+  const wanted = /** @type {Values[]} */ (
+    typeof lanes === "string" ? fromLink(lanes) : (lanes ?? usual)
+  );
   if (wanted.length >= most)
-    throw new Refusal(`${wanted.length + 1} lanes: a race has 2 to ${most}, plain decoding among them`);
+    throw new Refusal(
+      `${wanted.length + 1} lanes: a race has 2 to ${most}, plain decoding among them`,
+    );
   if (!page.race.rounds.includes(Number(rounds)))
-    throw new Refusal(`${rounds} timed runs per lane: choose one of ${page.race.rounds.join(", ")}`);
+    throw new Refusal(
+      `${rounds} timed runs per lane: choose one of ${page.race.rounds.join(", ")}`,
+    );
   const named = ["prompt", "pair", ...SHARED, "gamma"].filter((name) => (given[name] ?? "") !== "");
   const shared = some(given, named);
   const plain = readRequest({ ...shared, gamma: undefined, system: "plain" }, page);
   const others = wanted.map((lane, i) => laneOf(shared, lane, i + 2, page));
   const titles = /** @type {string[]} */ ([]);
   const headers = [plain, ...others].map(({ options: all }, i) => {
-    const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) }; // as asked for, not as found
+    // as asked for, not as found
+    const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) };
     titles.push(titleOf(options));
     return described(options, titles.filter((title) => title === titles[i]).length);
   });
@@ -104,7 +144,11 @@ function plan({ lanes, rounds = 3, ...given }, page) {
     seed: String(seed),
     rounds: Number(rounds),
     lanes: headers,
-    link: { ...Object.fromEntries(query), lanes: headers.slice(1).map(toLink).join(), rounds: String(rounds) },
+    link: {
+      ...Object.fromEntries(query),
+      lanes: headers.slice(1).map(toLink).join(),
+      rounds: String(rounds),
+    },
   };
   return { header, lanes: [plain, ...others] };
 }
@@ -114,21 +158,41 @@ function ranOn({ chip, pair }, threads) {
   const device = `this browser, ${threads > 1 ? `${threads} threads` : "one thread"}`;
   const machine = { device, load: null, dtype: pair.target.dtype };
   const { name, target, draft } = chip;
-  return { created: new Date().toISOString(), version: pair.version, pair: name, target, draft, machine };
+  return {
+    created: new Date().toISOString(),
+    version: pair.version,
+    pair: name,
+    target,
+    draft,
+    machine,
+  };
 }
 
-/** The messages of a race, as hsd/app has them. call: of the worker. @param {RacePlan} plan @param {Values} page @param {number} threads @param {Call} call @param {AbortSignal} [signal] @returns {AsyncGenerator<Values>} */
+/**
+ * The messages of a race, as hsd/app has them. call: of the worker.
+ * @param {RacePlan} plan
+ * @param {Values} page
+ * @param {number} threads
+ * @param {Call} call
+ * @param {AbortSignal} [signal]
+ * @returns {AsyncGenerator<Values>}
+ */
 async function* raced({ header, lanes }, page, threads, call, signal) {
   yield { header: { ...header, ...ranOn(page.browser, threads), notes: lanes.map(() => []) } };
   const records = /** @type {LaneRecord[]} */ ([]);
-  let longest = Infinity; // new tokens: all that count are as long as the shortest text of the warm-up
+  // new tokens: all that count are as long as the shortest text of the warm-up
+  let longest = Infinity;
   for (let repetition = 0; repetition <= header.rounds; repetition += 1) {
     for (const [lane, { options, ...rest }] of lanes.entries()) {
       const limited = { ...options, max_new_tokens: Math.min(options.max_new_tokens, longest) };
       await call("begin", { request: { ...rest, options: limited }, timed: true });
       for (let over = false; !over; ) {
         if (signal?.aborted) return void (await call("end"));
-        const { result, steps, record: timed } = await call("next", { seconds: NEWS[Math.sign(repetition)] });
+        const {
+          result,
+          steps,
+          record: timed,
+        } = await call("next", { seconds: NEWS[Math.sign(repetition)] });
         over = Boolean(result);
         const record = { case: header.lanes[lane].name, prompt: 0, repetition, ...timed };
         const ended = over && { text: result.text, finish: result.finish, record };

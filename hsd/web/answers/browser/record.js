@@ -1,4 +1,5 @@
-// A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py tell it.
+// A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py
+// tell it.
 import { entropy, totalVariation } from "../../rules/divergence.js";
 import { CHAINS, explain, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
 import { order, pick, range, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
@@ -13,7 +14,10 @@ const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, weight: 0, ...UNKNOW
 /** A number as JSON has it. @template T @param {T} x @returns {T | "Infinity"} */
 const written = (x) => (x === Infinity ? "Infinity" : x);
 
-/** The places of the `count` largest numbers of a row, the largest first. @type {(row: Row, count: number) => number[]} */
+/**
+ * The places of the `count` largest numbers of a row, the largest first.
+ * @type {(row: Row, count: number) => number[]}
+ */
 function largest(row, count) {
   const top = /** @type {number[]} */ ([]);
   for (let [i, least] = [0, -Infinity]; i < row.length; i += 1) {
@@ -27,20 +31,33 @@ function largest(row, count) {
   return top;
 }
 
-/** The tokens that are likeliest by one of the rows, those in `first` before all others. @type {(rows: Row[], first: number[]) => number[]} */
+/**
+ * The tokens that are likeliest by one of the rows, those in `first` before all others.
+ * @type {(rows: Row[], first: number[]) => number[]}
+ */
 function ranked(rows, first) {
   const most = (/** @type {number} */ token) => Math.max(...rows.map((row) => row[token]));
-  const sorted = (/** @type {number[]} */ tokens) => [...new Set(tokens)].sort((a, b) => most(b) - most(a));
-  const others = sorted(rows.flatMap((row) => largest(row, TOP))).filter((token) => !first.includes(token));
+  const sorted = (/** @type {number[]} */ tokens) =>
+    [...new Set(tokens)].sort((a, b) => most(b) - most(a));
+  const others = sorted(rows.flatMap((row) => largest(row, TOP))).filter(
+    (token) => !first.includes(token),
+  );
   return [...sorted(first), ...others].slice(0, Math.max(TOP, first.length));
 }
 
 /** The mass of a row outside `top`. @type {(row: Row, top: number[]) => number} */
-const rest = (row, top) => Math.max(sum(row) - top.reduce((total, token) => total + row[token], 0), 0);
+const rest = (row, top) =>
+  Math.max(sum(row) - top.reduce((total, token) => total + row[token], 0), 0);
 
 /** Writes down what rounds of one run decided. */
 class Recorder {
-  /** shadow: the rule to compare with, null for the usual one. @param {Pick<Codec, "ends" | "described">} codec @param {string} rule @param {string | null} shadow @param {Settings} settings */
+  /**
+   * shadow: the rule to compare with, null for the usual one.
+   * @param {Pick<Codec, "ends" | "described">} codec
+   * @param {string} rule
+   * @param {string | null} shadow
+   * @param {Settings} settings
+   */
   constructor(codec, rule, shadow, settings) {
     this.codec = codec;
     this.rule = rule;
@@ -50,13 +67,24 @@ class Recorder {
     this.others = [...new Set([this.shadow, ...others])].filter((name) => name !== rule);
   }
 
-  /** @param {number[]} tokens @param {number} count - of the kept ones @param {boolean} bonus @returns {Committed[]} */
+  /**
+   * @param {number[]} tokens
+   * @param {number} count - of the kept ones
+   * @param {boolean} bonus
+   * @returns {Committed[]}
+   */
   committed(tokens, count, bonus) {
     const after = bonus ? "bonus" : "correction";
-    return tokens.map((token, i) => ({ ...this.codec.described(token), origin: i < count ? "draft" : after }));
+    return tokens.map((token, i) => ({
+      ...this.codec.described(token),
+      origin: i < count ? "draft" : after,
+    }));
   }
 
-  /** The fields that describe a draft, every branch, and the grounds of every decision. @param {Omit<Round, "extra" | "bonus" | "committed">} played */
+  /**
+   * The fields that describe a draft, every branch, and the grounds of every decision.
+   * @param {Omit<Round, "extra" | "bonus" | "committed">} played
+   */
   details(played) {
     const { tokens, coins, law, number } = played;
     const laws = new Map([[this.rule, law]]);
@@ -66,33 +94,50 @@ class Recorder {
     const count = kept(other, coins);
     const ended = count > 0 && this.codec.ends.includes(tokens[count - 1]);
     const row = next(other, count);
-    const shadow = this.verdict(played, other, { kept: count, row, token: ended ? null : pick(row, number) });
-    const chances = new Map([...laws].map(([name, { threshold, forward }]) => [name, stops(threshold, forward)]));
+    const shadow = this.verdict(played, other, {
+      kept: count,
+      row,
+      token: ended ? null : pick(row, number),
+    });
+    const chances = new Map(
+      [...laws].map(([name, { threshold, forward }]) => [name, stops(threshold, forward)]),
+    );
     return {
       nodes: this.nodes(played),
       paths: tokens.length ? [{ nodes: range(tokens.length).map((i) => i + 1), fork: 0 }] : [],
       branches: this.branches(played, [own, shadow]),
       verdict: { ...own, extra_draws: played.extraDraws },
       shadow,
-      divergences: usesDivergence(law.recipe) ? tokens.map((_, i) => written(law.along.at(i + 1).divergence)) : [],
+      divergences: usesDivergence(law.recipe)
+        ? tokens.map((_, i) => written(law.along.at(i + 1).divergence))
+        : [],
       growth: [],
       events: [],
       expected_kept: Object.fromEntries([...chances].map(([name, stop]) => [name, mean(stop)])),
-      kept_law: Object.fromEntries([this.rule, this.shadow].map((name) => [name, chances.get(name) ?? []])),
+      kept_law: Object.fromEntries(
+        [this.rule, this.shadow].map((name) => [name, chances.get(name) ?? []]),
+      ),
     };
   }
 
-  nodes(/** @type {Omit<Round, "extra" | "bonus" | "committed">} */ { tokens, p, q, draws, coins }) {
+  nodes(
+    /** @type {Omit<Round, "extra" | "bonus" | "committed">} */ { tokens, p, q, draws, coins },
+  ) {
     return tokens.map((token, i) => {
       const numbers = { p: p[i][token], q: q[i][token], order: i, draw: draws[i], coin: coins[i] };
       return { id: i + 1, parent: i, ...this.codec.described(token), ...numbers };
     });
   }
 
-  /** The likeliest tokens of each branch, those drafted and drawn there first, and what explains it. @param {MergedDraft} played @param {Verdict[]} verdicts */
+  /**
+   * The likeliest tokens of each branch, those drafted and drawn there first, and what explains it.
+   * @param {MergedDraft} played
+   * @param {Verdict[]} verdicts
+   */
   branches({ tokens, p, q, small }, verdicts) {
     const along = explain(small.p, small.q, small.tokens);
-    let [jointP, jointQ] = [1, 1];
+    let jointP = 1;
+    let jointQ = 1;
     return tokens.map((token, i) => {
       const drawn = verdicts.flatMap(({ residual }) =>
         residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
@@ -118,11 +163,18 @@ class Recorder {
   }
 
   /**
-   * What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end the text.
-   * @type {(played: Omit<Round, "extra" | "bonus" | "committed">, law: Law, ending: Pick<Round, "kept" | "row" | "token">) => Verdict}
+   * What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end
+   * the text.
+   * @type {(played: Omit<Round, "extra" | "bonus" | "committed">, law: Law, ending: Pick<Round,
+   *   "kept" | "row" | "token">) => Verdict}
    */
   verdict({ p, q, tokens, coins, number }, law, { kept: count, row, token }) {
-    const decided = { rule: law.name, kept: count, decisions: this.decisions(law, coins), changes: [] };
+    const decided = {
+      rule: law.name,
+      kept: count,
+      decisions: this.decisions(law, coins),
+      changes: [],
+    };
     const nothing = { ...decided, residual: null, next: null, extra_draws: [] };
     if (token === null) return nothing;
     const bonus = count === tokens.length;
@@ -144,11 +196,13 @@ class Recorder {
   decisions(law, coins) {
     const decisions = /** @type {Decision[]} */ ([]);
     for (const t of order(law)) {
-      const [threshold, coin] = [law.threshold[t - 1], coins[t - 1]];
+      const threshold = law.threshold[t - 1];
+      const coin = coins[t - 1];
       const test = law.forward ? "token" : t === law.threshold.length ? "draft" : "prefix";
       const accepted = coin < threshold;
       const grounds = { ...GROUNDS, ...groundsAt(law, t) };
-      for (const [name, x] of Object.entries(grounds)) Object.assign(grounds, { [name]: written(x) });
+      for (const [name, x] of Object.entries(grounds))
+        Object.assign(grounds, { [name]: written(x) });
       decisions.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds });
       if (accepted !== law.forward) break;
     }
@@ -156,11 +210,19 @@ class Recorder {
   }
 }
 
-/** Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled rule leaves, and without a draw. @type {(law: Law, count: number) => Pick<Residual, "weight" | "mass">} */
+/**
+ * Factor and sum of the residual max(weight p − q, 0); both null for a bonus, for what a coupled
+ * rule leaves, and without a draw.
+ * @type {(law: Law, count: number) => Pick<Residual, "weight" | "mass">}
+ */
 function left({ recipe, threshold, a, b, p, q }, count) {
-  if (recipe.follow || recipe.coupled || count === threshold.length) return { weight: null, mass: null };
+  if (recipe.follow || recipe.coupled || count === threshold.length)
+    return { weight: null, mass: null };
   if (!b[count]) return { weight: "Infinity", mass: null };
-  return { weight: a[count] / b[count], mass: leftOver(a[count], b[count], p[count], q[count]) / b[count] };
+  return {
+    weight: a[count] / b[count],
+    mass: leftOver(a[count], b[count], p[count], q[count]) / b[count],
+  };
 }
 
 export { Recorder };

@@ -1,50 +1,90 @@
-// From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision, as there, with the
-// softmax of the engine.
+// From logits to the distribution that is sampled, as hsd/sampling.py has it: in single precision,
+// as there, with the softmax of the engine.
 import { likeliest, oneHot } from "../../rules/law.js";
 
 const COLDEST = 1e-30; // below, logits divided by the temperature leave single precision
 const LEAST = 1e-37; // of top-p, likewise
+const UNCUT = { temperature: 1, top_k: 0, top_p: 1 };
 const { fround } = Math;
 
 /** The numbers of a row, the largest first. @param {WideRow} row */
 const falling = (row) => row.slice().sort().reverse();
 
-/** The k largest numbers of a row, and those that equal the last of them; the others become −∞, in place. @type {(row: WideRow, k: number) => WideRow} */
+/**
+ * Keep the k largest numbers of a row, and those that equal the last of them; the others become −∞,
+ * in place.
+ * @type {(row: WideRow, k: number) => WideRow}
+ */
 function topped(row, k) {
   if (k <= 0 || k >= row.length) return row;
   const least = falling(row)[k - 1];
-  for (let i = 0; i < row.length; i += 1) if (row[i] < least) row[i] = -Infinity;
+  for (let i = 0; i < row.length; i += 1) {
+    if (row[i] < least) row[i] = -Infinity;
+  }
   return row;
 }
 
-/** The fewest likeliest tokens whose mass reaches `topP`, normalised again; of equal ones the first. @type {(shares: WideRow, topP: number) => WideRow} */
+/**
+ * Keep the fewest likeliest tokens whose mass reaches `topP`, normalised again; of equal tokens the
+ * first.
+ * @type {(shares: WideRow, topP: number) => WideRow}
+ */
 function nucleus(shares, topP) {
   if (topP >= 1) return shares;
-  const [order, mass] = [falling(shares), Math.max(topP, LEAST)];
-  let [sum, count] = [0, 0]; // of the tokens that are kept
-  while (count < order.length && fround(fround(sum + order[count]) - order[count]) < mass) sum += order[count++];
-  const [total, least] = [fround(sum), order[count - 1]];
-  let equal = count - order.indexOf(least); // how many of those that equal the last are kept
-  return shares.map((x) => (x > least || (x === least && equal-- > 0) ? x / total : 0));
+  const order = falling(shares);
+  const mass = Math.max(topP, LEAST);
+  let sum = 0;
+  let count = 0; // of the tokens that are kept
+  while (count < order.length && fround(fround(sum + order[count]) - order[count]) < mass) {
+    sum += order[count];
+    count += 1;
+  }
+  const total = fround(sum);
+  const least = order[count - 1];
+  let equal = count - order.indexOf(least); // how many that equal the last may still be kept
+  return shares.map((x) => {
+    if (x === least) equal -= 1;
+    const kept = x > least || (x === least && equal >= 0);
+    return kept ? x / total : 0;
+  });
 }
 
-/** The probabilities of logits that stand in the engine's memory; top-k cuts them there. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow} */
+/**
+ * The probabilities of logits that stand in the engine's memory; top-k cuts them there.
+ * @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow}
+ */
 function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine) {
   if (temperature < COLDEST) return /** @type {WideRow} */ (oneHot(logits, likeliest(logits)));
   return nucleus(engine.soften(topped(logits, topK), temperature), topP);
 }
 
-/** Such probabilities, and those at temperature 1 with nothing cut off: the same where `wanted` is false. change: what becomes of each row. @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine, wanted: boolean, change?: (row: WideRow) => WideRow) => Sampled} */
-function rowsOf(logits, sampling, engine, wanted, change = (/** @type {WideRow} */ row) => row) {
-  const raw = wanted ? change(probabilities(logits, { temperature: 1, top_k: 0, top_p: 1 }, engine)) : null; // first, as top-k cuts the logits
+/**
+ * Return the probabilities that are sampled, and in `raw` those at temperature 1 with nothing cut
+ * off: the same where `wanted` is false.
+ * @param {WideRow} logits
+ * @param {Sampling} sampling
+ * @param {import("./engine.js").Engine} engine
+ * @param {boolean} wanted
+ * @param {(row: WideRow) => WideRow} change - applied to each row
+ * @returns {Sampled}
+ */
+function rowsOf(logits, sampling, engine, wanted, change = (row) => row) {
+  // first, as top-k cuts the logits
+  const raw = wanted ? change(probabilities(logits, UNCUT, engine)) : null;
   const row = change(probabilities(logits, sampling, engine));
   return { row, raw: raw ?? row };
 }
 
-/** The numbers of a row over `tokens` where they belong, and 0 elsewhere up to this size. @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow} */
+/**
+ * Return a row of this size with the numbers of a row over `tokens` in their places, and 0
+ * elsewhere.
+ * @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow}
+ */
 function spread(row, tokens, size) {
   const whole = new Float32Array(size);
-  for (let i = 0; i < row.length; i += 1) whole[tokens[i]] = row[i];
+  for (let i = 0; i < row.length; i += 1) {
+    whole[tokens[i]] = row[i];
+  }
   return whole;
 }
 

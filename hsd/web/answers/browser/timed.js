@@ -3,16 +3,25 @@ import { sum } from "../../rules/law.js";
 import { Decoding } from "./decoding.js";
 import { median } from "./report.js";
 
-/** Seconds of a model's passes by how many tokens they read; the first, which reads the prompt, is kept apart. @type {(times: PassTime[]) => PassSummary} */
+/**
+ * Return the seconds of a model's passes by how many tokens they read: count, sum and median. The
+ * first pass, which reads the prompt, stands alone.
+ * @type {(times: PassTime[]) => PassSummary}
+ */
 function summary([first, ...others]) {
-  const widths = Object.entries(Object.groupBy(others, ([width]) => width)).map(([width, passes = []]) => {
+  const groups = Object.entries(Object.groupBy(others, ([width]) => width));
+  const widths = groups.map(([width, passes = []]) => {
     const all = passes.map(([, seconds]) => seconds);
     return [width, [all.length, sum(all), median(all)]];
   });
   return { first: first?.[1] ?? 0, widths: Object.fromEntries(widths) };
 }
 
-/** What a race hears of a run: the times of its steps, and at its end the record that numbers come from. @type {MakeRun} */
+/**
+ * Begin a run for a race: its messages have the times of its steps, and the last one the record
+ * from which numbers come.
+ * @type {MakeRun}
+ */
 function timedRun(pair, request) {
   const decoding = new Decoding(pair, { ...request, bare: true });
   const steps = /** @type {Step[]} */ ([]);
@@ -22,11 +31,15 @@ function timedRun(pair, request) {
     message(step) {
       const { committed, kept, target_calls: calls } = step;
       steps.push(step);
+      const all = committed.map(({ bytes }) => bytes);
       return {
-        ...{ end: decoding.seconds, calls, kept, last: committed[committed.length - 1].origin },
+        end: decoding.seconds,
+        calls,
+        kept,
+        last: committed[committed.length - 1].origin,
         tokens: committed.map(({ token }) => token),
         pieces: committed.map(({ piece }) => piece),
-        ...(committed.some(({ bytes }) => bytes) && { bytes: committed.map(({ bytes }) => bytes) }),
+        ...(all.some(Boolean) && { bytes: all }),
       };
     },
     last: () => ({ record: recordOf(steps, decoding) }),
@@ -36,8 +49,10 @@ function timedRun(pair, request) {
 /** @type {(steps: Step[], decoding: Decoding) => RunRecord} */
 function recordOf(steps, { seconds, target, proposer }) {
   const all = (/** @type {(step: Step) => number} */ count) => sum(steps.map(count));
-  const histogram = Object.entries(Object.groupBy(steps, ({ kept }) => kept));
   const parts = /** @type {const} */ (["draft", "target", "verify", "rest"]);
+  const time = parts.map((part) => [part, all(({ times }) => times[part])]);
+  const byKept = Object.entries(Object.groupBy(steps, ({ kept }) => kept));
+  const histogram = byKept.map(([kept, same]) => [kept, same?.length ?? 0]);
   return {
     new_tokens: all(({ committed }) => committed.length),
     target_calls: all(({ target_calls: calls }) => calls),
@@ -45,8 +60,8 @@ function recordOf(steps, { seconds, target, proposer }) {
     drafted: all(({ drafted }) => drafted),
     kept: all(({ kept }) => kept),
     seconds,
-    time: Object.fromEntries(parts.map((part) => [part, all(({ times }) => times[part])])),
-    kept_histogram: Object.fromEntries(histogram.map(([kept, same]) => [kept, same?.length ?? 0])),
+    time: Object.fromEntries(time),
+    kept_histogram: Object.fromEntries(histogram),
     calls: { target: summary(target.times), draft: summary(proposer.text?.times ?? []) },
   };
 }

@@ -1,4 +1,5 @@
-// The worker: it holds the model and the run under way, and does what client.js asks, one thing after another.
+// The worker: it holds the model and the run under way, and answers the requests of client.js, one
+// after another.
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
 import { lacking, whole } from "./files.js";
@@ -12,31 +13,40 @@ let pair;
 let run = /** @type {ReturnType<MakeRun> | null} */ (null);
 
 const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>} */ ({
-  /** Which of these files are still to be loaded, {name, bytes}: how much of each. */
+  /** Resolve to those of some files that are still to be loaded, {name, bytes}: how much of each. */
   async missing({ files }) {
-    const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({ ...file, bytes: await lacking(file) }));
+    const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({
+      ...file,
+      bytes: await lacking(file),
+    }));
     return (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
   },
-  /** about: what the page knows of the pair; files: {engine, weights, head}; picked: a File to take the weights from, or null. By how many threads it then decodes. */
+  /**
+   * Load the pair; resolves to how many threads it decodes with. about: what the page knows of the
+   * pair; files: {engine, weights, head}; picked: a File to take the weights from, or null.
+   */
   async load({ about, files, picked }, progress) {
     const { weights, head } = /** @type {PairFiles} */ (files);
     const total = weights.bytes + head.bytes;
     const small = await whole(head, null, (bytes) => progress({ loaded: bytes, total }));
-    const large = await whole(weights, picked, (bytes) => progress({ loaded: head.bytes + bytes, total }));
+    const large = await whole(weights, picked, (bytes) =>
+      progress({ loaded: head.bytes + bytes, total }),
+    );
     const shared = sharing();
-    const engine = await fetch(new URL(shared.memory ? files.threaded : files.engine, self.name)); // see client.js
+    const path = shared.memory ? files.threaded : files.engine;
+    const engine = await fetch(new URL(path, self.name)); // its name is the page's address
     const module = await WebAssembly.compile(await engine.arrayBuffer());
     pair = await makePair(about, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
     return pair.target.engine.threads;
   },
-  /** Begin a run, of which times alone are kept where it is timed; its first message. */
+  /** Begin a run, of which times alone are kept where it is timed; returns its first message. */
   begin({ request, timed }) {
     DOES.end();
     run = (timed ? timedRun : playedRun)(pair, request);
     return run.first;
   },
-  /** The steps of so many seconds; with the last of them the result. */
+  /** Return the steps of so many seconds, and with the last of them the result. */
   next({ seconds = UPDATE }) {
     if (!run) throw new Refusal("the run was lost with its model: press Run again");
     const steps = [];
@@ -47,7 +57,7 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
     }
     return { steps };
   },
-  /** The run is not wanted any more; how it stands. */
+  /** End the run; returns its result so far. */
   end() {
     const ended = run && { result: run.decoding.result() };
     run?.decoding.close();
@@ -56,17 +66,21 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
   },
 });
 
-const LITTLE = "this browser has too little memory for the model: close other tabs, or use another device";
+const LITTLE =
+  "this browser has too little memory for the model: close other tabs, or use another device";
 
 self.onmessage = async ({ data: { id, name, argument } }) => {
   const progress = (/** @type {Values} */ news) => self.postMessage({ id, progress: news });
   try {
     self.postMessage({ id, value: await DOES[name](argument, progress) });
   } catch (error) {
-    const known = error instanceof Refusal || error instanceof RangeError;
-    self.postMessage({ id, refusal: error instanceof Refusal ? error.message : known ? LITTLE : String(error) });
-    if (!known) console.error(error);
+    let refusal = String(error);
+    if (error instanceof Refusal) refusal = error.message;
+    else if (error instanceof RangeError) refusal = LITTLE;
+    else console.error(error);
+    self.postMessage({ id, refusal });
   }
 };
 
-self.postMessage({ id: 0 }); // what is said before this line is not heard, as modules are awaited above
+// what is said before this line is not heard, as modules are awaited above
+self.postMessage({ id: 0 });

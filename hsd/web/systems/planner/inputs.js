@@ -1,4 +1,5 @@
-// The planner's inputs: what to start from, the cost of every model, and the chance that one keeps a token of another.
+// The planner's inputs: what to start from, the cost of every model, and the chance that one keeps
+// a token of another.
 import { h } from "../../kit/dom.js";
 import { button, field, say, segments, setField, setSlider, slider } from "../../kit/parts.js";
 import { modelName } from "../parts.js";
@@ -6,19 +7,27 @@ import { value } from "./models.js";
 
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000
 const HINT =
-  "c is the time of one pass. Then, for every two models, the chance that the larger keeps a token of the smaller.";
+  "c is the time of one pass. Then, for every two models, the chance that the larger keeps a " +
+  "token of the smaller.";
 
-const costAt = (/** @type {string} */ position) => String(Number((10 ** Number(position)).toPrecision(2)));
-const positionOf = (/** @type {string} */ text) => Math.log10(Math.max(value(text, 0), 10 ** DECADES.low));
+const costAt = (/** @type {string} */ position) =>
+  String(Number((10 ** Number(position)).toPrecision(2)));
+const positionOf = (/** @type {string} */ text) =>
+  Math.log10(Math.max(value(text, 0), 10 ** DECADES.low));
 
 /**
- * A slider and a field for one number. set(text) shows it; onvalue(text): it was changed; at: the slider's place for a text.
- * @param {string} name @param {object} range @param {(text: string) => void} onvalue
- * @param {{at: (text: string) => number, of?: (position: string) => string}} scale
+ * A slider and a field for one number, and `set`, which shows a text in both.
+ * @param {string} name
+ * @param {object} range - of the slider
+ * @param {(text: string) => void} onvalue - called with a new text
+ * @param {{at: (text: string) => number, of?: (position: string) => string}} scale - the slider's
+ *   position for a text, and the other way round
  */
 function number(name, range, onvalue, { at, of = (position) => position }) {
   const typed = field(name, onvalue);
-  const dragged = slider(`${name}, slider`, { ...range, oninput: () => onvalue(of(dragged.value)) });
+  const oninput = () => onvalue(of(dragged.value));
+  /** @type {HTMLInputElement} */
+  const dragged = slider(`${name}, slider`, { ...range, oninput });
   const set = (/** @type {string} */ text) => {
     setField(typed, text);
     setSlider(dragged, at(text), text);
@@ -26,17 +35,25 @@ function number(name, range, onvalue, { at, of = (position) => position }) {
   return { typed, dragged, set };
 }
 
-/** most: models. @param {PlannerPreset[]} presets what to start from @param {number} most @param {PlannerActions} actions */
+/**
+ * The form of the inputs.
+ * @param {PlannerPreset[]} presets - to start from
+ * @param {number} most - models
+ * @param {PlannerActions} actions
+ */
 function inputs(presets, most, actions) {
   const start = segments("Start from", actions.preset);
   const options = presets.map(({ name, title }) => /** @type {[string, string]} */ ([name, title]));
-  const [note, warned] = [h("p.hp-hint.hf-note"), h("p.hp-hint.hf-warnings")];
+  const note = h("p.hp-hint.hf-note");
+  const warned = h("p.hp-hint.hf-warnings");
   const problem = h("p.hp-problem", { role: "alert" });
   const body = h("div.hf-inputs-body");
-  const add = button("+ Add a smaller model", "one more below the others", actions.add, { class: "hp-button hf-add" });
+  const look = { class: "hp-button hf-add" };
+  const add = button("+ Add a smaller model", "one more below the others", actions.add, look);
   const copy = button("Copy link", "a link to these inputs and this view", actions.copy);
   const row = h("div.hp-row", add, copy);
-  const element = h("div.hf-inputs", start.element, note, h("p.hp-hint", HINT), problem, body, row, warned);
+  const head = [start.element, note, h("p.hp-hint", HINT), problem];
+  const element = h("div.hf-inputs", head, body, row, warned);
   let shown = /** @type {PlannerFillers} */ ([]);
   let drawn = 0;
 
@@ -49,7 +66,8 @@ function inputs(presets, most, actions) {
       body.replaceChildren(costs(count, actions, shown), acceptances(count, actions, shown));
       drawn = count;
       add.disabled = count >= most;
-      if (held) (add.disabled ? copy : add).focus();
+      const free = add.disabled ? copy : add;
+      if (held) free.focus();
     }
     const preset = presets.find(({ name }) => name === now.preset);
     start.set(now.preset, options);
@@ -62,12 +80,18 @@ function inputs(presets, most, actions) {
   return { element, update };
 }
 
-/** One line per model: name, slider, cost, cost per further token, remove. @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown */
+/**
+ * The costs, a line for each model: name, slider, cost, cost per further token, remove.
+ * @param {number} count
+ * @param {PlannerActions} actions
+ * @param {PlannerFillers} shown
+ */
 function costs(count, actions, shown) {
   const rows = Array.from({ length: count }, (_, i) => {
     const name = modelName(i, count);
     const range = { min: DECADES.low, max: DECADES.high, step: 0.05 };
-    const cost = number(`cost of ${name}`, range, (text) => actions.cost(i, text), { at: positionOf, of: costAt });
+    const scale = { at: positionOf, of: costAt };
+    const cost = number(`cost of ${name}`, range, (text) => actions.cost(i, text), scale);
     const further = field(`cost of each further token for ${name}`, (/** @type {string} */ text) =>
       actions.further(i, text),
     );
@@ -89,26 +113,34 @@ function costs(count, actions, shown) {
   return h("div.hf-costs", { "role": "group", "aria-label": "Costs" }, rows);
 }
 
-/** The upper triangle: row i, column j: a token of M_i is kept by M_j. @param {number} count @param {PlannerActions} actions @param {PlannerFillers} shown */
+/**
+ * The acceptances, an upper triangle: in row i and column j the chance that M_j keeps a token of
+ * M_i.
+ * @param {number} count
+ * @param {PlannerActions} actions
+ * @param {PlannerFillers} shown
+ */
 function acceptances(count, actions, shown) {
   const range = { min: 0, max: 1, step: 0.01 };
   const cell = (/** @type {number} */ i, /** @type {number} */ j) => {
     const words = `${modelName(i, count)} kept by ${modelName(j, count)}`;
     const at = (/** @type {string} */ text) => Math.min(1, Math.max(0, value(text, 0)));
-    const one = number(words, range, (text) => actions.acceptance(i, j, text), { at });
-    shown.push(({ acceptance }) => one.set(acceptance[i][j - i - 1]));
-    return h("td", { "data-label": words, "data-pair": `${i}-${j}` }, h("div.hf-cell", one.typed, one.dragged));
+    const chance = number(words, range, (text) => actions.acceptance(i, j, text), { at });
+    shown.push(({ acceptance }) => chance.set(acceptance[i][j - i - 1]));
+    const names = { "data-label": words, "data-pair": `${i}-${j}` };
+    return h("td", names, h("div.hf-cell", chance.typed, chance.dragged));
   };
   const smaller = Array.from({ length: count - 1 }, (_, k) => k);
-  const head = smaller.map((k) => h("th", { scope: "col" }, `kept by ${modelName(k + 1, count)}`));
-  const rows = smaller.map((i) =>
-    h(
-      "tr",
-      h("th", { scope: "row" }, `token of ${modelName(i, count)}`),
-      smaller.map((k) => (k >= i ? cell(i, k + 1) : h("td.is-empty"))),
-    ),
-  );
-  const table = h("table.hf-matrix", h("thead", h("tr", h("td"), head)), h("tbody", rows));
+  const heads = smaller.map((k) => {
+    const larger = modelName(k + 1, count);
+    return h("th", { scope: "col" }, `kept by ${larger}`);
+  });
+  const rows = smaller.map((i) => {
+    const name = h("th", { scope: "row" }, `token of ${modelName(i, count)}`);
+    const cells = smaller.map((k) => (k >= i ? cell(i, k + 1) : h("td.is-empty")));
+    return h("tr", name, cells);
+  });
+  const table = h("table.hf-matrix", h("thead", h("tr", h("td"), heads)), h("tbody", rows));
   return h("div.hf-scroll", { "role": "group", "aria-label": "Acceptances" }, table);
 }
 

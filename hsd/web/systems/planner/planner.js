@@ -1,5 +1,6 @@
-// The planner: from what models cost and how often they agree, which of them to stack, and with what thresholds. The
-// server computes; here is one state, its answer, and what shows them. For tests it is window.__hsdPlanner.
+// The planner: from what models cost and how often they agree, which of them to stack, and with
+// what thresholds. The server computes; here is one state, its answer, and what shows them. For
+// tests it is window.__hsdPlanner.
 import { ask, Refusal } from "../../answers/answers.js";
 import { h } from "../../kit/dom.js";
 import { bars } from "./bars.js";
@@ -8,27 +9,35 @@ import { inputs } from "./inputs.js";
 import * as models from "./models.js";
 import { trial } from "./trial.js";
 
-const BAD_LINK = "the plan in this link cannot be read: the first of the inputs below is shown instead";
+const BAD_LINK =
+  "the plan in this link cannot be read: the first of the inputs below is shown instead";
 
 class Planner {
-  /** A line to show until the next change. */ notice = "";
-  /** @type {PlannerPlan | null} The last one that could be made. */ plan = null;
-  /** @type {PlannerInputs | null} What it was made of. */ planned = null;
-  /** What is wrong with the inputs. */ problem = "";
-  /** A question is under way. */ busy = false;
+  notice = ""; // a line to show until the next change
+  plan = /** @type {PlannerPlan | null} */ (null); // the last one that could be made
+  planned = /** @type {PlannerInputs | null} */ (null); // the inputs that it was made of
+  problem = ""; // what is wrong with the inputs
+  busy = false; // a question is under way
 
   /**
-   * linked: what `link` has given before; changed: it gives something else; copy: copy a link to the page.
-   * @param {PlannerContents} known @param {string | null} linked @param {() => void} changed @param {() => void} copy
+   * @param {PlannerContents} known
+   * @param {string | null} linked - what `link` gave in an earlier visit
+   * @param {() => void} changed - called when `link` gives something else
+   * @param {() => void} copy - copies a link to the page
    */
   constructor({ presets, most, longest }, linked, changed, copy) {
     Object.assign(window, { __hsdPlanner: this });
     this.changed = changed;
-    const edit = (/** @type {(now: PlannerInputs, ...given: any[]) => PlannerInputs} */ change) => {
-      return (/** @type {any[]} */ ...given) => this.use(change(this.inputs, ...given));
-    };
+    /** @typedef {(now: PlannerInputs, ...given: any[]) => PlannerInputs} Change */
+    /** @type {(change: Change) => (...given: any[]) => void} */
+    const edit =
+      (change) =>
+      (...given) =>
+        this.use(change(this.inputs, ...given));
+    const named = (/** @type {string} */ name) =>
+      presets.find((preset) => preset.name === name) ?? presets[0];
     this.fields = inputs(presets, most, {
-      preset: edit((_, name) => models.fromPreset(presets.find((one) => one.name === name) ?? presets[0])),
+      preset: edit((_, name) => models.fromPreset(named(name))),
       cost: edit((now, i, text) => models.withNumber(now, "costs", i, text)),
       further: edit((now, i, text) => models.withNumber(now, "perToken", i, text)),
       acceptance: edit(models.withAcceptance),
@@ -43,41 +52,55 @@ class Planner {
     const tries = h("details.hf-more", h("summary", "What if T is badly chosen?"), badly);
     this.shown = h("div.hf-plan", { hidden: true }, plan, more, tries);
     this.element = h("div.hf-planner", this.fields.element, this.shown);
-    const found = linked === null ? null : models.decode(linked, most);
+    const given = linked === null ? null : models.decode(linked, most);
     this.edited = linked !== null; // whether a link must say what is planned
-    this.inputs = found ?? models.fromPreset(presets[0]);
-    if (linked !== null && !found) this.notice = BAD_LINK;
+    this.inputs = given ?? models.fromPreset(presets[0]);
+    if (linked !== null && !given) this.notice = BAD_LINK;
     this.drawn = this.refresh();
   }
 
   /** Plan for other inputs. @param {PlannerInputs} now */
   use(now) {
-    Object.assign(this, { inputs: now, notice: "", edited: true });
+    this.inputs = now;
+    this.notice = "";
+    this.edited = true;
     this.refresh();
   }
 
-  /** Another of the ways that are compared; the best one is followed when the inputs change. @param {number} i */
+  /**
+   * Look at another of the ways that are compared. The best one stays the best when the inputs
+   * change, whichever it then is.
+   * @param {number} i
+   */
   pick(i) {
-    const picked = !this.plan || i === this.plan.best ? null : this.plan.alternatives[i].models;
+    const { plan } = this;
+    const picked = !plan || i === plan.best ? null : plan.alternatives[i].models;
     this.use({ ...this.inputs, picked, tried: null });
   }
 
-  /** Ask about the present inputs; what changes while an answer is under way is asked about afterwards. */
+  /**
+   * Ask about the present inputs; what changes while an answer is under way is asked about
+   * afterwards.
+   */
   async refresh() {
     this.fill();
     if (this.busy) return;
     this.busy = true;
-    let asked;
+    let present;
     do {
-      asked = this.inputs;
+      present = this.inputs;
       try {
-        const plan = await ask("plan_stack", models.question(asked));
-        if (asked === this.inputs) Object.assign(this, { plan, planned: asked, problem: "" });
+        const plan = await ask("plan_stack", models.question(present));
+        if (present === this.inputs) {
+          this.plan = plan;
+          this.planned = present;
+          this.problem = "";
+        }
       } catch (refusal) {
         if (!(refusal instanceof Refusal)) throw refusal;
         this.problem = refusal.message;
       }
-    } while (asked !== this.inputs);
+    } while (present !== this.inputs);
     this.busy = false;
     this.show();
     this.changed();
@@ -102,7 +125,8 @@ class Planner {
   link() {
     const { inputs: now, planned, plan } = this;
     if (!plan || !planned) return models.encode(now);
-    return models.encode({ ...planned, picked: planned.tried ? plan.way.models : planned.picked });
+    const picked = planned.tried ? plan.way.models : planned.picked;
+    return models.encode({ ...planned, picked });
   }
 }
 
