@@ -66,7 +66,7 @@ types: node_modules/.done
 engine: $(VENV)/.dev
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
 	$(BIN)/python examples/reproduce/compile_engine.py
-	$(BIN)/python -m pytest tests/models/small
+	$(BIN)/python -m pytest tests/engine tests/models/small
 
 SEED := 1
 sanitize: $(VENV)/.dev

@@ -1,14 +1,11 @@
-"""Speculative decoding in one file: a draft, one pass of the target, vanilla and HSD side by side,
-a commit.
+"""Speculative decoding in one file: a draft, one pass of the target, vanilla and HSD, a commit.
 
     python examples/minimal.py    # the toy pair, offline
     python examples/minimal.py Qwen/Qwen2.5-7B-Instruct Qwen/Qwen2.5-0.5B-Instruct    # another pair
 
-The models of a pair share a vocabulary.
-
-Read it from top to bottom; it needs torch and transformers only. Shapes: n positions, γ drafted
-tokens, V tokens of the vocabulary. Sources: vanilla, arXiv 2211.17192; HSD (hierarchical
-speculative decoding), arXiv 2601.05724, algorithm 2.
+The models of a pair share a vocabulary. Read it from top to bottom; it needs torch and transformers
+only. Shapes: n positions, γ drafted tokens, V tokens of the vocabulary. Sources: vanilla, arXiv
+2211.17192; HSD (hierarchical speculative decoding), arXiv 2601.05724, algorithm 2.
 """
 
 import sys
@@ -29,11 +26,9 @@ class Reader:
         self.cache = DynamicCache(config=model.config)
 
     def read(self, text):
-        """The rows after all tokens of `text` that are new to it: (n, V) probabilities, in one
-        pass.
-        """
-        # (1, n)
-        new = torch.tensor([text[self.cache.get_seq_length() :]], device=self.model.device)
+        """Return rows (n, V) of probabilities after the n tokens of `text` that it has not read."""
+        unread = text[self.cache.get_seq_length() :]
+        new = torch.tensor([unread], device=self.model.device)  # (1, n)
         logits = self.model(new, past_key_values=self.cache).logits[0]  # (n, V)
         return (logits.float() / self.temperature).softmax(-1)
 
@@ -44,9 +39,7 @@ class Reader:
 
 
 class Numbers:
-    """A seed's random numbers in [0, 1), a stream for each purpose: two rules get the same drafts
-    and coins.
-    """
+    """A seed's random numbers in [0, 1), in three streams, so that all rules get the same ones."""
 
     def __init__(self, seed):
         streams = [torch.Generator().manual_seed(3 * seed + i) for i in range(3)]
@@ -57,16 +50,16 @@ class Numbers:
 
 
 def draw(row, number):
-    """The token that a number in [0, 1) picks from a row (V,), by its cumulative sum."""
+    """Return the token that a number in [0, 1) picks from a row (V,), by its cumulative sum."""
     cumulative = row.double().cumsum(-1)
-    return int(
-        torch.searchsorted(cumulative, number * cumulative[-1:], right=True).clamp_max(len(row) - 1)
-    )
+    token = torch.searchsorted(cumulative, number * cumulative[-1:], right=True)
+    return min(int(token), len(row) - 1)
 
 
 def vanilla(p, q, tokens, coins):
-    """How many of the γ tokens are kept, and the row (V,) for the next one. p: (γ+1, V), q: (γ, V),
-    coins: (γ,).
+    """Return how many of the γ tokens are kept, and the row (V,) for the next one.
+
+    p: (γ+1, V), q: (γ, V), coins: (γ,).
     """
     for t, x in enumerate(tokens):
         if coins[t] >= p[t, x] / q[t, x]:  # the first failure ends the draft
@@ -76,8 +69,9 @@ def vanilla(p, q, tokens, coins):
 
 
 def hsd(p, q, tokens, coins):
-    """The same by whole prefixes, the longest first: a token that is too likely makes up for one
-    that is not.
+    """Return the same by whole prefixes, the longest first.
+
+    A token that is too likely makes up for one that is not likely enough.
     """
     r = 1.0
     peak = 1.0
@@ -108,7 +102,8 @@ def decode(
     target, draft, text, rule, numbers, gamma=4, temperature=0.7, new_tokens=48, ends=(), show=print
 ):
     """Return the tokens after `text` (ids). rule: vanilla or hsd. show: called on every step."""
-    text, start = list(text), len(text)
+    text = list(text)
+    start = len(text)
     target = Reader(target, temperature)
     draft = Reader(draft, temperature)
     while len(text) - start < new_tokens and not (len(text) > start and text[-1] in ends):
@@ -122,9 +117,8 @@ def decode(
             tokens.append(draw(q[-1], draws[len(tokens)]))
         # one large pass over all of them: (γ+1, V)
         p = target.read(text + tokens)[-len(tokens) - 1 :]
-        verdicts = {
-            judge.__name__: judge(p, torch.stack(q), tokens, coins) for judge in (vanilla, hsd)
-        }
+        q = torch.stack(q)
+        verdicts = {judge.__name__: judge(p, q, tokens, coins) for judge in (vanilla, hsd)}
         kept, row = verdicts[rule.__name__]
         follows = [] if kept and tokens[kept - 1] in ends else [draw(row, after)]
         show(tokens, {name: count for name, (count, _) in verdicts.items()}, follows)
@@ -136,16 +130,13 @@ def decode(
 
 def main(target=TOYS / "target", draft=TOYS / "middle"):
     tokenizer = AutoTokenizer.from_pretrained(target)
-    models = [
-        AutoModelForCausalLM.from_pretrained(name, dtype="auto").eval() for name in (target, draft)
-    ]
+    load = AutoModelForCausalLM.from_pretrained
+    models = [load(name, dtype="auto").eval() for name in (target, draft)]
 
     def show(tokens, kept, follows):
         words = " ".join(repr(tokenizer.decode(token)) for token in tokens)
-        print(
-            f"{words:60} vanilla keeps {kept['vanilla']}, HSD {kept['hsd']}, then "
-            f"{tokenizer.decode(follows)!r}"
-        )
+        counts = f"vanilla keeps {kept['vanilla']}, HSD {kept['hsd']}"
+        print(f"{words:60} {counts}, then {tokenizer.decode(follows)!r}")
 
     text = tokenizer("Once upon a time").input_ids
     written = decode(*models, text, hsd, Numbers(0), ends={tokenizer.eos_token_id}, show=show)

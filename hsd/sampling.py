@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hsd.engine import sums
 from hsd.errors import HsdError
-from hsd.models.small import sums
 
 COLDEST = 1e-30  # below, logits divided by the temperature leave single precision
 LEAST = 1e-37  # of top-p, likewise: the likeliest token alone has more

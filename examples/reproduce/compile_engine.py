@@ -1,4 +1,4 @@
-"""Compiles `hsd/models/small/engine.c` for all machines, with the compiler of the wheel `ziglang`,
+"""Compiles `hsd/engine/engine.c` for all machines, with the compiler of the wheel `ziglang`,
 pinned below.
 
 What it gives, two modules of WebAssembly and a library for each kind of processor, is in the
@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from hsd.models.small.machine import FOLDER, MODULE, PAGES, THREADED
+from hsd.engine.machine import FOLDER, MODULE, PAGES, THREADED
 
 SOURCE = FOLDER / "engine.c"
 COMPILER = "0.17.1"  # of ziglang: another one gives other bytes, though the same results

@@ -44,13 +44,13 @@ from hsd.app import pairs, race
 from hsd.app.site import LENGTHS
 from hsd.bench import Measurement, machine, measure
 from hsd.bench import race as timing
+from hsd.engine import machine as engines
+from hsd.engine import sums
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.portable import named_pair
 from hsd.models.machine import threads_of
-from hsd.models.small import machine as engines
-from hsd.models.small import sums
 from hsd.paths import RESULTS
 from hsd.version import __version__
 

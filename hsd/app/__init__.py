@@ -43,13 +43,14 @@ def launch(
 
     manifest = manifest or space.load()
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
+    from hsd import http_client
     from hsd.app import downloads, pairs, trust
     from hsd.app.server import build, preload
-    from hsd.bench import server as outside
+    from hsd.bench.server import GUARDED
 
     trust.current = trust.started(host, allowed_hosts, servers)
     if not trust.current.local:
-        outside.OPENER = outside.GUARDED
+        http_client.OPENER = GUARDED
     opened = None if trace_file is None else Trace.from_file(trace_file)
     server = build(manifest, opened, decode, offers)
     try:

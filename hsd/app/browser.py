@@ -14,13 +14,13 @@ from typing import Any
 
 from safetensors.torch import load_file
 
+from hsd.engine.machine import MODULE, THREADED
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
 from hsd.models.loading.memory import SIZES
 from hsd.models.loading.registry import draft_length
 from hsd.models.loading.tensors import in_full
 from hsd.models.small.head import SmallHead
-from hsd.models.small.machine import MODULE, THREADED
 from hsd.models.small.model import DTYPE
 from hsd.paths import ASSETS, WEB
 from hsd.space import PairSpec, Space

@@ -21,10 +21,11 @@ from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.measure import in_a_name
 from hsd.bench.race_report import lossless, report
-from hsd.bench.server import base_url, connect
+from hsd.bench.server import connect
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
+from hsd.http_client import base_url
 from hsd.paths import RESULTS
 from hsd.rules import USUAL, VANILLA
 from hsd.space import Space

@@ -7,12 +7,12 @@ from typing import Any
 
 from hsd.bench.prompts import prompt_set
 from hsd.cli.arguments import load, refuse
+from hsd.draft.tree_plans import tree_plans
 from hsd.errors import HsdError
 from hsd.models.machine import machine
 from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
 from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees
-from hsd.planner.trees import tree_plans
 from hsd.sampling import Sampling
 
 WORDS = {"about": "measure: ", "longest": str(LONGEST)}

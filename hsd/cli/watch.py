@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from hsd.bench.server import base_url, counter_growth, read_counters
 from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
+from hsd.http_client import base_url, counter_growth, read_counters
 from hsd.vllm.reader import BEAT, Reader, Request, summary
 
 SERVER = "server"  # the pair of a page that stands for the server

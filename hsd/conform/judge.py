@@ -422,7 +422,8 @@ def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
         shapes = shapes[shapes.sum(1) > 0.01]
         if vocab < 3:
             break
-        spread = (shapes / shapes.sum(1, keepdim=True)).std(0)
-        if len(shapes) > 1 and float(spread.max()) > 0.1:
-            break
+        if len(shapes) > 1:
+            spread = (shapes / shapes.sum(1, keepdim=True)).std(0)
+            if float(spread.max()) > 0.1:
+                break
     return p, q

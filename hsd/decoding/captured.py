@@ -12,10 +12,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hsd.decoding.unrecorded import Outcome
 from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel, FixedSession
-from hsd.models.quick import Outcome
 from hsd.models.reading import Reader, fitted
 from hsd.rng import Numbers
 from hsd.rules import Rule

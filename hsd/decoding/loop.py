@@ -25,11 +25,11 @@ from hsd.decoding.systems import (
     make_recorder,
     make_rounds,
 )
+from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.machine import computing
-from hsd.models.quick import QuickRounds
 from hsd.models.reading import timed
 from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
@@ -122,7 +122,7 @@ class Decoding(Iterator[Step]):
         begin = time.perf_counter()
         try:
             with (
-                torch.inference_mode(not isinstance(self._rounds, QuickRounds)),
+                torch.inference_mode(not isinstance(self._rounds, UnrecordedRounds)),
                 computing(self.pair),
             ):
                 return next(self._steps)

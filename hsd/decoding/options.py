@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from pydantic import create_model
 
 from hsd.draft import COPIERS, LAYOUTS, Layout
+from hsd.draft.shapes import best_shape
 from hsd.errors import HsdError
 from hsd.options import MAX_LEVELS, MAX_TREE_NODES, Options, option
-from hsd.planner.shapes import best_shape
 from hsd.rules import (
     DIVERGENCES,
     RULES,

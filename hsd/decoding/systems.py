@@ -15,6 +15,7 @@ from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
+from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.draft import (
     COPIERS,
     CopyProposer,
@@ -27,7 +28,6 @@ from hsd.draft import (
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.exits import EarlyExits, default_exits, parts_of
-from hsd.models.quick import QuickRounds
 from hsd.models.reading import Reader
 from hsd.rng import Streams
 from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
@@ -285,7 +285,7 @@ def _about_exits(target: LanguageModel, exits: Sequence[int], layers: int) -> li
 
 def make_rounds(
     pair: Pair, options: RunOptions, levels: Levels, prompt: int
-) -> Rounds | CapturedRounds | QuickRounds:
+) -> Rounds | CapturedRounds | UnrecordedRounds:
     """Return what plays a run's rounds.
 
     prompt: its number of tokens. Raises HsdError if the engine does not fit.
@@ -325,8 +325,8 @@ def make_rounds(
         longest = stacked.longest
     rule = top_rule(options, len(levels.models))
     chain = options.system == "plain" or type(proposer) is ModelProposer
-    if chain and not options.trace and QuickRounds.fits(readers, rule.name):
-        return QuickRounds(readers, ends, rule.name, levels.stopping, longest, levels.context)
+    if chain and not options.trace and UnrecordedRounds.fits(readers, rule.name):
+        return UnrecordedRounds(readers, ends, rule.name, levels.stopping, longest, levels.context)
     return Rounds(readers[-1], ends, rule, proposer, levels.context)
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import torch
 
 from hsd.decoding.loop import run
+from hsd.draft.tree_plans import TreeCosts, TreeNode
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.machine import computing
 from hsd.planner.measure import pass_times
-from hsd.planner.trees import TreeCosts, TreeNode
 from hsd.rules import VANILLA
 from hsd.sampling import Sampling
 from hsd.trace import Step

@@ -21,8 +21,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from hsd.engine import sums
 from hsd.errors import HsdError
-from hsd.models.small import sums
 from hsd.rules.forms import Grounds
 
 TINY = torch.finfo(torch.float64).tiny

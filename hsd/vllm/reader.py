@@ -12,9 +12,9 @@ from statistics import mean
 from typing import Any
 from uuid import uuid4
 
-from hsd.bench.server import base_url, json_of
 from hsd.bench.summary import ratio_interval
 from hsd.errors import HsdError, first_line
+from hsd.http_client import base_url, json_of
 from hsd.rules import USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
 from hsd.vllm import KEY

@@ -19,7 +19,7 @@ from running_app import Server, free_port
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from hsd import space
+from hsd import http_client, space
 from hsd.app import race, trust
 from hsd.app.middleware import NOT_JSON, admitted
 from hsd.app.trust import Trust, started
@@ -272,7 +272,7 @@ def reached(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
     """As in an app that others can reach, started with --servers."""
     monkeypatch.setattr(trust, "current", Trust(loopback=False, names=("*",), servers=True))
-    monkeypatch.setattr(outside, "OPENER", outside.GUARDED)
+    monkeypatch.setattr(http_client, "OPENER", outside.GUARDED)
 
 
 @pytest.mark.parametrize("known", [started("0.0.0.0"), started(None, ("demo.example.org",))])

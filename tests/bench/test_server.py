@@ -17,13 +17,14 @@ import pytest
 from recorded_server import VLLM, Fake
 from table_models import table_pair
 
-from hsd import HsdError, figures
-from hsd.bench import Record, measurements, server
+from hsd import HsdError, figures, http_client
+from hsd.bench import Record, measurements
 from hsd.bench.measure import Case
 from hsd.bench.report import read
-from hsd.bench.server import NOTE, connect, read_counters
+from hsd.bench.server import NOTE, connect
 from hsd.bench.view import view
 from hsd.cli import main
+from hsd.http_client import read_counters
 from hsd.paths import ASSETS, ROOT
 
 PAIR = table_pair(vocab=5, order=2, seed=4)
@@ -168,7 +169,7 @@ def test_counters_with_labels_without_end_take_no_longer(monkeypatch: pytest.Mon
         f"vllm:spec_decode_num_drafts{{{'position=' * 200_000}\n"
         'vllm:spec_decode_num_drafts{a="b"} 3\n'
     )
-    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: hostile.encode())
+    monkeypatch.setattr(http_client, "bytes_of", lambda *_, **__: hostile.encode())
     assert read_counters("http://localhost:8000", "") == {"drafts": 3}
 
 

@@ -8,9 +8,9 @@ import pytest
 import record_race
 
 import hsd
+from hsd.engine import machine, sums
+from hsd.engine.machine import Wasm, usable
 from hsd.models.loading import fetch
-from hsd.models.small import machine, sums
-from hsd.models.small.machine import Wasm, usable
 from hsd.paths import RESULTS
 
 NAME = "smollm2"

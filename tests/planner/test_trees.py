@@ -13,10 +13,10 @@ from table_models import table_pair
 import hsd
 from hsd.cli import main
 from hsd.decoding.options import RunOptions
+from hsd.draft.shapes import best_shape
+from hsd.draft.tree_plans import TreeCosts, TreeNode, kept_on_average, tree_plans
 from hsd.errors import HsdError
 from hsd.planner.measure_trees import DEEP, LARGEST, measure_trees, tree_nodes
-from hsd.planner.shapes import best_shape
-from hsd.planner.trees import TreeCosts, TreeNode, kept_on_average, tree_plans
 from hsd.rules import TREE_RULES
 from hsd.sampling import Sampling
 

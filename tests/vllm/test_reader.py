@@ -11,8 +11,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
+from hsd import http_client
 from hsd.app.runs import Kept, read, run_to_end
-from hsd.bench import server
 from hsd.cli import main
 from hsd.cli.watch import counts
 from hsd.errors import HsdError
@@ -196,7 +196,7 @@ def test_a_refusal_of_the_server_is_said_in_its_own_words(monkeypatch):
         body = b'{"detail": "give the server\'s HSD_VLLM_TOKEN as bearer token"}'
         raise HTTPError(request.full_url, 401, "Unauthorized", {}, BytesIO(body))
 
-    monkeypatch.setattr(server, "OPENER", SimpleNamespace(open=refuse))
+    monkeypatch.setattr(http_client, "OPENER", SimpleNamespace(open=refuse))
     with pytest.raises(
         HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"
     ):
@@ -213,11 +213,11 @@ def metrics(*curve: float) -> str:
 
 
 def test_public_counters_say_what_they_can_and_name_a_set_acceptance(monkeypatch):
-    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: metrics(0.8, 0.5).encode())
+    monkeypatch.setattr(http_client, "bytes_of", lambda *_, **__: metrics(0.8, 0.5).encode())
     assert counts("http://localhost:8000") == "2.30 tokens per pass; kept by position 0.80, 0.50"
-    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: metrics(1, 1, 0.78, 0).encode())
+    monkeypatch.setattr(http_client, "bytes_of", lambda *_, **__: metrics(1, 1, 0.78, 0).encode())
     assert "synthetic acceptance" in counts("http://localhost:8000")
-    monkeypatch.setattr(server, "bytes_of", lambda *_, **__: b"other 1\n")
+    monkeypatch.setattr(http_client, "bytes_of", lambda *_, **__: b"other 1\n")
     assert counts("http://localhost:8000") == "its counters tell of no drafts"
 
 

@@ -24,11 +24,11 @@ import hsd
 from hsd import Pair, RunOptions
 from hsd.app import browser
 from hsd.draft.ngram import COPIERS, Copier
+from hsd.engine.machine import MODULE
 from hsd.facts import PROPOSER_NAMES
 from hsd.models.loading import fetch, load_pair
 from hsd.models.loading.tokenizer import FileTokenizer
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.machine import MODULE
 from hsd.paths import ROOT
 from hsd.rng import Streams
 from hsd.rules import RULES

@@ -12,7 +12,7 @@ from damaged_gguf import damages, harmless
 from engine import Engine
 from small_gguf import VOCAB, write_gguf
 
-from hsd.models.small.machine import MODULE
+from hsd.engine.machine import MODULE
 
 # What a file comes to: the logits after a few tokens, or the line of a refusal. Any other error is
 # one of ours.

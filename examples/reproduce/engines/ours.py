@@ -13,7 +13,7 @@ from turn import Job, Reader, main
 
 import hsd
 from hsd.app import browser
-from hsd.models.small import machine, sums
+from hsd.engine import machine, sums
 
 
 class Ours:

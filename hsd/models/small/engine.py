@@ -13,8 +13,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from hsd.engine.machine import Machine, open_machine
 from hsd.errors import HsdError
-from hsd.models.small.machine import Machine, open_machine
 
 MOST_THREADS = 4  # more have not been measured
 ROWS = 8  # tokens of one pass, at most

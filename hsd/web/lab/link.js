@@ -91,7 +91,13 @@ function readSettings(text) {
   const follows = AFTERS.includes(after) && !beyond.length;
   need(follows, `what follows its kept tokens is none of ${AFTERS.join(", ")}`);
   const knobs = [tolerance, ...more].map((digits, i) => number(digits, KNOBS[i]));
-  return { ...SETTINGS, divergence, mode, after_kept: after, ...Object.fromEntries(knobs) };
+  return {
+    ...SETTINGS,
+    divergence,
+    mode,
+    after_kept: after,
+    ...Object.fromEntries(knobs),
+  };
 }
 
 /**
@@ -104,10 +110,11 @@ function readDraft({ kind, vocab, gamma }, letters, coinTexts) {
   const draft = [...letters].map((x) => LETTERS.indexOf(x));
   const known = draft.every((x) => x >= 0 && x < vocab);
   need(draft.length === gamma && known, `its draft is not ${gamma} of the tokens`);
-  const coins = coinTexts.split("_").map((x) => (NUMBER.test(x) ? Number(x) : NaN));
   need(kind !== "step" || draft.every((x) => x === 0), "the paper's step has one draft only");
-  const fit = coins.length === gamma && coins.every((x) => x >= 0 && x < 1);
-  need(fit, `its coins are not ${gamma} numbers from 0 to below 1`);
+  const texts = coinTexts.split("_");
+  const coins = texts.map((text) => (NUMBER.test(text) ? Number(text) : NaN));
+  const within = coins.every((x) => x >= 0 && x < 1);
+  need(coins.length === gamma && within, `its coins are not ${gamma} numbers from 0 to below 1`);
   return { draft, coins };
 }
 
@@ -120,8 +127,9 @@ function readRows({ kind, vocab, gamma }, p, q) {
   const read = (text, count, side) => {
     const rows = text.split("--").map((row) => row.split("_"));
     const wanted = kind === "same" ? 1 : count;
-    const fit = rows.length === wanted && rows.every((row) => row.length === vocab);
-    need(fit, `its ${side} is not ${plural(wanted, "row")} of ${vocab} numbers`);
+    const full = rows.every((row) => row.length === vocab);
+    const words = `its ${side} is not ${plural(wanted, "row")} of ${vocab} numbers`;
+    need(rows.length === wanted && full, words);
     return rows;
   };
   return { p: read(p, gamma + 1, "p"), q: read(q, gamma, "q") };

@@ -60,7 +60,12 @@ function line({ name, title }, group, actions) {
     COLUMNS.map(([key, words]) => [key, h(`td.hf-${key}`, { "data-label": words })]),
   );
   const onchange = () => actions.rule(name);
-  const radio = h("input", { type: "radio", name: group, value: name, onchange });
+  const radio = h("input", {
+    type: "radio",
+    name: group,
+    value: name,
+    onchange,
+  });
   const number = h("span.hf-figure");
   const fill = h("span.hf-fill");
   const mark = h("span.hf-mark");

@@ -190,7 +190,13 @@ function model({ kind, vocab, gamma, p, q, settings }) {
   };
   const rows = (/** @type {string[][]} */ side, /** @type {number} */ count) =>
     range(count).map((t) => numbers(side[kind === "same" ? 0 : t]));
-  return { vocab, gamma, p: rows(p, gamma + 1), q: rows(q, gamma), settings };
+  return {
+    vocab,
+    gamma,
+    p: rows(p, gamma + 1),
+    q: rows(q, gamma),
+    settings,
+  };
 }
 
 // ---- changes

@@ -20,7 +20,17 @@ function viewOf(valid, { p, q, vocab }) {
   const token = valid.kind === "step" && count === tokens.length ? null : pick(row, DRAW);
   const draws = tokens.map(() => DRAW);
   const small = { p, q, tokens };
-  const played = { ...small, small, coins, law, draws, number: DRAW, kept: count, row, token };
+  const played = {
+    ...small,
+    small,
+    coins,
+    law,
+    draws,
+    number: DRAW,
+    kept: count,
+    row,
+    token,
+  };
   const described = (/** @type {number} */ token) => ({ token, piece: names(valid, 0)[token] });
   const recorder = new Recorder({ ends: [], described }, rule, null, settings);
   const details = recorder.details({ ...played, extraDraws: [] });

@@ -72,9 +72,10 @@ function tuning(actions) {
     Object.assign(number, { min: knob.low, max: knob.high, ariaLabel: name });
     setSlider(number, value, text.textContent);
     const sentences = linesOf(rule, settings);
-    while (lines.children.length < sentences.length) lines.append(h("p"));
-    while (lines.children.length > sentences.length) lines.lastChild?.remove();
-    sentences.forEach((words, i) => say(lines.children[i], words(model, kind)));
+    const { children } = lines;
+    while (children.length < sentences.length) lines.append(h("p"));
+    while (children.length > sentences.length) lines.lastChild?.remove();
+    sentences.forEach((words, i) => say(children[i], words(model, kind)));
   }
 
   return { element, update };

@@ -32,7 +32,12 @@ const COLUMNS = /** @type {Columns} */ ([
   [`${NAMES[1]} / ${NAMES[0]}`, RATIO],
 ]);
 // of the curves; left has room for a phone's letters
-const BOX = { left: 82, top: 10, width: 500, height: 190 };
+const BOX = {
+  left: 82,
+  top: 10,
+  width: 500,
+  height: 190,
+};
 const LOOKS = ["is-vanilla", "is-own"];
 
 class Calculator {
@@ -151,9 +156,10 @@ function drawn(points) {
   const curve = (/** @type {string} */ look, /** @type {number} */ i) => {
     const line = all.map(({ gamma, speeds }) => [x(gamma), y(speeds[i])]);
     const drafted = line.slice(1);
-    const [cx, cy] = drafted.reduce((best, place) => (place[1] < best[1] ? place : best));
+    const [cx, cy] = drafted.reduce((top, place) => (place[1] < top[1] ? place : top));
     const path = s("polyline", { points: line.join(" ") });
-    return s(`g.hf-curve.${look}`, path, s("circle", { cx, cy, r: 5 }));
+    const best = s("circle", { cx, cy, r: 5 });
+    return s(`g.hf-curve.${look}`, path, best);
   };
   const foot = top + height + 24;
   const middle = { "text-anchor": "middle" };
@@ -162,7 +168,12 @@ function drawn(points) {
   const speeds = marks.map((speed) => label(0, y(speed) + 4, `${speed.toFixed(2)} ×`, ""));
   const words = "draft length γ; 0 is plain decoding";
   const title = label(left + width / 2, foot + 24, words, "", middle);
-  const level = s("line.hf-level", { x1: left, x2: left + width, y1: y(1), y2: y(1) });
+  const level = s("line.hf-level", {
+    x1: left,
+    x2: left + width,
+    y1: y(1),
+    y2: y(1),
+  });
   const names = {
     "viewBox": `0 0 ${left + width + 16} ${foot + 32}`,
     "role": "img",
@@ -170,7 +181,8 @@ function drawn(points) {
   };
   const key = NAMES.map((name, i) => h("span", h(`i.hf-key.${LOOKS[i]}`), ` ${name}`));
   const svg = s("svg.hf-curves", names, level, LOOKS.map(curve), lengths, speeds, title);
-  return h("figure", svg, h("figcaption.hp-hint.hp-keyline", key, h("span", "● at its best")));
+  const caption = h("figcaption.hp-hint.hp-keyline", key, h("span", "● at its best"));
+  return h("figure", svg, caption);
 }
 
 export { Calculator };

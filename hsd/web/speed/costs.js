@@ -21,7 +21,10 @@ function rate(given) {
  * Costs where each further token of a pass costs the same.
  * @type {(more: number, drafted: number) => Costs}
  */
-const even = (more, drafted) => ({ drafted, pass: (width) => 1 + more * (width - 1) });
+function even(more, drafted) {
+  const pass = (/** @type {number} */ width) => 1 + more * (width - 1);
+  return { drafted, pass };
+}
 
 /**
  * Costs from measured milliseconds: of passes by their width, on straight lines between them, and
@@ -31,7 +34,8 @@ const even = (more, drafted) => ({ drafted, pass: (width) => 1 + more * (width -
 function costsOf({ draft, ...widths }) {
   const known = Object.keys(widths).map(Number); // whole numbers stand in their order
   const pass = (/** @type {number} */ width) => {
-    const next = known.find((own) => own >= width && own > 1) ?? known[known.length - 1];
+    const widest = known[known.length - 1];
+    const next = known.find((own) => own >= width && own > 1) ?? widest;
     const last = known[known.indexOf(next) - 1];
     const slope = (widths[next] - widths[last]) / (next - last);
     return (widths[last] + slope * (width - last)) / widths[1];
@@ -43,10 +47,13 @@ function costsOf({ draft, ...widths }) {
 const further = ({ pass }) => (pass(9) - 1) / 8;
 
 /**
- * How many times as fast as plain decoding.
+ * How many times as fast as plain decoding these tokens per pass are.
  * @type {(tokens: number, gamma: number, costs: Costs) => number}
  */
-const speedup = (tokens, gamma, costs) => tokens / (costs.pass(gamma + 1) + gamma * costs.drafted);
+function speedup(tokens, gamma, { pass, drafted }) {
+  const cost = pass(gamma + 1) + gamma * drafted;
+  return tokens / cost;
+}
 
 // ---- two rules at one draft length
 
@@ -58,7 +65,10 @@ const speedup = (tokens, gamma, costs) => tokens / (costs.pass(gamma + 1) + gamm
 function over(above, below) {
   const value = rate(above) / rate(below);
   const count = above.length;
-  const without = above.map((_, i) => rate(above.toSpliced(i, 1)) / rate(below.toSpliced(i, 1)));
+  const without = above.map((_, i) => {
+    const rest = rate(above.toSpliced(i, 1));
+    return rest / rate(below.toSpliced(i, 1));
+  });
   const middle = sum(without) / count;
   const squares = sum(without.map((x) => (x - middle) ** 2));
   const error = Math.sqrt(((count - 1) / count) * squares);
@@ -96,7 +106,7 @@ function answer(points, costs) {
   const alike = points.filter((point) => !apart.includes(point));
   const most = apart.length ? highest(apart, ({ ratio }) => ratio[0]) : null;
   const [ratio, low, high] = (most?.ratio ?? []).map((x) => x.toFixed(2));
-  const known = {
+  const values = {
     pays: vanilla.pays || usual.pays,
     costs,
     vanilla,
@@ -104,8 +114,12 @@ function answer(points, costs) {
     none: !apart.length,
     all: !alike.length,
     level: alike.map(({ gamma }) => gamma).join(", "),
+    gamma: most?.gamma,
+    ratio,
+    low,
+    high,
   };
-  return plain(say("calculator", { ...known, gamma: most?.gamma, ratio, low, high }));
+  return plain(say("calculator", values));
 }
 
 // ---- where the rows come from: samples of one rule at one draft length on one text
@@ -140,7 +154,14 @@ function gathered(samples) {
  * @type {(step: Step, options: StepOptions, t: number, rule: string) => number}
  */
 function keptOf(step, options, t, rule) {
-  const verdict = { rule, kept: 0, decisions: [], changes: [], residual: null, next: null };
+  const verdict = {
+    rule,
+    kept: 0,
+    decisions: [],
+    changes: [],
+    residual: null,
+    next: null,
+  };
   const cut = {
     ...step,
     nodes: step.nodes.slice(0, t),

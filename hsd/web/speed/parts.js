@@ -14,8 +14,9 @@ function table(columns, rows) {
     h("th", { scope: "col", title: meaning || null }, String(name)),
   );
   const lines = rows.map(([first, ...rest]) => {
+    const name = h("th", { scope: "row" }, String(first));
     const cells = rest.map((text) => h("td", String(text || "–")));
-    return h("tr", { "data-case": first }, h("th", { scope: "row" }, String(first)), cells);
+    return h("tr", { "data-case": first }, name, cells);
   });
   return h("table.hf-table.hf-bench", h("thead", h("tr", head)), h("tbody", lines));
 }
@@ -36,8 +37,13 @@ function fileButton(words, opens, label, read) {
     else if (file) await read(await file.text(), name);
     input.value = "";
   };
-  const names = { "aria-label": label, "accept": ".jsonl,.json", "onchange": taken };
-  const input = h("input.hp-unseen", { type: "file", tabindex: -1, ...names });
+  const input = h("input.hp-unseen", {
+    "type": "file",
+    "tabindex": -1,
+    "aria-label": label,
+    "accept": ".jsonl,.json",
+    "onchange": taken,
+  });
   return [button(words, opens, () => input.click()), input];
 }
 

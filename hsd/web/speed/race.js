@@ -160,9 +160,10 @@ class Race {
     this.shown = race;
     this.draw();
     const { report, events } = race;
-    const rows = [...(report?.rows ?? []), ...(report?.served ?? [])];
+    const rows = rowsOf(report);
     for (const [i, lane] of this.lanes.entries()) {
-      lane.row = rows.find((row) => row.case === race.header.lanes[i].name) ?? null;
+      const { name } = race.header.lanes[i];
+      lane.row = rows.find((row) => row.case === name) ?? null;
       const own = events.filter((event) => event.lane === i && event.steps.length);
       const stepsOf = (/** @type {Maybe} */ round) =>
         own.flatMap(({ repetition, steps }) => (repetition === round ? steps : []));
@@ -267,7 +268,7 @@ class Race {
       lane.say(record ? "" : words);
       this.say(`${phase}${this.left(race)}.`);
     }
-    const rows = /** @type {RaceRow[]} */ ([...(report?.rows ?? []), ...(report?.served ?? [])]);
+    const rows = rowsOf(report);
     for (const lane of this.lanes) {
       const row = rows.findLast((row) => row.case === lane.name);
       if (row) lane.rate = row.tokens_per_second;
@@ -320,12 +321,23 @@ class Race {
       return { tokens: ids, shown, steps: ends.length, rate };
     });
     const setup = this.setup.values();
-    return { state: this.phase, ...this.shown, setup, tracks, playing, time, length };
+    return {
+      state: this.phase,
+      ...this.shown,
+      setup,
+      tracks,
+      playing,
+      time,
+      length,
+    };
   }
 }
 
-/** @param {RecordedRace} race */
+/** The temperature of a race, as text. @param {RecordedRace} race */
 const heatOf = ({ header }) => String(header.sampling.temperature);
+
+/** The rows of all lanes; none without a report. @param {RaceReport | null} report */
+const rowsOf = (report) => (report ? [...report.rows, ...report.served] : []);
 
 /**
  * The sentence about what the texts of the lossless lanes have in common; "" where there are not

@@ -26,7 +26,13 @@ class Replay {
     const oninput = () => this.seek(Number(this.slider.value));
     const speeds = SPEEDS.map((speed) => /** @type {[number, string]} */ ([speed, words(speed)]));
     /** @type {HTMLInputElement} */
-    this.slider = slider("time", { min: 0, max: 1, step: "any", oninput, css: "hf-slider" });
+    this.slider = slider("time", {
+      min: 0,
+      max: 1,
+      step: "any",
+      oninput,
+      css: "hf-slider",
+    });
     this.menu = menu("pace", speeds, 1, (speed) => {
       this.speed = Number(speed);
     });

@@ -106,7 +106,7 @@ function focusIn(grid) {
     : `.hp-guess[data-node="${node}"]`;
 }
 
-// how many tokens before the tested one these numbers end
+// the numbers made of p/q of all tokens of the path, and how many of its last ones each leaves out
 const BEHIND = /** @type {Record<string, number>} */ ({
   before: 1,
   ratio: 0,
@@ -115,13 +115,16 @@ const BEHIND = /** @type {Record<string, number>} */ ({
 });
 
 /**
- * Where a number of a threshold at a node stands, on the board, in the table and in the ledger:
- * with the token itself, or as p/q of all up to it. name: in its expression.
+ * Selectors of the places where a number of the threshold at a node stands, on the board, in the
+ * table and in the ledger. name: of the number, in the expression of the threshold.
  * @type {(name: string, node: number) => string[]}
  */
 function placesOf(name, node) {
   const ratio = (/** @type {number} */ id) => `[data-node="${id}"] :is(.hp-rho, [data-column="ρ"])`;
-  if (name in BEHIND) return Array.from({ length: node - BEHIND[name] }, (_, i) => ratio(i + 1));
+  if (name in BEHIND) {
+    const length = node - BEHIND[name];
+    return Array.from({ length }, (_, i) => ratio(i + 1));
+  }
   if (name === "own") return [ratio(node)];
   const number = `:is(.hp-level:has(.is-${name}), [data-column="${name}"])`;
   return [`:is([data-node="${node}"], [data-branch="${node}"]) ${number}`];
@@ -191,12 +194,7 @@ function guesses({ step, rootPiece }, plan, actions) {
       "type": "button",
       "data-node": id,
       "title": `${name}: what could follow it`,
-      "onclick": () =>
-        actions.open({
-          kind: "draft",
-          branch: id,
-          key: null,
-        }),
+      "onclick": () => actions.open({ kind: "draft", branch: id, key: null }),
     };
     return h("button", attributes, words);
   };

@@ -15,7 +15,7 @@ const NAMED = 2; // tokens in the sentence itself; the others unfold
 function note(view, judged, change) {
   const facts = { ...changeFacts(view, judged, change), ...numbers(view, judged, change) };
   const details = [examples(view, change), say("rate", facts), say("beside it", facts)];
-  const lines = [say("changes", facts), details.flat()].map((parts) => h("p", prose(parts)));
+  const lines = [h("p", prose(say("changes", facts))), h("p", prose(details.flat()))];
   return h(
     "li.hp-change",
     { "data-after": change.after, "data-node": change.node },

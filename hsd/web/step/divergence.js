@@ -110,7 +110,7 @@ function create() {
  */
 function scale(view, { D, T, divergence }) {
   const { most } = known(divergence);
-  if (most !== undefined && most !== null) return most;
+  if (most) return most;
   const finite = view.spine.map((id) => D(id) ?? 0).filter(Number.isFinite);
   const largest = Math.max(...finite, 0);
   const tolerance = Number.isFinite(T) ? T : 0;

@@ -81,7 +81,8 @@ const beatIn = (view, kind, level) =>
   moments(view).findIndex((moment) => moment.kind === kind && moment.level === level);
 
 /**
- * A tree grows in place of a chain's draft. Nothing of a chosen one was drawn: no masses count.
+ * The phases of a step with a tree: its growth in place of a chain's draft. A chosen tree was not
+ * drawn with q, so that no ratio and no mass counts.
  * @type {NonNullable<StepPart["moves"]>}
  */
 function moves(view, usual) {

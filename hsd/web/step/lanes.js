@@ -65,7 +65,7 @@ function lanesOf(view, event = null) {
   return { ...read, state: read.states[event ?? step.events.length] };
 }
 
-/** A lane as the next moment finds it. @type {(lane: LevelLane) => LevelLane} */
+/** A lane at the next event: none of its tokens is fresh. @type {(lane: LevelLane) => LevelLane} */
 const rested = (lane) => ({
   ...lane,
   chips: lane.chips.map((chip) => ({ ...chip, fresh: false })),

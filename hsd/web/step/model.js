@@ -87,7 +87,7 @@ function readAlone(step, options = CHAIN) {
 }
 
 /**
- * A verdict with what can be asked of it.
+ * A verdict with its tests by node, the nodes that it keeps, and what became of each token.
  * @type {(view: Pick<StepView, "nodes" | "options" | "isTrie">, given: GivenVerdict) => Judged}
  */
 function judge(view, given) {
@@ -270,7 +270,10 @@ function drawnToken({ committed = [], kept }, residual) {
   };
 }
 
-/** The ratio ρ = p/q of a token; Infinity where only q is 0. @param {{p: number, q: number}} node */
+/**
+ * The ratio ρ = p/q of a token; Infinity where only q is 0, 0 where both are.
+ * @param {{p: number, q: number}} node
+ */
 function rho({ p, q }) {
   if (q > 0) return p / q;
   return p > 0 ? Infinity : 0;

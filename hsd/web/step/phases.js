@@ -82,7 +82,9 @@ function at({ phases }, beat) {
  * @type {(plan: Plan, name: string, i?: number) => number}
  */
 function beatOf({ phases }, name, i = 0) {
-  const phase = phases.find((any) => any.name === name || (name === "draft" && any.drafts));
+  const matches = (/** @type {Phase} */ phase) =>
+    phase.name === name || (name === "draft" && phase.drafts);
+  const phase = phases.find(matches);
   if (!phase) return 0;
   const beat = phase.drafts ? phase.drafts(i) : i;
   return phase.from + Math.min(beat, phase.beats - 1);
@@ -129,19 +131,13 @@ function telling(view, { phase, i }) {
 const BEATS = {
   draft({ step: { nodes } }, i) {
     const { piece, q } = nodes[i];
-    return [
-      "beat draft",
-      {
-        number: i + 1,
-        piece: { piece },
-        q: number(q),
-      },
-    ];
+    return ["beat draft", { number: i + 1, piece: { piece }, q: number(q) }];
   },
   target: () => ["beat target", {}],
   ratio({ step: { nodes } }) {
-    const low = nodes.filter(({ p, q }) => p < q).map(({ id }) => String(id));
-    return ["beat ratio", { below: listing(low), single: low.length === 1 }];
+    const low = nodes.filter(({ p, q }) => p < q);
+    const ids = low.map(({ id }) => String(id));
+    return ["beat ratio", { below: listing(ids), single: ids.length === 1 }];
   },
   masses({ branches }) {
     const first = branches.get(0);

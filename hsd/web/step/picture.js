@@ -64,7 +64,7 @@ function sentences(all, shown, width) {
 }
 
 /**
- * The same as a PNG at twice its size. Rejects if the browser cannot.
+ * The picture of `svgText` as a PNG at twice its size. Rejects if the browser cannot draw it.
  * @type {(shown: HTMLElement, around?: Around) => Promise<Blob>}
  */
 const png = (shown, around) =>
@@ -118,7 +118,10 @@ function drawing(root) {
   return { height: nodes.length && root.scrollHeight + MARGIN, nodes };
 }
 
-/** The hatches of the masses, as patterns. @param {CSSStyleDeclaration} style where the colours are */
+/**
+ * The hatches of the masses, as patterns of an SVG.
+ * @param {CSSStyleDeclaration} style where the colours are
+ */
 function hatches(style) {
   const hatch = (/** @type {[string, [string, number]]} */ [id, [variable, turn]]) => {
     const look = { fill: style.getPropertyValue(variable).trim(), height: 6 };

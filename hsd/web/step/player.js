@@ -146,8 +146,8 @@ class Player {
   }
 
   /**
-   * Play the step that is shown unasked, unless motion is unwelcome; the first touch of anything but
-   * Play stops it.
+   * Play the step that is shown without being asked to, unless motion is unwelcome; the first touch
+   * of anything but Play stops it.
    */
   playAlone() {
     if (window.matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden) return;

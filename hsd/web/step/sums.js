@@ -20,8 +20,8 @@ function mean(steps, rule) {
 }
 
 /**
- * Half of a 95 % interval of what one rule keeps more than the other per step, over all coins; null
- * of fewer than ten steps.
+ * Half the width of the 95 % interval of how many tokens one rule keeps per step more than the
+ * other, over all coins; null for fewer than ten steps.
  * @type {(steps: Step[], sides: {rule: string}[]) => number | null}
  */
 function spread(steps, [{ rule: own }, { rule: second }]) {
@@ -86,8 +86,10 @@ const alone = ({ steps }, rule) => (steps.length ? ran(steps, rule) : null);
  */
 function parting(a, b) {
   const both = Math.min(a.steps.length, b.steps.length);
-  const text = (/** @type {Step} */ step) => ids(step).join();
-  for (let i = 1; i < both; i += 1) if (text(a.steps[i - 1]) !== text(b.steps[i - 1])) return i;
+  for (let i = 1; i < both; i += 1) {
+    const before = ids(a.steps[i - 1]).join();
+    if (before !== ids(b.steps[i - 1]).join()) return i;
+  }
   return null;
 }
 

@@ -49,7 +49,7 @@ function ending(tokens, count) {
 }
 
 /**
- * A button that brings tokens; none where there are none.
+ * A button that shows hidden tokens, in a list; an empty list where none are hidden.
  * @type {(hidden: Token[]) => HTMLElement[]}
  */
 function earlier(hidden) {

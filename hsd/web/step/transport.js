@@ -197,7 +197,7 @@ function stepCell(step, index, tallest, several) {
   const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
   const own = committed.length - kept;
   const isDifferent = shadow && differs(step);
-  const other = isDifferent && {
+  const second = isDifferent && {
     "other": ruleInfo(shadow.rule).short,
     "other kept": shadow.kept,
   };
@@ -207,15 +207,15 @@ function stepCell(step, index, tallest, several) {
     kept,
     drafted,
     several,
-    ...other,
+    ...second,
   };
   const title = plain(say("step cell", facts));
   const bars = [
     own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
     h("div.hp-gain.is-draft", { style: share(kept) }),
   ];
-  const flag = h("div.hp-flag", { "aria-hidden": "true" }, other ? "≠" : "");
-  const css = `hp-cell${other ? " is-different" : ""}`;
+  const flag = h("div.hp-flag", { "aria-hidden": "true" }, isDifferent ? "≠" : "");
+  const css = `hp-cell${isDifferent ? " is-different" : ""}`;
   return h(
     "div",
     {

@@ -180,9 +180,10 @@ const track = (/** @type {number} */ column) => (column ? 2 * column + 1 : 1);
 const areaOf = ({ row, column }) => `grid-area:${row + 2} / ${track(column)}`;
 
 /**
- * The beats of a step at which what the tree shows appears: at(box) a box, turn(box) what became of
- * it, expanded(box) that the next level grows from it, tested(judged, test) a test, where none is
- * given the rule's last; read p, and masses those of the branches.
+ * The beats at which the contents of the tree appear: read, the target's p; masses, those of the
+ * branches; at(box), a box; turn(box), what became of its token, null where that shows at once;
+ * expanded(box), that the next level grows from it; tested(judged, test), a test of a rule, its last
+ * one where `test` is null.
  * @param {View} view
  * @param {Plan} plan
  */
@@ -441,12 +442,7 @@ function massRow({ view, selected }, line, { joint, at, select }) {
       "title": `${title}, capped ratio c ${number(capped)}`,
       "data-branch": node,
       "data-at": at,
-      "onclick": () =>
-        select({
-          kind: "mass",
-          branch: node,
-          key: null,
-        }),
+      "onclick": () => select({ kind: "mass", branch: node, key: null }),
     };
     return h("div.hp-masspair", attributes, masses({ excess, deficient }), words);
   };

@@ -74,7 +74,8 @@ function section(system, planner) {
   const { name, title, words, source, figure: measured, shown } = system;
   const href = `https://${source.replace("arXiv ", "arxiv.org/abs/")}`;
   const paper = h("a", { href, target: "_blank", rel: "noopener noreferrer" }, source);
-  const about = h("div.hf-system", h("p", words, " ", paper), h("ul.hf-runs", shown.map(run)));
+  const runs = h("ul.hf-runs", shown.map(run));
+  const about = h("div.hf-system", h("p", words, " ", paper), runs);
   const element = card("hf-columns", title, null, about);
   element.id = `hf-${name}`;
   if (name === "stack") {
@@ -94,14 +95,17 @@ let opened = () => {};
 async function start(root) {
   const query = asked("systems");
   const { systems, planner: known } = await ask("systems");
-  const link = () => (planner instanceof Planner && planner.edited ? { plan: planner.link() } : {});
+  const link = () => {
+    const edited = planner instanceof Planner && planner.edited;
+    return edited ? { plan: planner.link() } : {};
+  };
   const bar = addressBar("systems", link);
   const copied = said();
   const copy = async () => copied.say(await bar.copyLink());
+  const remember = () => bar.remember();
   /** @type {Planner | string} */
-  const planner =
-    why("plan_stack") || new Planner(known, query.get("plan"), () => bar.remember(), copy);
-  opened = () => bar.remember();
+  const planner = why("plan_stack") || new Planner(known, query.get("plan"), remember, copy);
+  opened = remember;
   root.classList.add("hsd-kit", "hsd-player");
   const sections = systems.map((/** @type {ListedSystem} */ system) => section(system, planner));
   root.replaceChildren(h("p.hp-hint", INTRODUCTION), ...sections);

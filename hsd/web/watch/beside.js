@@ -225,7 +225,8 @@ class Beside {
   /** What is on screen, for tests. */
   mirror() {
     const { on, swapped, parted, second: run } = this;
-    const tokens = run?.steps.flatMap(({ committed }) => committed.map(({ token }) => token));
+    const committed = run?.steps.flatMap((step) => step.committed);
+    const tokens = committed?.map(({ token }) => token);
     const second = run && { state: run.state, tokens };
     window.__hsdBeside = { on, swapped, parted, second };
   }

@@ -46,7 +46,13 @@ function supposed(query) {
 function placeOf({ step, node, supposed: { rule, coins } }) {
   if (step < 0) return {};
   const pairs = coins.map((pair) => pair.join(":")).join();
-  return { step: null, at_step: step + 1, node, judge: rule, coins: pairs || null };
+  return {
+    step: null,
+    at_step: step + 1,
+    node,
+    judge: rule,
+    coins: pairs || null,
+  };
 }
 
 /**
@@ -72,8 +78,11 @@ function back(from = "", shown = null) {
  * @param {URLSearchParams} query
  */
 function read(query) {
-  const given = [...query].map(([name, value]) => [EARLIER[name] ?? name, value]);
-  const options = Object.fromEntries(given.filter(([name]) => NAMES.includes(name)));
+  const options = /** @type {Values} */ ({});
+  for (const [key, value] of query) {
+    const name = EARLIER[key] ?? key;
+    if (NAMES.includes(name)) options[name] = value;
+  }
   const node = number(query.get("node"));
   const where = /** @type {Place} */ (
     short({ step: stepOf(query), node, supposed: supposed(query) })

@@ -4,7 +4,13 @@ import { h } from "../kit/dom.js";
 import { kind } from "../kit/form.js";
 
 /** The schema of a text; an option's own schema says more. @type {Property} */
-const TYPED = { type: "string", title: "", description: "", default: "", scope: "" };
+const TYPED = {
+  type: "string",
+  title: "",
+  description: "",
+  default: "",
+  scope: "",
+};
 
 /**
  * The entries of a list, or of text such as "3, 5" or "3_5", whole numbers as such.

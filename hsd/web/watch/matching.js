@@ -91,7 +91,8 @@ function fit(values, set, pair = UNKNOWN) {
   let best = /** @type {{cost: number, changed: string[], change: Values} | null} */ (null);
   for (const change of combinations(values, open)) {
     const changed = open.filter((name) => change[name] !== values[name]);
-    const cost = changed.reduce((sum, name) => sum + 2 ** GIVE_WAY.indexOf(name), 0);
+    const costs = changed.map((name) => 2 ** GIVE_WAY.indexOf(name));
+    const cost = costs.reduce((sum, own) => sum + own, 0);
     if (best && best.cost <= cost) continue;
     if (fits({ ...values, ...change })) best = { cost, changed, change };
   }

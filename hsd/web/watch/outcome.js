@@ -20,9 +20,10 @@ function create() {
 
   /** @type {(trace: Trace, timed: Timing | null, cost?: string) => void} */
   function fill(trace, timed, cost = "") {
-    const { steps, setup, result } = trace;
-    const rates = speed(steps, result, timed, setup);
-    const words = steps.length ? [calls(steps), ...rates, law(trace), exact(trace), cost] : [];
+    const { steps } = trace;
+    const words = steps.length
+      ? [calls(steps), ...speed(trace, timed), law(trace), exact(trace), cost]
+      : [];
     const parts = words.filter(Boolean).map((part) => h("span.hf-outcome-part", part));
     element.replaceChildren(...parts);
     element.hidden = !parts.length;
@@ -47,9 +48,9 @@ function calls(steps) {
 /**
  * The words on tokens per second and times plain decoding, both of the same rounds; of a run that
  * was timed alone, a button to race it.
- * @type {(steps: Step[], result: Result, timed: Timing | null, setup: Setup) => Child[]}
+ * @type {(trace: Trace, timed: Timing | null) => Child[]}
  */
-function speed(steps, result, timed, { options }) {
+function speed({ steps, result, setup }, timed) {
   const tokens = written(steps);
   const seconds = result?.seconds || sum(steps, ({ times }) => total(times));
   const rate = timed?.tokens_per_second ?? tokens / seconds;
@@ -62,8 +63,9 @@ function speed(steps, result, timed, { options }) {
   const beside = timed
     ? [strong(`${timed.times.toFixed(2)} ×`), " ", term("speed-up", "plain decoding")]
     : [term("speed-up", "× plain decoding"), ": ", race];
-  const alone = options.system === "plain" || (!timed && why("race"));
-  return [h("span", { title }, strong(number(rate)), " tokens/s"), alone ? null : beside];
+  const alone = setup.options.system === "plain" || (!timed && why("race"));
+  const words = h("span", { title }, strong(number(rate)), " tokens/s");
+  return [words, alone ? null : beside];
 }
 
 const total = (/** @type {Times} */ times) => Object.values(times).reduce((a, b) => a + b, 0);

@@ -9,7 +9,10 @@ import { fit, levelled, lists, UNKNOWN } from "./matching.js";
 
 const part = (/** @type {string} */ name) => find(`#hsd-${name}`);
 
-/** @type {(title: string, description: string, group: string) => Property} */
+/**
+ * The schema of an option that names models.
+ * @type {(title: string, description: string, group: string) => Property}
+ */
 const model = (title, description, group) => ({
   type: "string",
   title,
@@ -19,7 +22,7 @@ const model = (title, description, group) => ({
   scope: "",
 });
 
-/** Which models run, asked for beside the options. */
+/** The options that say which models run, beside those of facts. */
 const MODELS = {
   pair: { ...model("Pair", "Two models that share a vocabulary.", "models"), menu: true },
   target: model("Own target", "Folder or Hub id, instead of the pair.", "more"),
@@ -33,13 +36,12 @@ const STAYING = ["main", "rule", "drafts", "sampling", "more"];
  * @type {(limits: Record<string, number>) => {properties: Record<string, Property>}}
  */
 function schemaOf(limits) {
-  const properties = /** @type {Record<string, Property>} */ ({
-    ...MODELS,
-    ...facts.options.properties,
-  });
+  /** @type {Record<string, Property>} */
+  const properties = { ...MODELS, ...facts.options.properties };
   for (const [name, maximum] of Object.entries(limits))
     if (name in properties) properties[name] = { ...properties[name], maximum };
-  return { properties: { ...properties, stack: { ...properties.stack, menu: true } } };
+  properties.stack = { ...properties.stack, menu: true };
+  return { properties };
 }
 
 class Setup {
@@ -52,7 +54,10 @@ class Setup {
   preset = /** @type {HTMLSelectElement} */ (part("preset"));
   starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
 
-  /** @param {PageContents} contents @param {SetupActions} actions */
+  /**
+   * @param {PageContents} contents
+   * @param {SetupActions} actions
+   */
   constructor(contents, { run, cancel, preset, pair, judge, judging }) {
     this.contents = contents;
     this.pair = pair;
@@ -62,11 +67,9 @@ class Setup {
     for (const name of ["prompt", "run", "cancel"]) part(name).hidden = !this.live;
     this.schema = schemaOf(contents.limits);
     const groups = [{ name: "models" }, ...facts.options.groups];
-    this.form = form(this.schema, {
-      control,
-      groups,
-      changed: (name, value) => this.changed(name, value),
-    });
+    /** @type {FormOptions["changed"]} */
+    const changed = (name, value) => this.changed(name, value);
+    this.form = form(this.schema, { control, groups, changed });
     if (!this.live) return;
     for (const name of ["target", "draft"]) this.form.show(name, contents.own);
     part("side").append(this.starters, this.form.element);
@@ -89,21 +92,17 @@ class Setup {
   }
 
   /**
-   * The same to be run: by a pair that is here. What says how much is drafted and how tokens are
-   * drawn stays as it is shown.
+   * All that is set, to be run by a pair that is here. Options that say how much is drafted and how
+   * tokens are drawn stay as they are shown.
    */
   toRun() {
     const { values, usual } = this;
     if (!values.pair || this.isHere(values.pair)) return values;
-    const stays = Object.entries(this.schema.properties).filter(([, { group = "" }]) =>
-      STAYING.includes(group),
-    );
-    this.choosePair(
-      this.first,
-      Object.fromEntries(stays.map(([name]) => [name, values[name]])),
-      usual,
-    );
-    this.form.set(fit({ ...usual, ...this.form.values() }, "pair", this.levels));
+    const stays = /** @type {Values} */ ({});
+    for (const [name, { group = "" }] of Object.entries(this.schema.properties))
+      if (STAYING.includes(group)) stays[name] = values[name];
+    this.choosePair(this.first, stays, usual);
+    this.form.set(fit(this.complete, "pair", this.levels));
     return this.values;
   }
 
@@ -134,8 +133,8 @@ class Setup {
   }
 
   /**
-   * Keep what was set and change what does not fit it. Another rule judges what is shown, without a
-   * new run.
+   * Keep the option that was set, and change others that do not fit it. Another rule judges what is
+   * shown, without a new run.
    * @type {(name: string, value: any) => void}
    */
   changed(name, value) {
@@ -144,15 +143,15 @@ class Setup {
       this.pair(value);
     }
     if (name === "system") this.form.set({ thresholds: [], level_rules: [] });
-    this.form.set(fit({ ...this.usual, ...this.form.values() }, name, this.levels));
+    this.form.set(fit(this.complete, name, this.levels));
     this.fitLevels();
     if (name === "rule") this.judge(value);
     this.mark();
   }
 
   /**
-   * What the chosen pair's levels are, see matching.js; not called for a pair that does not say.
-   * @param {PairLevels} [levels]
+   * Take the levels of the chosen pair, see matching.js.
+   * @param {PairLevels} [levels] - none of a pair that does not say
    */
   know(levels) {
     if (!this.live) return;
@@ -164,44 +163,47 @@ class Setup {
   }
 
   /**
-   * As many entries in the lists of levels as the chosen models have, and a stack that they make.
+   * Give the lists of levels as many entries as the chosen models have, and a stack that they make.
    */
   fitLevels() {
-    const values = () => ({ ...this.usual, ...this.form.values() });
-    this.form.show("gamma", values().system !== "stack"); // its thresholds say how much is drafted
-    this.form.set(levelled(values(), this.levels));
-    for (const [name, entries] of Object.entries(lists(values(), this.levels)))
-      this.form.offer(name, entries);
+    // the thresholds of a stack say how much is drafted
+    this.form.show("gamma", this.complete.system !== "stack");
+    this.form.set(levelled(this.complete, this.levels));
+    const entries = lists(this.complete, this.levels);
+    for (const [name, offered] of Object.entries(entries)) this.form.offer(name, offered);
   }
 
-  /**
-   * A prompt of one's own is for a pair that is here, and else for all that made the run that is
-   * shown.
-   */
+  /** Take a prompt that was typed, which is for a pair that is here. */
   typed() {
     this.toRun();
     this.mark();
   }
 
-  /** Of each option its value at first. @returns {Values} */
+  /** The value of each option at first. @returns {Values} */
   get usual() {
-    return Object.fromEntries(
-      Object.entries(this.schema.properties).map(([name, one]) => [name, one.default]),
-    );
+    const { properties } = this.schema;
+    const values = Object.keys(properties).map((name) => [name, properties[name].default]);
+    return Object.fromEntries(values);
+  }
+
+  /** The values of all options, also of those that the form does not show. @returns {Values} */
+  get complete() {
+    return { ...this.usual, ...this.form.values() };
   }
 
   /**
-   * Another pair, and what goes with it: its draft length, whether it answers questions. values,
-   * before: count more, less.
+   * Choose another pair, and what goes with it: its draft length, and whether it answers questions.
+   * Values in `before` give way to these, those in `values` do not.
    * @type {(name: string, values?: Values, before?: Values) => void}
    */
   choosePair(name, values = {}, before = {}) {
     const { gamma, chats } = this.offered(name);
     this.form.show("prompt_as", Boolean(chats));
+    const own = gamma ? { gamma } : {};
     this.form.set({
       ...before,
       prompt_as: chats ? "chat" : "",
-      ...(gamma && { gamma }),
+      ...own,
       ...values,
       pair: name,
     });
@@ -209,33 +211,37 @@ class Setup {
     this.showStarters();
   }
 
-  /** What the page knows of a pair. @param {string} name @returns {Partial<OfferedPair>} */
+  /**
+   * The pair of this name as the page offers it; {} for any other.
+   * @param {string} name
+   * @returns {Partial<OfferedPair>}
+   */
   offered(name) {
     return this.contents.pairs.find((pair) => pair.name === name) ?? {};
   }
 
   /**
-   * Pairs that can be chosen now; shown: the name of one that need not be here.
+   * Offer the pairs that can be chosen now. shown: the name of one that need not be here.
    * @type {(pairs: Named[], shown?: string) => void}
    */
   offer(pairs, shown = this.values.pair) {
     this.pairs = pairs;
-    const here = pairs.map(({ name, title }) => /** @type {Choice} */ ([name, title]));
-    if (shown && !this.isHere(shown))
-      here.push([shown, `${this.offered(shown).title ?? shown} – not here`]);
-    this.form.offer("pair", here);
+    const choices = pairs.map(({ name, title }) => /** @type {Choice} */ ([name, title]));
+    if (shown && !this.isHere(shown)) {
+      const { title = shown } = this.offered(shown);
+      choices.push([shown, `${title} – not here`]);
+    }
+    this.form.offer("pair", choices);
     this.showStarters();
   }
 
   showStarters() {
     const { pair } = this.values;
     const list = this.contents.starters[this.isHere(pair) ? pair : this.first] ?? [];
-    const chip = (/** @type {Starter} */ { label, ...values }) =>
-      h(
-        "button.hf-starter",
-        { type: "button", title: values.prompt, onclick: () => this.start(values) },
-        label,
-      );
+    const chip = (/** @type {Starter} */ { label, ...values }) => {
+      const onclick = () => this.start(values);
+      return h("button.hf-starter", { type: "button", title: values.prompt, onclick }, label);
+    };
     this.starters.hidden = !list.length;
     this.starters.replaceChildren(h("p.hp-name", "Prompts to start from"), ...list.map(chip));
   }
@@ -246,26 +252,24 @@ class Setup {
     if (prompt_as) this.form.set({ prompt_as });
   }
 
-  /** Whether something is set that needs a run; what the visitor judges by needs none. */
+  /** Mark the strip where something is set that needs a run; a rule to judge by needs none. */
   mark() {
     const { rule } = this.values;
     const judged = rule === this.judging() ? { rule } : {};
-    part("strip").toggleAttribute(
-      "data-changed",
-      !this.busy && this.differs({ ...this.shown, ...judged }),
-    );
+    const changed = !this.busy && this.differs({ ...this.shown, ...judged });
+    part("strip").toggleAttribute("data-changed", changed);
   }
 
   /**
-   * Whether something is set otherwise than in these values; a pair that they do not name is the
-   * first.
+   * Whether something is set otherwise than in these values. A pair that they do not name counts as
+   * the same.
    * @param {Values} values
    */
   differs(values) {
-    const now = Object.entries(this.values).filter(
-      ([name]) => name in values && (name !== "pair" || values.pair),
-    );
-    return now.some(([name, value]) => String(value) !== String(values[name]));
+    return Object.entries(this.values).some(([name, value]) => {
+      if (!(name in values) || (name === "pair" && !values.pair)) return false;
+      return String(value) !== String(values[name]);
+    });
   }
 
   running(/** @type {boolean} */ on) {

@@ -1,6 +1,6 @@
 // Watch: the player, and around it chips, messages, links, files, and live runs that come in step
-// by step. It also has the page's head and strip. What is shown is a recorded run, a live one, or a
-// trace from outside.
+// by step. It also has the page's head and strip. It shows a recorded run, a live one, or a trace
+// from outside.
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
@@ -20,15 +20,20 @@ import { Setup } from "./setup.js";
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const DAMAGED = "the trace in this link is damaged or cut off: copy the whole link again";
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
+const LIVE = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
+const FORCED = {
+  title: "What if",
+  reason: "A token was forced (✎); what follows was decoded from there.",
+};
 
 class Watch {
   source = /** @type {Source | null} */ (null); // what is shown
-  // all that was shown, by key, to go back to
+  // all that were shown, by key, to go back to
   sources = /** @type {Map<unknown, Source>} */ (new Map());
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
-  pair = ""; // the name of the one whose facts are awaited
+  pair = ""; // the name of the pair whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
   step = 0; // that is shown, or is about to be
   jump = 0; // the one that led here, to go back before it; 0: none
@@ -46,21 +51,24 @@ class Watch {
     this.place = h("div.hf-player", { hidden: true });
     this.outcome = outcome.create();
     root.prepend(this.outcome.element, this.caption, this.place);
+    const { answers } = document.documentElement.dataset;
+    const brief = { first, turn: () => this.look(!first()) };
+    /** @type {(view: View, node: number, token: number) => void} */
+    const force = (...place) => this.begin(links.after(this.source?.link, ...place));
     this.player = create(this.place, {
       onSelect: (/** @type {{step: number}} */ { step }) => this.moved(step),
       link: why("link") ? null : () => this.link(),
       address: () => this.home(),
       hidden: () => page.tab() !== "watch",
-      force: why("run")
-        ? undefined
-        : (...place) => this.begin(links.after(this.source?.link, ...place)),
-      brief:
-        document.documentElement.dataset.answers === "file"
-          ? undefined
-          : { first, turn: () => this.look(!first()) },
+      force: why("run") ? undefined : force,
+      brief: answers === "file" ? undefined : brief,
     });
     this.beside = new Beside({
-      options: () => (this.source ? links.optionsOf(this.source.trace, this.source.link) : {}),
+      options: () => {
+        if (!this.source) return {};
+        const { trace, link } = this.source;
+        return links.optionsOf(trace, link);
+      },
       player: this.player,
       changed: () => this.bar.remember(),
     });
@@ -91,14 +99,14 @@ class Watch {
   // ---- what a link asks for
 
   async start() {
-    if (!why("run")) follow({ say: arriving, here: (pairs) => this.setup.offer(pairs) });
-    window.addEventListener(
-      "popstate",
-      ({ state }) => page.tab() === "watch" && this.read(state?.shown),
-    );
+    const here = (/** @type {Named[]} */ pairs) => this.setup.offer(pairs);
+    if (!why("run")) follow({ say: arriving, here });
+    window.addEventListener("popstate", ({ state }) => {
+      if (page.tab() === "watch") this.read(state?.shown);
+    });
     await this.read();
-    const asked = document.documentElement.classList.contains("hsd-other");
-    if (first() && !asked && page.tab() === "watch") this.player.playAlone();
+    const linked = document.documentElement.classList.contains("hsd-other");
+    if (first() && !linked && page.tab() === "watch") this.player.playAlone();
   }
 
   /**
@@ -120,7 +128,9 @@ class Watch {
     window.history.replaceState(null, "");
     const { turn } = this;
     const carried = await unpacked();
-    if (turn !== this.turn || (carried && (await this.openTrace(carried, where)) !== null)) return;
+    if (turn !== this.turn) return;
+    const trace = carried ? await this.openTrace(carried, where) : null;
+    if (trace !== null) return;
     if (carried === "") page.alert(DAMAGED);
     if (options && !why("run")) {
       this.setup.set(options);
@@ -128,20 +138,18 @@ class Watch {
     }
     const opened = preset || this.contents.opened === false ? null : await this.answer("opened");
     if (opened) await this.showFile(opened, where);
-    else if (
-      opened === null &&
-      (await this.openPreset(preset ?? this.contents.first, where)) === null &&
-      !this.source
-    )
-      await this.openPreset(this.contents.first);
+    else if (opened === null) {
+      const reply = await this.openPreset(preset ?? this.contents.first, where);
+      if (reply === null && !this.source) await this.openPreset(this.contents.first);
+    }
     if (options) page.alert(why("run"));
     if (file)
       page.alert(`a page cannot open the file ${file} of this link by itself: open it again`);
   }
 
   /**
-   * An answer; null if it is refused (the page says so), undefined if something else was asked for
-   * meanwhile.
+   * The answer to a question; null if it is refused (the page says so), undefined if something else
+   * was asked for meanwhile.
    * @type {(name: string, argument?: Values) => Promise<any>}
    */
   async answer(name, argument) {
@@ -169,12 +177,8 @@ class Watch {
    */
   async openPreset(name, where, wished = null) {
     const reply = await this.answer("preset", { name });
-    if (reply)
-      this.show(
-        { kind: "preset", link: { preset: name }, timed: reply.timed, wished },
-        reply,
-        where,
-      );
+    const link = { preset: name };
+    if (reply) this.show({ kind: "preset", link, timed: reply.timed, wished }, reply, where);
     else if (reply === null) this.setup.preset.value = this.source?.link?.preset ?? "";
     return reply;
   }
@@ -183,10 +187,9 @@ class Watch {
     const most = this.contents.bytes;
     page.alert("");
     if (file.size <= most) return this.openTrace(await file.text(), {}, file.name);
-    const [size, allowed] = [file.size, most].map((bytes) => `${Math.round(bytes / 1e6)} MB`);
-    return page.alert(
-      `the file has ${size}, a trace at most ${allowed}: choose a trace saved by hsd`,
-    );
+    const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
+    const sizes = `the file has ${megabytes(file.size)}, a trace at most ${megabytes(most)}`;
+    return page.alert(`${sizes}: choose a trace saved by hsd`);
   }
 
   /**
@@ -200,7 +203,7 @@ class Watch {
   }
 
   /**
-   * A trace from outside: its link carries it where it is short.
+   * Show a trace from outside: its link carries it where it is short.
    * @type {(reply: ShownTrace, where: Place, file?: string) => Promise<void>}
    */
   async showFile(reply, where, file) {
@@ -209,18 +212,21 @@ class Watch {
   }
 
   /**
-   * @type {(source: Pick<Source, "kind"> & Partial<Source>, reply: ShownTrace, where?: Place) =>
-   *   void}
+   * Show the trace of an answer.
+   * @param {Pick<Source, "kind"> & Partial<Source>} source
+   * @param {ShownTrace} reply
+   * @param {Place} where
    */
   show(source, { trace, title = "", why: reason = "", ...opened }, where = {}) {
     this.leave();
-    this.display(
-      { ...source, trace, title, reason, options: links.optionsOf(trace) },
-      { ...opened, ...where },
-    );
+    const options = links.optionsOf(trace);
+    this.display({ ...source, trace, title, reason, options }, { ...opened, ...where });
   }
 
-  /** @type {(source: Source, opening: Opening) => void} */
+  /**
+   * Show a source, and around it all that follows from it.
+   * @type {(source: Source, opening: Opening) => void}
+   */
   display(source, { step = 0, node = null, supposed = null, live = false, fresh = false }) {
     const { trace, kind } = source;
     this.source = source;
@@ -229,17 +235,17 @@ class Watch {
     this.sources.set(source.key, source);
     this.place.hidden = false;
     document.querySelector(".hf-first")?.remove(); // its picture, until there was a player
-    const { title: pair = "" } =
-      this.contents.pairs.find(({ name }) => name === trace.setup.pair) ?? {};
+    const pair = this.contents.pairs.find(({ name }) => name === trace.setup.pair);
     const reason = h("span.hf-caption-why", source.reason);
-    const by = h("span.hf-caption-pair", pair && ` ${pair}`);
+    const by = h("span.hf-caption-pair", pair ? ` ${pair.title}` : "");
     this.caption.replaceChildren(h("b", source.title), " ", reason, by);
     this.caption.hidden = !source.title;
     this.sourceChip(live);
     chip("pair", .../** @type {[string, string]} */ (tracePair(trace.setup)));
     this.player.load(trace, { step, node, supposed, live });
     this.setup.preset.value = source.link?.preset ?? "";
-    if (fresh && source.set && this.setup.differs(source.set)) this.setup.shown = source.set;
+    const { set } = source;
+    if (fresh && set && this.setup.differs(set)) this.setup.shown = set;
     else this.setup.repeat(source.options);
     if (source.wished) this.setup.set(source.wished);
     if (kind !== "run") this.deviceChip(trace.setup.pair);
@@ -250,7 +256,12 @@ class Watch {
 
   // ---- live runs
 
-  /** set: the form, when it was asked for. @param {Values} options @param {Place} where */
+  /**
+   * Begin a live run.
+   * @param {Values} options
+   * @param {Place} where - to show, once the run has come so far
+   * @param {Values} set - all that was set in the form when the run was asked for
+   */
   begin(options, where = {}, set = this.setup.values) {
     this.leave();
     page.alert("");
@@ -275,7 +286,12 @@ class Watch {
     status("");
   }
 
-  /** @param {Run} run @param {Step[]} steps - the new ones @param {Values} set */
+  /**
+   * Show what a run has written.
+   * @param {Run} run
+   * @param {Step[]} steps - the new ones
+   * @param {Values} set - see `begin`
+   */
   grew(run, steps, set) {
     const { trace, ended } = run;
     if (trace && this.source?.run === run) {
@@ -285,39 +301,47 @@ class Watch {
       this.outcome.fill(trace, null, run.cost);
       this.sourceChip(!ended);
     } else if (trace && steps.length) {
-      const words = trace.prompt.forced
-        ? {
-            title: "What if",
-            reason: "A token was forced (✎); what follows was decoded from there.",
-          }
-        : { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
+      const words = trace.prompt.forced ? FORCED : LIVE;
       const link = links.short({ ...run.options, ...run.link });
       const opening = { step: steps.length - 1, live: !ended, fresh: true };
-      this.display({ kind: "run", ...words, link, options: link, set, trace, run }, opening);
+      this.display(
+        {
+          kind: "run",
+          ...words,
+          link,
+          options: link,
+          set,
+          trace,
+          run,
+        },
+        opening,
+      );
     }
-    // at the newest step the player would move on
-    this.showWanted(run.steps.length - (ended ? 0 : 1));
+    const count = run.steps.length;
+    this.showWanted(ended ? count : count - 1); // at the newest step the player would move on
     if (ended) this.ended(run);
     else this.progress();
   }
 
   /**
-   * What there is to say while there is nothing to show; nothing at all when that passes in a
-   * moment.
+   * Say what goes on while there is nothing to show; nothing at all when that passes in a moment.
    */
   progress() {
     if (!this.run) return;
     const { place, seconds, words, steps, begun } = this.run;
-    const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
-    const line = `Another run is using the model; this one is number ${place} in line${wait}.`;
-    status(
-      words || (steps.length || Date.now() - begun < PATIENCE ? "" : place ? line : "Starting …"),
-    );
+    const shown = steps.length || Date.now() - begun < PATIENCE;
+    if (words) status(words);
+    else if (shown) status("");
+    else if (!place) status("Starting …");
+    else {
+      const wait = seconds ? `, which takes about ${Math.ceil(seconds)} s` : "";
+      status(`Another run is using the model; this one is number ${place} in line${wait}.`);
+    }
   }
 
   /**
-   * A run that was watched to its end goes to the step that tells most; one that is being looked at
-   * stays there.
+   * End a run. One that was watched to its end goes to the step that tells most; one that is being
+   * looked at stays there.
    * @param {Run} run
    */
   ended(run) {
@@ -330,20 +354,17 @@ class Watch {
     status("");
     if (problem) page.alert(problem);
     this.sourceChip(false);
-    if (this.source?.run !== run)
-      return void (this.source || this.openPreset(this.contents.first, {}, options));
+    if (!this.source) this.openPreset(this.contents.first, {}, options);
+    if (this.source?.run !== run) return;
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
     const [own, ...later] = trace?.steps.slice(step) ?? [];
-    // which the player follows
-    const newest = step === steps - 1 || (own?.drafted && !later.some(({ drafted }) => drafted));
-    if (telling !== null && !this.placed && newest && !playing) this.go({ step: telling });
+    const lastDraft = own?.drafted && !later.some(({ drafted }) => drafted);
+    const follows = (step === steps - 1 || lastDraft) && !playing;
+    if (telling !== null && !this.placed && follows) this.go({ step: telling });
     this.bar.remember();
-    if (problem)
-      status("What came before stays.", [
-        "Run again",
-        () => this.begin(options, {}, this.source?.set),
-      ]);
+    const again = () => this.begin(options, {}, this.source?.set);
+    if (problem) status("What came before stays.", ["Run again", again]);
     else if (trace && different < 0) status(alike(trace));
   }
 
@@ -371,22 +392,22 @@ class Watch {
     if (!this.source) return;
     const { kind, trace, run } = this.source;
     const over = Boolean(this.run) && this.run !== run;
-    const origin = `made ${trace.created} with version ${trace.app_version} on ${trace.setup.device}`;
-    const left = live && (run?.left ?? 0) > 2 ? `, about ${Math.ceil(run?.left ?? 0)} s left` : "";
-    chip("source", sourceWords(trace, kind, live, over) + left, origin).classList.toggle(
-      "is-live",
-      kind === "run" && !over,
-    );
+    const { created, app_version: version, setup } = trace;
+    const origin = `made ${created} with version ${version} on ${setup.device}`;
+    const seconds = Math.ceil(run?.left ?? 0);
+    const left = live && seconds > 2 ? `, about ${seconds} s left` : "";
+    const element = chip("source", sourceWords(trace, kind, live, over) + left, origin);
+    element.classList.toggle("is-live", kind === "run" && !over);
   }
 
   /**
-   * What a run by this pair, or by the one that can be run in its place, would use. chosen: by the
-   * visitor.
+   * Show what a run by this pair, or by the one that can be run in its place, would use.
    * @param {string} name
+   * @param {boolean} chosen - by the visitor
    */
   async deviceChip(name, chosen = false) {
     this.pair = name;
-    const describe = (/** @type {string} */ one) => ask("pair", { name: one }).catch(() => null);
+    const describe = (/** @type {string} */ key) => ask("pair", { name: key }).catch(() => null);
     const known = why("pair") ? null : ((await describe(name)) ?? (await describe("")));
     if (this.pair !== name) return; // something else is shown meanwhile
     chip("device", known?.device ?? "", "what a live run uses");
@@ -404,8 +425,8 @@ class Watch {
   // ---- links
 
   /**
-   * The address of this view, or null: what a run needs to be made again is in it, or a short trace
-   * itself.
+   * The address of this view, with all that a run needs to be made again, or with a short trace;
+   * null for a trace that is too long, and the page says so.
    */
   link() {
     if (this.source?.kind !== "file" || this.source.packed) return this.bar.href();
@@ -413,19 +434,22 @@ class Watch {
     return null;
   }
 
-  /** @returns {AddressValues | null} */
+  /**
+   * The parameters of the address; null while it stays as it is.
+   * @returns {AddressValues | null}
+   */
   address() {
     if (!this.source || this.awaiting || "step" in this.wanted) return null;
     const { link, packed, file } = this.source;
-    const place = {
-      ...(file && { file }),
-      ...links.placeOf(this.player.state()),
-      ...this.beside.address,
-    };
-    return link || packed || file ? { ...link, ...place } : {};
+    if (!link && !packed && !file) return {};
+    const name = file ? { file } : {};
+    return { ...link, ...name, ...links.placeOf(this.player.state()), ...this.beside.address };
   }
 
-  /** Where this view can be seen: of a page on a disk where that was saved; "" for nowhere. */
+  /**
+   * The address at which this view can be seen; "" where there is none. Of a page on a disk it is
+   * the one that it was saved from.
+   */
   home() {
     const { origin, pathname, protocol } = window.location;
     if (protocol === "file:") return links.back(this.contents.from, this.player.state());
@@ -434,7 +458,10 @@ class Watch {
 
   moved(/** @type {number} */ step) {
     if (!this.source) return;
-    if (Math.abs(step - this.step) > 1 && !this.run) this.jump = this.jumps += 1;
+    if (Math.abs(step - this.step) > 1 && !this.run) {
+      this.jumps += 1;
+      this.jump = this.jumps;
+    }
     this.step = step;
     this.beside.moveTo(step);
     this.setup.mark();

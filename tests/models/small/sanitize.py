@@ -19,9 +19,9 @@ from safetensors.torch import save_file
 from small_gguf import TAPS, VOCAB, exit_weights, save_small, tree_view, with_exits
 
 from hsd import HsdError
+from hsd.engine import machine, sums
 from hsd.models.exits import EarlyExits
 from hsd.models.loading.portable import load_small, load_small_head
-from hsd.models.small import machine, sums
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.model import SmallModel
 

@@ -25,12 +25,12 @@ from small_gguf import (
 
 import hsd
 from hsd import HsdError
+from hsd.engine.machine import FOLDER
 from hsd.models.base import IdCodec, Pair, View
 from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.engine import BLOCKS, INPUTS, LONGEST, ROWS, WIDEST, Engine
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
-from hsd.models.small.machine import FOLDER
 from hsd.models.small.model import DEEPEST, MOST_TAPS, SmallModel
 
 pytest.importorskip("wasmtime")

@@ -31,13 +31,13 @@ from small_gguf import (
 from torch import Tensor
 
 from hsd import HsdError
+from hsd.engine.machine import HELPER
 from hsd.models.causal import CausalModel
 from hsd.models.loading.heads import load_head
 from hsd.models.loading.hub import Source
 from hsd.models.loading.portable import load_small, load_small_head
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
-from hsd.models.small.machine import HELPER
 from hsd.models.small.model import SmallModel
 
 pytest.importorskip("wasmtime")

@@ -34,11 +34,11 @@ from torch import Tensor
 
 import hsd
 from hsd import HsdError, Pair, load_pair
+from hsd.engine import machine
+from hsd.engine.machine import Wasm, usable
 from hsd.models.base import IdCodec, View
 from hsd.models.exits import EarlyExits, default_exits, parts_of
 from hsd.models.loading import fetch
-from hsd.models.small import machine
-from hsd.models.small.machine import Wasm, usable
 from hsd.models.small.model import SmallModel
 from hsd.paths import ASSETS
 

@@ -25,15 +25,15 @@ function consent({ missing, weights, title, licence, signal }) {
       "hidden": true,
       "aria-label": weights.name,
     });
+    const file = `${weights.name} (${megabytes(weights.bytes)})`;
+    const need = `Decoding here needs ${title}`;
+    const words = wanted
+      ? `${need}, which this page does not bring: choose ${file}, or drop it here.`
+      : `${need}: ${size}${self.caches ? ", once" : ""}.`;
     const first = { class: "hf-button is-first" };
-    let words = `Decoding here needs ${title}: ${size}${self.caches ? ", once" : ""}.`;
-    let choose = button(`Load ${size}`, "load the model", () => end(false), first);
-    if (wanted) {
-      const file = `${weights.name} (${megabytes(weights.bytes)})`;
-      const lacks = `Decoding here needs ${title}, which this page does not bring`;
-      words = `${lacks}: choose ${file}, or drop it here.`;
-      choose = button("Choose the file …", "a file on this device", () => input.click(), first);
-    }
+    const choose = wanted
+      ? button("Choose the file …", "a file on this device", () => input.click(), first)
+      : button(`Load ${size}`, "load the model", () => end(false), first);
     const leave = button("Not now", "recorded runs need no model", () => end(null), {
       class: "hf-button",
     });

@@ -19,7 +19,7 @@ const BELOW_ONE = 1 - 2 ** -53;
 const now = () => performance.now() / 1000;
 
 /**
- * The token that a number picks from a row, or that wins it by times.
+ * Return the token that a number picks from a row, or that wins the row by times.
  * @type {(row: Row, by: number | Row) => number}
  */
 const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row, by));
@@ -33,9 +33,15 @@ function drafter({ head, about, codec }, target, options, keepsRaw) {
   const text = new HeadText(head, target);
   const { gamma, confidence, temperature } = options;
   const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
-  /** The row after tokens that are new. @type {(tokens: number[], raw: boolean) => Sampled} */
-  const read = (tokens, raw) =>
-    text.read(tokens, 1, (logits) => rowsOf(logits, options, target.engine, raw, wide))[0];
+  /**
+   * Read new tokens; returns the row after them.
+   * @type {(tokens: number[], raw: boolean) => Sampled}
+   */
+  const read = (tokens, raw) => {
+    const make = (/** @type {WideRow} */ logits) =>
+      rowsOf(logits, options, target.engine, raw, wide);
+    return text.read(tokens, 1, make)[0];
+  };
   return {
     text,
     propose(whole, draws) {
@@ -66,16 +72,18 @@ function drafter({ head, about, codec }, target, options, keepsRaw) {
 }
 
 /**
- * At most `most` tokens that followed the latest earlier occurrence of the last `agreeing` tokens;
- * else of fewer.
+ * Return at most `most` tokens that followed the latest earlier occurrence of the last `agreeing`
+ * tokens, or of as many of them as occurred before.
  * @type {(text: number[], most: number, agreeing: number) => number[]}
  */
 function followed(text, most, agreeing) {
-  for (let size = Math.min(most && agreeing, text.length - 1); size > 0; size -= 1) {
-    const tail = text.length - size;
-    for (let begin = tail - 1; begin >= 0; begin -= 1)
-      if (text.slice(begin, begin + size).every((token, i) => token === text[tail + i]))
-        return text.slice(begin + size, begin + size + most);
+  const longestTail = Math.min(most && agreeing, text.length - 1);
+  for (let size = longestTail; size > 0; size -= 1) {
+    const tail = text.slice(-size);
+    for (let end = text.length - 1; end >= size; end -= 1) {
+      const begin = end - size;
+      if (tail.every((token, i) => token === text[begin + i])) return text.slice(end, end + most);
+    }
   }
   return [];
 }
@@ -89,7 +97,9 @@ function copier(_, target, { proposer }) {
   let rows = /** @type {Sampled[]} */ ([]);
   let begin = 0;
   let length = 0;
-  const settle = (/** @type {number} */ to) => void (length = to);
+  const settle = (/** @type {number} */ to) => {
+    length = to;
+  };
   return {
     propose(text, draws) {
       const tokens = followed(text, draws.length, recordOf(proposer).longest);
@@ -98,14 +108,17 @@ function copier(_, target, { proposer }) {
       begin = text.length;
       return { tokens, rows, support: [...new Set(tokens)] };
     },
-    extend: () => rows[(length += 1) - begin].row,
+    extend() {
+      length += 1;
+      return rows[length - begin].row;
+    },
     settle,
     rewind: settle,
   };
 }
 
 const recordOf = (/** @type {string} */ name) =>
-  facts.proposers.find((one) => one.name === name) ?? facts.proposers[0];
+  facts.proposers.find((proposer) => proposer.name === name) ?? facts.proposers[0];
 
 /** A run under way. */
 class Decoding {
@@ -124,9 +137,8 @@ class Decoding {
     this.settings = settings;
     this.prompt = [...codec.encode(prompt, options.prompt_as || "chat"), ...options.forced];
     if (this.prompt.length >= target.context) {
-      const [size, context] = [this.prompt.length, target.context].map((n) =>
-        n.toLocaleString("en"),
-      );
+      const size = this.prompt.length.toLocaleString("en");
+      const context = target.context.toLocaleString("en");
       throw new Refusal(
         `the prompt has ${size} tokens, the context ${context}: shorten the prompt`,
       );
@@ -159,7 +171,7 @@ class Decoding {
   }
 
   /**
-   * The target's rows after the last `keep` of the tokens that are new.
+   * Read new tokens with the target; returns its rows after the last `keep` of them.
    * @param {number[]} tokens
    * @param {number} keep
    */
@@ -170,12 +182,13 @@ class Decoding {
     );
   }
 
-  /** The next step as a trace has it; null at the end. */
+  /** Make the next step; returns it as a trace has it, null at the end. */
   step() {
     if (this.finish !== "cancelled" || this.room <= 0) return null;
     const start = now();
     const { target, proposer } = this;
-    const calls = () => [target, proposer.text].map((text) => text?.times.length ?? 0);
+    const texts = [target, proposer.text];
+    const calls = () => texts.map((text) => text?.times.length ?? 0);
     const length = this.text.length;
     const before = calls();
     const { times, lap } = clock();
@@ -204,16 +217,18 @@ class Decoding {
       ...details,
     };
     this.count += 1;
-    if (this.pair.codec.ends.includes(this.text[this.text.length - 1])) this.finish = "end";
-    else if (this.room <= 0)
-      this.finish =
-        this.text.length - this.prompt.length < this.options.max_new_tokens ? "context" : "length";
+    if (this.pair.codec.ends.includes(this.text[this.text.length - 1])) {
+      this.finish = "end";
+    } else if (this.room <= 0) {
+      const count = this.text.length - this.prompt.length;
+      this.finish = count < this.options.max_new_tokens ? "context" : "length";
+    }
     this.seconds += now() - start;
     return step;
   }
 
   /**
-   * One round: everything that it decided, and the tokens that it adds to the text.
+   * Play one round; returns everything that it decided, and the tokens that it adds to the text.
    * @type {(gamma: number, lap: ReturnType<typeof clock>["lap"]) => Round}
    */
   play(gamma, lap) {
@@ -225,11 +240,12 @@ class Decoding {
       : null;
     const { ends } = this.pair.codec;
     const whole = this.proposer.propose(this.text, times ? times.slice(0, gamma) : draws);
-    // what follows it is no part of the draft
+    // what follows the end of the text is no part of the draft
     const end = whole.tokens.findIndex((token) => ends.includes(token));
     const tokens = end < 0 ? whole.tokens : whole.tokens.slice(0, end + 1);
     lap("draft");
-    const read = this.read([...this.text.slice(this.target.length), ...tokens], tokens.length + 1);
+    const unread = this.text.slice(this.target.length);
+    const read = this.read([...unread, ...tokens], tokens.length + 1);
     lap("target");
     const draft = draftOf(read, whole.rows.slice(0, tokens.length), tokens, whole.support);
     const law = lawOver(this.rule, draft, this.settings);
@@ -242,7 +258,16 @@ class Decoding {
     const row = decided.row ?? next(law, count);
     const token = ended ? null : (decided.token ?? pick(row, number));
     lap("verify");
-    const round = { ...draft, ...decided, law, row, token, kept: count, extra: [], extraDraws: [] };
+    const round = {
+      ...draft,
+      ...decided,
+      law,
+      row,
+      token,
+      kept: count,
+      extra: [],
+      extraDraws: [],
+    };
     if (ruleOf(this.rule).resamples && token !== null)
       this.resample(round, token, whole.tokens.length);
     lap("target");
@@ -258,8 +283,8 @@ class Decoding {
   }
 
   /**
-   * Naive HSD after a rejection: the block's other positions from residuals, one call of the target
-   * each.
+   * Draw the block's other tokens from residuals after a rejection, as naive HSD does, with one
+   * call of the target each. They are added to `extra`, their numbers to `extraDraws`.
    * @param {DraftedRows & Pick<Round, "kept" | "extra" | "extraDraws">} round
    * @param {number} token
    * @param {number} proposed - tokens of the whole draft
@@ -267,19 +292,25 @@ class Decoding {
   resample({ tokens, p, q, kept: count, extra, extraDraws }, token, proposed) {
     const missing = proposed - count - 1;
     if (count === tokens.length || missing <= 0) return;
+    const { ends } = this.pair.codec;
     let log = 0;
-    for (let t = 0; t < count; t += 1) log += Math.log(p[t][tokens[t]]) - Math.log(q[t][tokens[t]]);
+    for (let t = 0; t < count; t += 1) {
+      const x = tokens[t];
+      log += Math.log(p[t][x]) - Math.log(q[t][x]);
+    }
     let last = token;
     let pRow = p[count];
     let qRow = q[count];
-    for (let i = 0; i < missing && !this.pair.codec.ends.includes(last); i += 1) {
+    for (let i = 0; i < missing && !ends.includes(last); i += 1) {
       log += Math.log(pRow[last]) - Math.log(qRow[last]);
       const position = this.text.length + count + i;
       this.target.crop(position);
       this.proposer.rewind(position);
-      [{ row: pRow }] = this.read([last], 1);
+      pRow = this.read([last], 1)[0].row;
       qRow = this.proposer.extend(last);
-      const row = openResidual(Math.exp(Math.min(log, 0)), Math.exp(Math.min(-log, 0)), pRow, qRow);
+      const jointP = Math.exp(Math.min(log, 0));
+      const jointQ = Math.exp(Math.min(-log, 0));
+      const row = openResidual(jointP, jointQ, pRow, qRow);
       const [number] = this.numbers.after(1);
       last = pick(row, number);
       extra.push(last);
@@ -287,17 +318,20 @@ class Decoding {
     }
   }
 
-  /** How the run stands. @returns {Result} */
+  /** The result of the run so far. @returns {Result} */
   result() {
-    const [before, whole] = [this.prompt, this.text].map((ids) => this.pair.codec.decode(ids));
-    const own = () => this.pair.codec.decode(this.text.slice(this.prompt.length));
-    const text = whole.startsWith(before) ? whole.slice(before.length) : own();
+    const { codec } = this.pair;
+    const before = codec.decode(this.prompt);
+    const whole = codec.decode(this.text);
+    const text = whole.startsWith(before)
+      ? whole.slice(before.length)
+      : codec.decode(this.text.slice(this.prompt.length));
     return { text, finish: this.finish, seconds: this.seconds };
   }
 
   /**
-   * Seconds of a pass over so many rows after the text, the middle one of a few. What it reads is
-   * forgotten.
+   * Return the seconds of a pass over so many rows after the text, the median of three. The text
+   * stays as it is.
    * @param {number} rows
    */
   timed(rows) {
@@ -317,8 +351,8 @@ class Decoding {
 }
 
 /**
- * What equal numbers decide, recorded by numbers that would have led to the same, as
- * hsd/decoding/coupled.py does.
+ * Decide by an exponential race that target and draft share, as hsd/decoding/coupled.py does.
+ * Returns draws, coins and a number that would have led to the same.
  * @param {DraftedRows} draft
  * @param {Law} law
  * @param {Row[]} times
@@ -331,8 +365,9 @@ function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   const coins = tokens.map((x, t) => {
     const u = coupledCoin(p[t], q[t], x, times[t]);
     const h = law.threshold[t];
-    // the picks count
-    return Math.min(picks[t] === x ? Math.min(u, h * BELOW_ONE) : Math.max(u, h), BELOW_ONE);
+    // the picks decide, whatever rounding did to the coin
+    const coin = picks[t] === x ? Math.min(u, h * BELOW_ONE) : Math.max(u, h);
+    return Math.min(coin, BELOW_ONE);
   });
   const row = next(law, count);
   const token = picks[count];
@@ -340,7 +375,7 @@ function byCoupling({ p, q, tokens }, law, times, { draws, number }) {
   return { coins, draws: places, row, token, number: place(row, token, number) };
 }
 
-/** Adds up where a step's time goes: `lap` books the time since the last one under a name. */
+/** Add up a step's times by name: `lap(name)` adds the time since the last lap. */
 function clock() {
   const times = { draft: 0, target: 0, verify: 0, rest: 0 };
   let last = now();

@@ -1,6 +1,6 @@
-// The portable engine, hsd/models/small/engine.wasm, driven as engine.py, model.py and head.py
-// drive it: the same module, the same calls in the same order, so the same bits; on several threads
-// where a page may share memory among them.
+// The portable engine, hsd/engine/engine.wasm, called as engine.py, model.py and head.py call it:
+// the same module and the same calls in the same order give the same bits. It runs on several
+// threads where a page may share memory among them.
 import { Refusal } from "../refusal.js";
 import { need, numbers } from "./gguf.js";
 
@@ -11,17 +11,22 @@ const LONGEST = 8192; // tokens of a text
 const MOST_THREADS = 4; // more have not been measured
 // of 64 KiB: shared memory is reserved at once, and phones have little
 const PAGES = { initial: 64, maximum: 16_384 };
-// whose rows the file has in the order of its own rotary positions
+// tensors whose rows the file has in the order of its own rotary positions
 const TURNED = /\.attn_[qk]\.weight$/;
 const PRODUCTS = ["attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down"];
 const NORMS = ["attn_norm", "ffn_norm"];
+const PARTS = [...NORMS, ...PRODUCTS]; // of a layer, as the engine takes them
 const ALONE = { threads: 1, memory: null };
 const LAYER = "midlayer.";
+
 /** @type {(begin: number, count: number) => number[]} */
-const range = (begin, count) => Array.from({ length: count }, (_, i) => begin + i);
+function range(begin, count) {
+  return Array.from({ length: count }, (_, i) => begin + i);
+}
 
 /**
- * One thread, on a memory of its own, unless the page's server isolates it from pages of others.
+ * Return how many threads there may be, and the memory that they share: one thread with a memory of
+ * its own, unless the page's server isolates it from pages of others.
  * @returns {Sharing}
  */
 function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
@@ -36,7 +41,7 @@ function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
   }
 }
 
-/** One instance of the module, and weights as they are put into it. */
+/** One instance of the module, with the weights that are put into it. */
 class Engine {
   staged = 0; // bytes at `staging`, to hand over a part of a tensor
   staging = 0;
@@ -55,7 +60,8 @@ class Engine {
     this.threads = threads;
     this.place = this.calls.engine();
     // a worker that never waits starts none
-    this.there = Promise.all(range(1, threads - 1).map(() => this.helped(module)));
+    const helpers = range(1, threads - 1).map(() => this.helped(module));
+    this.there = Promise.all(helpers);
     if (memory) this.calls.share(this.place, threads);
   }
 
@@ -67,12 +73,15 @@ class Engine {
       engine: this.place,
       stack: this.made("stack", this.place),
     });
-    // nothing waits for one that fails
-    return new Promise((there) => (helper.onmessage = helper.onerror = there));
+    return new Promise((resolve) => {
+      helper.onmessage = resolve;
+      helper.onerror = resolve; // nothing waits for a helper that fails
+    });
   }
 
   /**
-   * Call what takes memory; where its result lies.
+   * Call a function of the engine that takes memory. Returns the place of its result; throws
+   * Refusal where there is no more memory.
    * @param {string} name
    * @param {number[]} numbers
    */
@@ -86,7 +95,7 @@ class Engine {
   }
 
   /**
-   * Copy bytes to a place of so much room.
+   * Copy bytes to a place that has room for so many.
    * @param {number} place
    * @param {number} room
    * @param {Uint8Array} bytes
@@ -100,11 +109,12 @@ class Engine {
   tell(/** @type {string} */ name, /** @type {number[]} */ values) {
     if (values.length > ROWS)
       throw new RangeError(`${values.length} tokens in one pass, of at most ${ROWS}`);
-    new Int32Array(this.memory.buffer, this.calls[name](this.place), values.length).set(values);
+    const place = this.calls[name](this.place);
+    new Int32Array(this.memory.buffer, place, values.length).set(values);
   }
 
   /**
-   * What `make` makes of each of some rows of numbers, which stand here for the moment.
+   * Return make(row) for each of some rows of numbers, which are there until the next call.
    * @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]}
    */
   rows(place, count, width, make) {
@@ -137,10 +147,8 @@ class Engine {
    * @param {Tensor} tensor
    */
   async matrix({ kind, rows, columns, bytes, take }, width = 0) {
-    need(
-      (rows % (width || 32)) + (rows % 32) + (columns % 32) === 0 && columns <= 8192,
-      `${rows} by ${columns}`,
-    );
+    const overhang = (rows % (width || 32)) + (rows % 32) + (columns % 32);
+    need(overhang === 0 && columns <= 8192, `${rows} by ${columns}`);
     const place = this.made("matrix", this.place, Number(kind === Q4_1), rows, columns);
     const row = bytes / rows;
     const group = width || 1;
@@ -157,16 +165,17 @@ class Engine {
   }
 
   /**
-   * Put all tensors of a file here; what tells by a name, without ".weight", where one lies. width:
-   * of the heads of attention.
+   * Put all tensors of a file here. Resolves to a function that gives the place of a tensor by its
+   * name, without ".weight". width: of the heads of attention.
    * @param {ModelFile["tensors"]} tensors
    */
   async tensors(tensors, width = 0) {
     const places = /** @type {Record<string, number>} */ ({});
-    for (const [name, tensor] of Object.entries(tensors))
+    for (const [name, tensor] of Object.entries(tensors)) {
       places[name] = name.endsWith("norm.weight")
         ? this.vector(await numbers(tensor))
         : await this.matrix(tensor, TURNED.test(name) ? width : 0);
+    }
     return (/** @type {string} */ name) => places[`${name}.weight`];
   }
 }
@@ -182,37 +191,35 @@ async function loadModel(engine, { fields, tensors }, tapped) {
   if (fields["general.architecture"] !== "llama")
     throw new Refusal("this file holds another model: choose SmolLM2's");
   const field = (/** @type {string} */ name) => fields[`llama.${name}`];
-  const [layers, heads, groups] = [
-    "block_count",
-    "attention.head_count",
-    "attention.head_count_kv",
-  ].map(field);
-  const [hidden, inner, most] = ["embedding_length", "feed_forward_length", "context_length"].map(
-    field,
-  );
+  const layers = field("block_count");
+  const heads = field("attention.head_count");
+  const groups = field("attention.head_count_kv");
+  const hidden = field("embedding_length");
+  const inner = field("feed_forward_length");
+  const most = field("context_length");
   const width = hidden / heads;
   const vocab = tensors["token_embd.weight"]?.rows ?? 0;
   const shape = [hidden, inner, heads, groups, width, layers];
   const rates = [field("rope.freq_base"), field("attention.layer_norm_rms_epsilon")];
-  /** @type {(x: unknown, i: number) => boolean} */
-  const number = (x, i) =>
-    typeof x === "number" && x > 0 && x < 2 ** 31 && (i < 2 || Number.isInteger(x));
-  need([...rates, ...shape, most].every(number) && inner <= 8192 && layers <= 64, "its numbers");
+  const sizes = [...shape, most];
+  const positive = (/** @type {unknown} */ x) => typeof x === "number" && x > 0 && x < 2 ** 31;
+  need([...rates, ...sizes].every(positive) && sizes.every(Number.isInteger), "its numbers");
+  need(inner <= 8192 && layers <= 64, "its numbers");
   need([32, 64, 128].includes(width) && heads % (3 * groups) === 0, "another shape");
   const rows = [1, 1, hidden, groups * width, groups * width, hidden, inner, inner, hidden];
   /** @type {(name: string, rows: number, columns?: number) => void} */
   const held = (name, r, c = hidden) => {
     const tensor = tensors[`${name}.weight`];
-    need(
-      tensor?.rows === r && tensor.columns === c && (r > 1 || tensor.kind === 0),
-      `${name}, its form`,
-    );
+    const fits = tensor?.rows === r && tensor.columns === c;
+    need(fits && (r > 1 || tensor.kind === 0), `${name}, its form`);
   };
   held("output_norm", 1);
   held("token_embd", tensors["token_embd.weight"]?.kind === Q4_1 ? 0 : vocab);
-  for (const i of range(0, layers))
-    for (const [k, part] of [...NORMS, ...PRODUCTS].entries())
+  for (const i of range(0, layers)) {
+    PARTS.forEach((part, k) => {
       held(`blk.${i}.${part}`, rows[k], part === "ffn_down" ? inner : hidden);
+    });
+  }
   need(Object.keys(tensors).length === 9 * layers + 2, "other tensors than SmolLM2's");
   const of = await engine.tensors(tensors, width);
   const place = engine.made(
@@ -223,8 +230,10 @@ async function loadModel(engine, { fields, tensors }, tapped) {
     of("token_embd"),
     of("output_norm"),
   );
-  for (const i of range(0, layers))
-    engine.calls.layer(place, i, ...[...NORMS, ...PRODUCTS].map((part) => of(`blk.${i}.${part}`)));
+  for (const i of range(0, layers)) {
+    const parts = PARTS.map((part) => of(`blk.${i}.${part}`));
+    engine.calls.layer(place, i, ...parts);
+  }
   for (const layer of tapped) engine.calls.tap(place, layer);
   return {
     engine,
@@ -237,13 +246,13 @@ async function loadModel(engine, { fields, tensors }, tapped) {
   };
 }
 
-/** A text that a model reads: how far it is read, and how it is cut back. */
+/** A text that a model reads, and that may be cut back. */
 class TargetText {
   length = 0;
   times = /** @type {PassTime[]} */ ([]);
 
   /**
-   * place, width: in the engine, and of a row of logits; those of a head's text are others.
+   * place: of the text in the engine; width: of a row of logits. A head's text has its own.
    * @param {Model} model
    */
   constructor(model, place = model.engine.made("text", model.place), width = model.vocab) {
@@ -254,8 +263,8 @@ class TargetText {
   }
 
   /**
-   * Read tokens; what `make` makes of the logits after each of the last `keep`. times: of every
-   * call, how many tokens, and its seconds.
+   * Read tokens; returns make(logits) after each of the last `keep` of them. How many tokens were
+   * read, and the seconds, are added to `times`.
    * @type {ReadTokens}
    */
   read(tokens, keep, make) {
@@ -297,7 +306,8 @@ class TargetText {
   }
 
   /**
-   * Nothing is written for tokens that the text has no room for, or that its model does not know.
+   * Hand the next tokens to the engine. Throws Refusal where the text has no room for them, or the
+   * model does not know one.
    * @param {number[]} tokens
    */
   tell(tokens) {
@@ -320,7 +330,7 @@ class TargetText {
 }
 
 /**
- * Load the project's own head on a model. config: its file's; file: see readSafetensors.
+ * Load the project's own head on a model. config: of the head; file: see readSafetensors.
  * @param {Model} target
  * @param {Values} config
  * @param {ModelFile} file
@@ -340,7 +350,8 @@ async function loadHead({ engine, place: targetPlace, hidden }, config, { tensor
     config.rms_norm_eps,
     Number(config.norm_output ?? 0),
   ];
-  const place = engine.made("head", targetPlace, ...shape, ...settings, ...matrices, ...norms);
+  const parameters = [...shape, ...settings, ...matrices, ...norms];
+  const place = engine.made("head", targetPlace, ...parameters);
   engine.calls.layer(place, 0, 0, of(`${LAYER}post_attention_layernorm`), ...products);
   return {
     place,
@@ -365,18 +376,18 @@ class HeadText extends TargetText {
     this.target = target;
   }
 
-  /** How many of the target's tokens it may rest on: after a guess, everything is one. */
+  /** How many of the target's tokens may be used: none after a guess. */
   get known() {
     return this.guessing || this.sure < this.length ? 0 : this.target.length;
   }
 
-  /** What rests on nothing of the same pass. */
+  /** How many tokens one pass may read: those that use nothing of the same pass. */
   most() {
     return Math.max(this.known - this.length + 1, 1);
   }
 
   /**
-   * The logits are those of the tokens that can be drafted.
+   * Read so many tokens; the logits are those of the tokens that can be drafted.
    * @param {number} many
    * @param {number} wanted
    */

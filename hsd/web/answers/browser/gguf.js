@@ -2,12 +2,13 @@
 // the engine packs.
 import { Refusal } from "../refusal.js";
 
+// By GGUF's type: weights and bytes of a block, and the places of the exponents of its own numbers.
 const KINDS = /** @type {Record<any, number[]>} */ ({
   0: [1, 4, 2],
   1: [1, 2, 0],
   3: [32, 20, 0, 2],
   8: [32, 34, 0],
-}); // weights and bytes of a block, by GGUF's type, and where the exponents of its own numbers lie
+});
 const TEXT = 8;
 const LIST = 9;
 const F32 = 0;
@@ -19,36 +20,43 @@ const TYPES = /** @type {Record<string, number | string>} */ ({
   I64: "I64",
   U8: "U8",
 });
+// By GGUF's type: the method that reads a number, whose name ends with its bits.
 const NUMBERS = /** @type {const} */ ([
-  ...[
-    "getUint8",
-    "getInt8",
-    "getUint16",
-    "getInt16",
-    "getUint32",
-    "getInt32",
-    "getFloat32",
-    "getUint8",
-  ],
-  ...[null, null, "getBigUint64", "getBigInt64", "getFloat64"], // by GGUF's type, with the bits of each
+  "getUint8",
+  "getInt8",
+  "getUint16",
+  "getInt16",
+  "getUint32",
+  "getInt32",
+  "getFloat32",
+  "getUint8",
+  null,
+  null,
+  "getBigUint64",
+  "getBigInt64",
+  "getFloat64",
 ]);
 const LONGEST = 1 << 24; // bytes of the beginning of a file, which lists a vocabulary
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** What a visitor reads where something in a file is not as it must be. @param {string} wrong */
+/** The error of a file of which a part is not as it must be. @param {string} wrong */
 const damaged = (wrong) => new Refusal(`this model file is damaged (${wrong}): choose another`);
 
 const cutShort = () => new Refusal("this GGUF file ends before its tensors do: choose another");
 
 /**
- * Throws it where something does not fit.
+ * Throw `damaged(wrong)` where something does not fit.
  * @type {(fits: unknown, wrong: string) => asserts fits}
  */
 function need(fits, wrong) {
   if (!fits) throw damaged(wrong);
 }
 
-/** An object of pairs, no name twice. @template T @param {[string, T][]} pairs */
+/**
+ * Return an object of pairs; throws where a name is there twice.
+ * @template T
+ * @param {[string, T][]} pairs
+ */
 function named(pairs) {
   const object = Object.fromEntries(pairs);
   need(Object.keys(object).length === pairs.length, "a name is there twice");
@@ -58,11 +66,11 @@ function named(pairs) {
 const viewOf = (/** @type {Bytes} */ bytes) =>
   new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
 
-/** Reads the values at the beginning of a GGUF file, one after another. @param {Bytes} bytes */
+/** Functions that read a GGUF file's values, one after another. @param {Bytes} bytes */
 function reader(bytes) {
   const view = viewOf(bytes);
   let at = 4;
-  /** A value that is a number, or a truth. @type {(kind: number) => any} */
+  /** A value that is a number, or true or false. @type {(kind: number) => any} */
   const number = (kind) => {
     const get = NUMBERS[kind];
     if (!get) throw damaged(`a value of type ${kind}`);
@@ -88,9 +96,11 @@ function reader(bytes) {
   return { number, text, value, place: () => at };
 }
 
+/** Sort tensors by their offsets, in place. @param {PlacedTensor[]} tensors */
+const sorted = (tensors) => tensors.sort((a, b) => a.offset - b.offset);
+
 /**
- * A GGUF file's beginning: what it says of itself, its tensors without their data, and where that
- * begins.
+ * A GGUF file's beginning: its fields, its tensors without their data, and where the data begins.
  * @type {(bytes: Bytes) => FileHeader}
  */
 function header(bytes) {
@@ -122,7 +132,7 @@ function header(bytes) {
   const power = Math.log2(alignment);
   need(power >= 3 && power < 19 && Number.isInteger(power), `its alignment is ${alignment}`);
   let at = 0;
-  for (const { name, offset, bytes: size } of tensors.sort((a, b) => a.offset - b.offset)) {
+  for (const { name, offset, bytes: size } of sorted(tensors)) {
     need(offset >= at && offset % alignment === 0, `${name} begins at ${offset}`);
     at = offset + size;
   }
@@ -131,11 +141,12 @@ function header(bytes) {
   return { fields, tensors, end };
 }
 
-/** A safetensors file's beginning, likewise. @type {(bytes: Bytes) => FileHeader} */
+/** A safetensors file's beginning, as `header` has it. @type {(bytes: Bytes) => FileHeader} */
 function safeHeader(bytes) {
   const end = 8 + Number(viewOf(bytes).getBigUint64(0, true));
   if (end > bytes.length) throw cutShort();
-  const { __metadata__: _, ...entries } = JSON.parse(utf8.decode(bytes.subarray(8, end)));
+  const text = utf8.decode(bytes.subarray(8, end));
+  const { __metadata__: _, ...entries } = JSON.parse(text);
   const tensors = Object.entries(entries).map(([name, { dtype, shape, data_offsets: place }]) => {
     const [last, rows = 1] = shape.toReversed();
     const columns = dtype === "U8" ? (last / 34) * 32 : last;
@@ -148,17 +159,20 @@ function safeHeader(bytes) {
       bytes: place[1] - place[0],
     };
   });
-  return { fields: {}, tensors: tensors.sort((a, b) => a.offset - b.offset), end };
+  return { fields: {}, tensors: sorted(tensors), end };
 }
 
 /**
- * The bytes of a file from one place to another, of which it may lack the last.
+ * Resolve to the bytes of a file from one place to another; fewer where it ends before.
  * @type {(file: Blob, from: number, to: number) => Promise<Bytes>}
  */
-const bytesOf = async (file, from, to) => new Uint8Array(await file.slice(from, to).arrayBuffer());
+async function bytesOf(file, from, to) {
+  const buffer = await file.slice(from, to).arrayBuffer();
+  return new Uint8Array(buffer);
+}
 
 /**
- * A file, of which nothing but its beginning is read yet.
+ * Open a file, of which nothing but its beginning is read yet.
  * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<ModelFile>}
  */
 async function opened(file, beginning) {
@@ -180,7 +194,7 @@ async function opened(file, beginning) {
 }
 
 /**
- * The beginning of a file, and where that ends.
+ * Read the beginning of a file; its errors are those that a visitor reads.
  * @type {(file: Blob, beginning: (bytes: Bytes) => FileHeader) => Promise<FileHeader>}
  */
 async function begun(file, beginning) {
@@ -205,17 +219,18 @@ async function numbers({ kind, bytes, take }) {
   return kind === F32 ? new Float32Array(buffer) : Float32Array.from(new Uint16Array(buffer), half);
 }
 
-/** A number of 16 bits. @param {number} bits */
+/** The number that 16 bits stand for. @param {number} bits */
 function half(bits) {
   const sign = bits >> 15 ? -1 : 1;
   const power = (bits >> 10) & 31;
   const rest = bits & 1023;
-  return sign * (power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24);
+  const size = power ? (1 + rest / 1024) * 2 ** (power - 15) : rest * 2 ** -24;
+  return sign * size;
 }
 
 /**
- * A tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32; any other
- * as it is.
+ * Return a tensor in blocks of 8 bits, as hsd/models/head.py describes them, as one of float32; any
+ * other as it is.
  * @param {Tensor} tensor
  * @returns {Tensor}
  */
@@ -224,10 +239,14 @@ function inFull(tensor) {
   const whole = async (/** @type {number} */ count) => {
     const blocks = await tensor.take((count / 128) * 34);
     const numbers = new Float32Array(count / 4);
-    for (let i = 0, at = 0; at < blocks.length; at += 34) {
+    let i = 0;
+    for (let at = 0; at < blocks.length; at += 34) {
       const most = half(blocks[at] | (blocks[at + 1] << 8));
-      for (let k = at + 2; k < at + 34; k++)
-        numbers[i++] = (((blocks[k] << 24) >> 24) / 127) * most;
+      for (let k = at + 2; k < at + 34; k += 1) {
+        const signed = (blocks[k] << 24) >> 24;
+        numbers[i] = (signed / 127) * most;
+        i += 1;
+      }
     }
     return new Uint8Array(numbers.buffer);
   };
@@ -235,17 +254,19 @@ function inFull(tensor) {
 }
 
 /**
- * A tensor's bytes; throws where a number among them, or the scale of a block, is not finite.
+ * Return a tensor's bytes; throws where a number among them, or a block's scale, is not finite.
  * @type {(name: string, kind: number | string, data: Bytes) => Bytes}
  */
 function needFinite(name, kind, data) {
   const [, size, ...places] = KINDS[kind] ?? [];
   const ones = kind === F32 ? 0x7f80 : 0x7c00;
   const view = viewOf(data);
-  for (const place of places)
-    for (let at = place; at < data.length; at += size)
+  for (const place of places) {
+    for (let at = place; at < data.length; at += size) {
       if ((view.getUint16(at, true) & ones) === ones)
         throw damaged(`${name} has numbers that are not finite`);
+    }
+  }
   return data;
 }
 

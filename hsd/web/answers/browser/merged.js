@@ -12,13 +12,16 @@ import { chainRecipe } from "../../rules/tests.js";
 function draftOf(read, drafted, tokens, support) {
   const p = read.map(({ row }) => row);
   const q = drafted.map(({ row }) => row);
-  const raw = { p: read.map(({ raw: row }) => row), q: drafted.map(({ raw: row }) => row) };
+  const raw = {
+    p: read.map((both) => both.raw),
+    q: drafted.map((both) => both.raw),
+  };
   /** @type {(all: Row, rest: boolean) => Row} */
   const row = (all, rest) => {
     const merged = new Float64Array(support.length + 1);
-    support.forEach((token, i) => {
-      merged[i] = all[token];
-    });
+    for (let i = 0; i < support.length; i += 1) {
+      merged[i] = all[support[i]];
+    }
     merged[support.length] = rest ? Math.max(sum(all) - sum(merged), 0) : 0;
     return merged;
   };

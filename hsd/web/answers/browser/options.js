@@ -9,18 +9,21 @@ import { leastOf } from "./stopping.js";
 const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
 const { systems, proposers } = facts;
-const FOREIGN = new Set(
-  proposers.filter((one) => one.copies && !one.longest).map(({ name }) => name),
-);
-
-/** What a number may be besides. @param {OptionSchema} option */
-const words = ({ anyOf }) => (anyOf ?? []).filter((one) => "const" in one);
-/** How many tokens a draft has at most. @type {(gamma: number | "auto") => number} */
-const longest = (gamma) =>
-  words(KNOWN.gamma).find((one) => one.const === gamma)?.maximum ?? Number(gamma);
+// proposers that copy from files, which only the app has
+const foreign = proposers.filter((proposer) => proposer.copies && !proposer.longest);
+const FOREIGN = new Set(foreign.map(({ name }) => name));
 
 /**
- * What is asked for and this page leaves to the app, in one line; "" where there is nothing.
+ * The words that may stand in place of a number, with their maximum.
+ * @param {OptionSchema} option
+ */
+const words = ({ anyOf = [] }) => anyOf.filter((choice) => "const" in choice);
+/** How many tokens a draft has at most. @type {(gamma: number | "auto") => number} */
+const longest = (gamma) =>
+  words(KNOWN.gamma).find((word) => word.const === gamma)?.maximum ?? Number(gamma);
+
+/**
+ * Return one line about an option that this page leaves to the app; "" where there is none.
  * @param {Values} options
  */
 function leftToApp({
@@ -46,29 +49,29 @@ function leftToApp({
   if (clipped) return `rule ${clipped} needs the app: choose another, or ${APP}`;
   if (rows === "raw" && rules.some((name) => usesDivergence(chain(name).recipe)))
     return `divergences of raw rows need the app: choose those as sampled from, or ${APP}`;
-  if (gamma === "auto" && system !== "plain" && chain(rule).resamples)
-    return `rule ${rule} needs drafts of a fixed length: choose gamma as a number, or tokenwise, blockwise or hsd`;
+  if (gamma === "auto" && system !== "plain" && chain(rule).resamples) {
+    const need = `rule ${rule} needs drafts of a fixed length`;
+    return `${need}: choose gamma as a number, or tokenwise, blockwise or hsd`;
+  }
   return "";
 }
 
 /**
- * A value as the option wants it. most: lower limits.
+ * Return a value as its option takes it; throws Refusal where it does not. most: limits of the
+ * page, by name.
  * @type {(name: string, value: unknown, most: Record<string, number>) => unknown}
  */
 function read(name, value, most) {
-  const {
-    type,
-    title,
-    minimum,
-    maximum,
-    oneOf,
-    default: usual,
-  } = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
+  const option = { ...KNOWN[name].anyOf?.[0], ...KNOWN[name] };
+  const { type, title, minimum, maximum, oneOf, default: usual } = option;
   const called = title[0].toLowerCase() + title.slice(1);
-  if (name === "forced") return String(value).match(/\d+/g)?.map(Number) ?? [];
+  if (name === "forced") {
+    const numbers = String(value).match(/\d+/g) ?? [];
+    return numbers.map(Number);
+  }
   if (type === "array" || type === "boolean") return usual;
   if (type === "string") {
-    const names = oneOf?.map(({ const: one }) => one);
+    const names = oneOf?.map((choice) => choice.const);
     if (!names || names.includes(String(value))) return String(value);
     throw new Refusal(
       `unknown ${called} '${String(value).slice(0, 40)}': choose one of ${names.join(", ")}`,
@@ -76,22 +79,22 @@ function read(name, value, most) {
   }
   const whole = type === "integer";
   const high = Math.min(maximum ?? Infinity, most[name] ?? Infinity);
-  const need = `choose ${whole ? "a whole number" : "a number"}${minimum === undefined ? "" : ` from ${minimum} to ${high}`}`;
+  const range = minimum === undefined ? "" : ` from ${minimum} to ${high}`;
+  const need = `choose ${whole ? "a whole number" : "a number"}${range}`;
   const text = String(value).trim();
-  if (words(KNOWN[name]).some((one) => one.const === text && one.maximum <= high)) return text;
+  const word = words(option).find((choice) => choice.const === text);
+  if (word && word.maximum <= high) return text;
   const number = text === "" ? Number.NaN : Number(text);
-  const fits =
-    (whole ? Number.isInteger(number) : Number.isFinite(number)) &&
-    !(number < (minimum ?? number)) &&
-    number <= high;
+  const isNumber = whole ? Number.isInteger(number) : Number.isFinite(number);
+  const fits = isNumber && !(number < (minimum ?? number)) && number <= high;
   if (!fits) throw new Refusal(`${called} ${text.slice(0, 40) || "is empty"}: ${need}`);
-  // a seed with all its digits
+  // a seed keeps all its digits
   return whole && minimum === undefined && !Number.isSafeInteger(number) ? text : number;
 }
 
 /**
- * What is asked for: all options with their values, and those of rules alone. page: what it is made
- * with, see hsd/app/site.py. Throws Refusal for the first thing that is wrong.
+ * Return the request for a run: all options with their values, and those of rules alone. page: what
+ * it is made with, see hsd/app/site.py. Throws Refusal for the first value that is wrong.
  * @type {(given: Values, page: Values) => RunRequest}
  */
 function readRequest(given, { limits, browser }) {
@@ -116,14 +119,18 @@ function readRequest(given, { limits, browser }) {
   const sure =
     options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
   options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
-  const { fuzzy_mode: mode, temperature } = options;
-  const own = Object.entries(SETTINGS).map(([name, usual]) => [name, options[name] ?? usual]);
-  const settings = { ...SETTINGS, ...Object.fromEntries(own), mode, temperature };
+  const settings = { ...SETTINGS };
+  for (const name of Object.keys(SETTINGS)) {
+    settings[name] = options[name] ?? SETTINGS[name];
+  }
+  settings.mode = options.fuzzy_mode;
+  settings.temperature = options.temperature;
   return { prompt, options: { ...options, engine: browser.engine }, settings };
 }
 
 /**
- * What the setup of a trace has of the options: in groups, those of plain decoding without a draft.
+ * Return the options as the setup of a trace has them: in groups, and those of plain decoding
+ * without a draft.
  * @param {Values} options
  */
 function recorded(options) {
@@ -132,22 +139,35 @@ function recorded(options) {
   const groups = /** @type {Values} */ ({ knobs: {} });
   for (const [name, { at }] of Object.entries(KNOWN)) {
     const [group, inner] = at?.split(".") ?? [];
-    if (inner) (groups[group] ??= {})[inner] = values[name];
-    else if (group) groups[group] = values[name];
+    if (inner) {
+      groups[group] ??= {};
+      groups[group][inner] = values[name];
+    } else if (group) {
+      groups[group] = values[name];
+    }
   }
   groups.seed = Number(groups.seed);
   return groups;
 }
 
-/** What a reader of a run must know of its rule. @type {(options: Values) => string[]} */
+/**
+ * Return the lines that a reader of a run must know of its rule and its forced tokens.
+ * @type {(options: Values) => string[]}
+ */
 function notes({ system, rule, temperature, forced, ...options }) {
   const { lossless, greedy, knob } = chain(rule);
-  const inexact = system !== "plain" && !lossless && !(greedy && temperature === 0);
-  const words = exactWith(rule, { ...SETTINGS, ...options })
-    ? `At ${knob?.title.toLowerCase()} ${knob?.exact} rule ${rule} is exact.`
-    : `Rule ${rule} is not lossless: the text does not follow the target exactly.`;
-  const start = `Forced tokens at the start of the text: ${forced.length}. The rest follows from them.`;
-  return [...(inexact ? [words] : []), ...(forced.length ? [start] : [])];
+  const lines = [];
+  if (system !== "plain" && !lossless && !(greedy && temperature === 0)) {
+    const line = exactWith(rule, { ...SETTINGS, ...options })
+      ? `At ${knob?.title.toLowerCase()} ${knob?.exact} rule ${rule} is exact.`
+      : `Rule ${rule} is not lossless: the text does not follow the target exactly.`;
+    lines.push(line);
+  }
+  if (forced.length) {
+    const count = `Forced tokens at the start of the text: ${forced.length}.`;
+    lines.push(`${count} The rest follows from them.`);
+  }
+  return lines;
 }
 
 /**

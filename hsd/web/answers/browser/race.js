@@ -1,5 +1,5 @@
-// A race in the visitor's browser: what is asked for, checked and named as hsd/app/race.py does,
-// and its lanes in turn.
+// A race in the visitor's browser: its lanes, checked and named as hsd/app/race.py does it, run in
+// turn.
 import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
@@ -14,30 +14,36 @@ const LANE = scoped("lane").filter((name) => name !== "engine");
 // seconds between two messages: while lanes warm up, and while times count
 const NEWS = [0.05, 0.5];
 const ALWAYS = ["rule", "gamma", "drafts"];
-const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" }; // elsewhere in a lane's name
+// elsewhere in a lane's name, or not in it
+const SAID = { proposer: "", tree: "", divergence: "", rule: "", drafts: "" };
 /**
  * Whether an option has another value than it has by default.
  * @type {(options: Values, name: string) => boolean}
  */
 const changed = (options, name) => String(options[name]) !== String(KNOWN[name].default);
 /** The options of these names. @type {(options: Values, names: string[]) => Values} */
-const some = (options, names) => Object.fromEntries(names.map((name) => [name, options[name]]));
+function some(options, names) {
+  const entries = names.map((name) => [name, options[name]]);
+  return Object.fromEntries(entries);
+}
 
 /**
- * The options that say how a lane drafts and checks: its rule, γ, and what is not as usual.
+ * The names of the options that say how a lane drafts and checks: rule, γ, and those that have not
+ * their default.
  * @type {(options: Values) => string[]}
  */
 function ownOf(options) {
   if (options.system === "plain") return [];
   const tolerant = CHAINS.get(options.rule)?.knob?.option === "tolerance";
-  const always = [...ALWAYS, ...(tolerant ? ["tolerance", "divergence"] : [])];
-  return [
-    ...always,
-    ...LANE.filter((name) => ![...always, "system"].includes(name) && changed(options, name)),
-  ];
+  const names = new Set(ALWAYS);
+  if (tolerant) names.add("tolerance").add("divergence");
+  for (const name of LANE) {
+    if (name !== "system" && changed(options, name)) names.add(name);
+  }
+  return [...names];
 }
 
-/** What a lane is called. @param {Values} options */
+/** Return the name of a lane. @param {Values} options */
 function titleOf(options) {
   if (options.system === "plain") return system("plain").title;
   const copier = facts.proposers.find(({ name, copies }) => copies && name === options.proposer);
@@ -63,9 +69,10 @@ function described(options, count) {
     (name) => name !== "seed" && (name !== "prompt_as" || options[name]),
   );
   const all = ["system", ...shared, ...ownOf(options)];
-  const own = all.filter(
-    (name) => LANE.includes(name) && (/^(rule|gamma)$/.test(name) || changed(options, name)),
-  );
+  const own = all.filter((name) => {
+    if (!LANE.includes(name)) return false;
+    return name === "rule" || name === "gamma" || changed(options, name);
+  });
   const sure = options.system === "plain" || chain(options.rule).lossless;
   return {
     name: titleOf(options) + (count > 1 ? ` (${count})` : ""),
@@ -81,12 +88,15 @@ function described(options, count) {
  * @type {(text: string) => Values[]}
  */
 const fromLink = (text) =>
-  text.split(",").map((lane) => Object.fromEntries(lane.split("~").map((part) => part.split(":"))));
+  text.split(",").map((lane) => {
+    const options = lane.split("~").map((option) => option.split(":"));
+    return Object.fromEntries(options);
+  });
 
 /** A lane as a link has it, see `fromLink`. @type {(lane: Lane) => string} */
 const toLink = ({ own }) =>
   Object.entries(own)
-    .map((one) => one.join(":"))
+    .map((option) => option.join(":"))
     .join("~");
 
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
@@ -107,7 +117,8 @@ function laneOf(shared, lane, number, page) {
 }
 
 /**
- * What a page must know of a race, and what each lane asks for. page: what it is made with.
+ * Plan a race: the header that a page needs, and the request of each lane. page: what the page is
+ * made with. Throws Refusal.
  * @type {(given: Values, page: Values) => RacePlan}
  */
 function plan({ lanes, rounds = 3, ...given }, page) {
@@ -124,13 +135,14 @@ function plan({ lanes, rounds = 3, ...given }, page) {
     throw new Refusal(
       `${rounds} timed runs per lane: choose one of ${page.race.rounds.join(", ")}`,
     );
-  const named = ["prompt", "pair", ...SHARED, "gamma"].filter((name) => (given[name] ?? "") !== "");
-  const shared = some(given, named);
+  const names = ["prompt", "pair", ...SHARED, "gamma"];
+  const filled = names.filter((name) => (given[name] ?? "") !== "");
+  const shared = some(given, filled);
   const plain = readRequest({ ...shared, gamma: undefined, system: "plain" }, page);
   const others = wanted.map((lane, i) => laneOf(shared, lane, i + 2, page));
   const titles = /** @type {string[]} */ ([]);
   const headers = [plain, ...others].map(({ options: all }, i) => {
-    // as asked for, not as found
+    // the visitor's own, not the measured one
     const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) };
     titles.push(titleOf(options));
     return described(options, titles.filter((title) => title === titles[i]).length);
@@ -153,7 +165,7 @@ function plan({ lanes, rounds = 3, ...given }, page) {
   return { header, lanes: [plain, ...others] };
 }
 
-/** What it is run on. @type {(browser: Values, threads: number) => Values} */
+/** The part of a header about the machine. @type {(browser: Values, threads: number) => Values} */
 function ranOn({ chip, pair }, threads) {
   const device = `this browser, ${threads > 1 ? `${threads} threads` : "one thread"}`;
   const machine = { device, load: null, dtype: pair.target.dtype };
@@ -178,7 +190,8 @@ function ranOn({ chip, pair }, threads) {
  * @returns {AsyncGenerator<Values>}
  */
 async function* raced({ header, lanes }, page, threads, call, signal) {
-  yield { header: { ...header, ...ranOn(page.browser, threads), notes: lanes.map(() => []) } };
+  const notes = lanes.map(() => []);
+  yield { header: { ...header, ...ranOn(page.browser, threads), notes } };
   const records = /** @type {LaneRecord[]} */ ([]);
   // new tokens: all that count are as long as the shortest text of the warm-up
   let longest = Infinity;
@@ -187,12 +200,12 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
       const limited = { ...options, max_new_tokens: Math.min(options.max_new_tokens, longest) };
       await call("begin", { request: { ...rest, options: limited }, timed: true });
       for (let over = false; !over; ) {
-        if (signal?.aborted) return void (await call("end"));
-        const {
-          result,
-          steps,
-          record: timed,
-        } = await call("next", { seconds: NEWS[Math.sign(repetition)] });
+        if (signal?.aborted) {
+          await call("end");
+          return;
+        }
+        const message = await call("next", { seconds: NEWS[Math.sign(repetition)] });
+        const { result, steps, record: timed } = message;
         over = Boolean(result);
         const record = { case: header.lanes[lane].name, prompt: 0, repetition, ...timed };
         const ended = over && { text: result.text, finish: result.finish, record };
@@ -202,7 +215,8 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
       const numbers = repetition ? report(header.lanes, records) : null;
       if (numbers) yield { report: numbers };
     }
-    longest = Math.max(Math.min(longest, ...records.map(({ new_tokens: tokens }) => tokens)), 1);
+    const lengths = records.map((record) => record.new_tokens);
+    longest = Math.max(Math.min(longest, ...lengths), 1);
   }
 }
 

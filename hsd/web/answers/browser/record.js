@@ -1,8 +1,8 @@
-// A step as a trace has it, from what a round decided; as hsd/decoding/record.py and describe.py
-// tell it.
+// A step as a trace has it, from a round of decoding; hsd/decoding/record.py and describe.py do the
+// same in Python.
 import { entropy, totalVariation } from "../../rules/divergence.js";
 import { CHAINS, explain, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
-import { order, pick, range, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
+import { order, pick, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
 import { lawOver } from "./merged.js";
 import { lead } from "../../rules/coupled.js";
 
@@ -15,12 +15,13 @@ const GROUNDS = { form: "", p: 0, q: 0, before: 1, mass: 0, weight: 0, ...UNKNOW
 const written = (x) => (x === Infinity ? "Infinity" : x);
 
 /**
- * The places of the `count` largest numbers of a row, the largest first.
+ * Return the places of the `count` largest numbers of a row, the largest first.
  * @type {(row: Row, count: number) => number[]}
  */
 function largest(row, count) {
   const top = /** @type {number[]} */ ([]);
-  for (let [i, least] = [0, -Infinity]; i < row.length; i += 1) {
+  let least = -Infinity;
+  for (let i = 0; i < row.length; i += 1) {
     if (row[i] <= least) continue;
     let at = top.length;
     while (at > 0 && row[top[at - 1]] < row[i]) at -= 1;
@@ -32,11 +33,14 @@ function largest(row, count) {
 }
 
 /**
- * The tokens that are likeliest by one of the rows, those in `first` before all others.
+ * Return the tokens that are likeliest by any of the rows, those in `first` before all others.
  * @type {(rows: Row[], first: number[]) => number[]}
  */
 function ranked(rows, first) {
-  const most = (/** @type {number} */ token) => Math.max(...rows.map((row) => row[token]));
+  const most = (/** @type {number} */ token) => {
+    const shares = rows.map((row) => row[token]);
+    return Math.max(...shares);
+  };
   const sorted = (/** @type {number[]} */ tokens) =>
     [...new Set(tokens)].sort((a, b) => most(b) - most(a));
   const others = sorted(rows.flatMap((row) => largest(row, TOP))).filter(
@@ -46,10 +50,12 @@ function ranked(rows, first) {
 }
 
 /** The mass of a row outside `top`. @type {(row: Row, top: number[]) => number} */
-const rest = (row, top) =>
-  Math.max(sum(row) - top.reduce((total, token) => total + row[token], 0), 0);
+function rest(row, top) {
+  const listed = top.reduce((total, token) => total + row[token], 0);
+  return Math.max(sum(row) - listed, 0);
+}
 
-/** Writes down what rounds of one run decided. */
+/** Turns the rounds of one run into the fields of a trace's steps. */
 class Recorder {
   /**
    * shadow: the rule to compare with, null for the usual one.
@@ -63,8 +69,12 @@ class Recorder {
     this.rule = rule;
     this.shadow = shadow ?? VANILLA;
     this.settings = settings;
-    const others = [...CHAINS.values()].filter(({ knob }) => !knob).map(({ name }) => name);
-    this.others = [...new Set([this.shadow, ...others])].filter((name) => name !== rule);
+    const others = new Set([this.shadow]);
+    for (const { name, knob } of CHAINS.values()) {
+      if (!knob) others.add(name);
+    }
+    others.delete(rule);
+    this.others = [...others]; // the rules whose chances a step has, beside its own
   }
 
   /**
@@ -99,12 +109,16 @@ class Recorder {
       row,
       token: ended ? null : pick(row, number),
     });
-    const chances = new Map(
-      [...laws].map(([name, { threshold, forward }]) => [name, stops(threshold, forward)]),
-    );
+    const chances = /** @type {Record<string, number[]>} */ ({});
+    const expected = /** @type {Record<string, number>} */ ({});
+    for (const [name, { threshold, forward }] of laws) {
+      chances[name] = stops(threshold, forward);
+      expected[name] = mean(chances[name]);
+    }
+    const path = { nodes: tokens.map((_, i) => i + 1), fork: 0 };
     return {
       nodes: this.nodes(played),
-      paths: tokens.length ? [{ nodes: range(tokens.length).map((i) => i + 1), fork: 0 }] : [],
+      paths: tokens.length ? [path] : [],
       branches: this.branches(played, [own, shadow]),
       verdict: { ...own, extra_draws: played.extraDraws },
       shadow,
@@ -113,20 +127,27 @@ class Recorder {
         : [],
       growth: [],
       events: [],
-      expected_kept: Object.fromEntries([...chances].map(([name, stop]) => [name, mean(stop)])),
-      kept_law: Object.fromEntries(
-        [this.rule, this.shadow].map((name) => [name, chances.get(name) ?? []]),
-      ),
+      expected_kept: expected,
+      kept_law: {
+        [this.rule]: chances[this.rule],
+        [this.shadow]: chances[this.shadow],
+      },
     };
   }
 
   nodes(
     /** @type {Omit<Round, "extra" | "bonus" | "committed">} */ { tokens, p, q, draws, coins },
   ) {
-    return tokens.map((token, i) => {
-      const numbers = { p: p[i][token], q: q[i][token], order: i, draw: draws[i], coin: coins[i] };
-      return { id: i + 1, parent: i, ...this.codec.described(token), ...numbers };
-    });
+    return tokens.map((token, i) => ({
+      id: i + 1,
+      parent: i,
+      ...this.codec.described(token),
+      p: p[i][token],
+      q: q[i][token],
+      order: i,
+      draw: draws[i],
+      coin: coins[i],
+    }));
   }
 
   /**
@@ -139,13 +160,18 @@ class Recorder {
     let jointP = 1;
     let jointQ = 1;
     return tokens.map((token, i) => {
-      const drawn = verdicts.flatMap(({ residual }) =>
-        residual?.origin === "correction" && residual.node === i ? [residual.top[0].token] : [],
-      );
+      const drawn = verdicts.flatMap(({ residual }) => {
+        if (residual?.origin !== "correction" || residual.node !== i) return [];
+        return residual.top[0].token;
+      });
       const top = ranked([p[i], q[i]], [token, ...drawn]);
       const branch = {
         node: i,
-        top: top.map((one) => ({ ...this.codec.described(one), p: p[i][one], q: q[i][one] })),
+        top: top.map((candidate) => ({
+          ...this.codec.described(candidate),
+          p: p[i][candidate],
+          q: q[i][candidate],
+        })),
         rest_p: rest(p[i], top),
         rest_q: rest(q[i], top),
         ...along[i],
@@ -163,10 +189,12 @@ class Recorder {
   }
 
   /**
-   * What a rule decided. token: what follows the kept ones, drawn from `row`; null where they end
-   * the text.
-   * @type {(played: Omit<Round, "extra" | "bonus" | "committed">, law: Law, ending: Pick<Round,
-   *   "kept" | "row" | "token">) => Verdict}
+   * Return the verdict of a rule. ending: how many tokens it keeps, and the token that follows,
+   * drawn from `row`; null where the kept ones end the text.
+   * @param {Omit<Round, "extra" | "bonus" | "committed">} played
+   * @param {Law} law
+   * @param {Pick<Round, "kept" | "row" | "token">} ending
+   * @returns {Verdict}
    */
   verdict({ p, q, tokens, coins, number }, law, { kept: count, row, token }) {
     const decided = {
@@ -179,15 +207,21 @@ class Recorder {
     if (token === null) return nothing;
     const bonus = count === tokens.length;
     const places = ranked([row], [token]);
-    const top = places.map((one) => {
-      const others = { p: p[count][one], q: bonus ? null : q[count][one] };
-      return { ...this.codec.described(one), probability: row[one], ...others };
-    });
+    const top = places.map((candidate) => ({
+      ...this.codec.described(candidate),
+      probability: row[candidate],
+      p: p[count][candidate],
+      q: bonus ? null : q[count][candidate],
+    }));
     const [next] = this.committed([token], 0, bonus);
     /** @type {Residual} */
     const residual = {
-      ...{ node: count, origin: bonus ? "bonus" : "correction", draw: number },
-      ...{ top, rest: rest(row, places), ...left(law, count) },
+      node: count,
+      origin: bonus ? "bonus" : "correction",
+      draw: number,
+      top,
+      rest: rest(row, places),
+      ...left(law, count),
     };
     return { ...nothing, residual, next };
   }
@@ -198,11 +232,14 @@ class Recorder {
     for (const t of order(law)) {
       const threshold = law.threshold[t - 1];
       const coin = coins[t - 1];
-      const test = law.forward ? "token" : t === law.threshold.length ? "draft" : "prefix";
+      /** @type {Decision["test"]} */
+      let test = "token";
+      if (!law.forward) test = t === law.threshold.length ? "draft" : "prefix";
       const accepted = coin < threshold;
       const grounds = { ...GROUNDS, ...groundsAt(law, t) };
-      for (const [name, x] of Object.entries(grounds))
+      for (const [name, x] of Object.entries(grounds)) {
         Object.assign(grounds, { [name]: written(x) });
+      }
       decisions.push({ node: t, test, threshold, coin, accepted, draft: 0, grounds });
       if (accepted !== law.forward) break;
     }

@@ -13,7 +13,7 @@ let pair;
 let run = /** @type {ReturnType<MakeRun> | null} */ (null);
 
 const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>} */ ({
-  /** Resolve to those of some files that are still to be loaded, {name, bytes}: how much of each. */
+  /** Resolve to the files of these that are still to be loaded. bytes: how much of each. */
   async missing({ files }) {
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({
       ...file,

@@ -140,7 +140,8 @@ function acceptances(count, actions, shown) {
     const cells = smaller.map((k) => (k >= i ? cell(i, k + 1) : h("td.is-empty")));
     return h("tr", name, cells);
   });
-  const table = h("table.hf-matrix", h("thead", h("tr", h("td"), heads)), h("tbody", rows));
+  const head = h("thead", h("tr", h("td"), heads));
+  const table = h("table.hf-matrix", head, h("tbody", rows));
   return h("div.hf-scroll", { "role": "group", "aria-label": "Acceptances" }, table);
 }
 

@@ -19,7 +19,14 @@ function value(text, otherwise) {
  */
 function fromPreset({ name, costs, acceptance, per_token: further }) {
   const perToken = further ? [...further] : costs.map(() => "0");
-  return { preset: name, costs: [...costs], acceptance, perToken, picked: null, tried: null };
+  return {
+    preset: name,
+    costs: [...costs],
+    acceptance,
+    perToken,
+    picked: null,
+    tried: null,
+  };
 }
 
 /**
@@ -58,8 +65,8 @@ function withSmaller(inputs) {
   const { costs, acceptance, perToken } = inputs;
   const apart = acceptance[0].map((text) => 1 - value(text, 0.8));
   const step = Math.max(0, Math.min(0.2, 4 * Math.min(...apart)));
-  const distances = [step, ...apart.map((x) => Math.min(1, x + step / 2))];
-  const row = texts(distances.map((x) => 1 - x));
+  const further = apart.map((x) => Math.min(1, x + step / 2));
+  const row = texts([step, ...further].map((x) => 1 - x));
   const [cost] = texts([value(costs[0], 1) / 4]);
   return edited(inputs, {
     costs: [cost, ...costs],
@@ -77,7 +84,10 @@ function without(inputs, model) {
   const { costs, acceptance, perToken } = inputs;
   /** @template T @param {T[]} list */
   const rest = (list) => list.filter((_, i) => i !== model);
-  const others = acceptance.map((row, i) => row.filter((_, k) => i + 1 + k !== model));
+  const others = acceptance.map((row, i) => {
+    const place = model - i - 1;
+    return row.filter((_, k) => k !== place);
+  });
   return edited(inputs, {
     costs: rest(costs),
     perToken: rest(perToken),
@@ -88,7 +98,13 @@ function without(inputs, model) {
 
 /** The question to the server. @type {(inputs: PlannerInputs) => object} */
 const question = ({ costs, acceptance, perToken, picked, tried }) => {
-  return { costs, acceptance, per_token: perToken, stack: picked ?? [], thresholds: tried ?? [] };
+  return {
+    costs,
+    acceptance,
+    per_token: perToken,
+    stack: picked ?? [],
+    thresholds: tried ?? [],
+  };
 };
 
 // ---- links: version*costs*acceptances*costs per further token*models chosen*their thresholds,
@@ -106,8 +122,8 @@ function encode({ costs, acceptance, perToken, picked, tried }) {
   const join = (/** @type {unknown[] | null} */ list) => list?.join("_") ?? "";
   const further = perToken.some((text) => Number(text) !== 0) ? perToken : null;
   const rows = acceptance.map(join).join("--");
-  const thresholds = picked && tried;
-  return ["1", join(costs), rows, join(further), join(picked), join(thresholds)].join("*");
+  const way = [join(picked), join(picked && tried)];
+  return ["1", join(costs), rows, join(further), ...way].join("*");
 }
 
 /**
@@ -131,7 +147,14 @@ function decode(text, most) {
   if (![0, count].includes(further.length)) return null;
   const perToken = further.length ? further : costs.map(() => "0");
   const way = (/** @type {string[]} */ texts) => (texts.length ? texts.map(Number) : null);
-  return { preset: null, costs, acceptance, perToken, picked: way(picked), tried: way(tried) };
+  return {
+    preset: null,
+    costs,
+    acceptance,
+    perToken,
+    picked: way(picked),
+    tried: way(tried),
+  };
 }
 
 export {

@@ -51,7 +51,12 @@ function trial(longest, choose) {
  */
 function row(name, k, longest, choose) {
   const value = h("b.hf-figure");
-  const range = { min: 1, max: longest, step: 1, oninput: () => choose(Number(bar.value)) };
+  const range = {
+    min: 1,
+    max: longest,
+    step: 1,
+    oninput: () => choose(Number(bar.value)),
+  };
   const bar = slider(`T of ${name}`, range);
   const words = [h("b", name), " hands up T = ", value];
   const element = h("div.hf-trial-row", { "data-threshold": k }, words, bar);

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hsd.models.small.machine import usable
+from hsd.engine.machine import usable
 
 LONG = 2048  # numbers of a row from which on it pays
 LANES = 8  # a row has a multiple of so many numbers

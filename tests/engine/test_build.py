@@ -9,7 +9,7 @@ from shutil import which
 
 import pytest
 
-from hsd.models.small.machine import FOLDER, MODULE, THREADED, usable
+from hsd.engine.machine import FOLDER, MODULE, THREADED, usable
 from hsd.paths import ROOT
 
 sys.path.insert(0, str(ROOT / "examples" / "reproduce"))

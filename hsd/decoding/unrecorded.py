@@ -12,9 +12,9 @@ import numpy as np
 import torch
 
 from hsd.draft.stopping import Stopping, StoppingState
+from hsd.engine.sums import library
 from hsd.models.reading import UNCHANGED, Reader
 from hsd.models.small.model import Text
-from hsd.models.small.sums import library
 from hsd.rng import Numbers
 from hsd.rules.quick import QUICK
 from hsd.sampling import COLDEST
@@ -39,7 +39,7 @@ class Outcome:
 
 
 @dataclass
-class QuickRounds:
+class UnrecordedRounds:
     """Plays rounds in which the last reader is the target.
 
     With two readers the first one drafts a chain; with one, nobody drafts.

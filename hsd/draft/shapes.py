@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any
 
 from hsd.draft import LAYOUTS
+from hsd.draft.tree_plans import TreeCosts, interpolate
 from hsd.paths import RESULTS
-from hsd.planner.trees import TreeCosts, interpolate
 from hsd.rules import VANILLA, TreeRule
 
 KINDS = {"grown": "chosen", "mixed": "mixed", "distinct-comb": "drawn"}  # of siblings, by layout

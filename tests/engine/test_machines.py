@@ -16,12 +16,12 @@ import torch
 from small_gguf import TAPS, VOCAB, numbers, save_small, states_of, tree_view
 from torch import Tensor
 
+from hsd.engine import machine, sums
+from hsd.engine.machine import LIBRARIES, Native, Wasm, open_machine, usable
 from hsd.models.exits import EarlyExits
 from hsd.models.loading.portable import load_folder, load_small, load_small_head
-from hsd.models.small import machine, sums
 from hsd.models.small.engine import Engine
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.machine import LIBRARIES, Native, Wasm, open_machine, usable
 from hsd.paths import ASSETS
 from hsd.sampling import Sampling, draw
 

@@ -1,5 +1,5 @@
 /* A random model and head by engine.c, and a hash of all that they give: run on several processors, it must be the same. */
-#include "../../../hsd/models/small/engine.c"
+#include "../../../hsd/engine/engine.c"
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -14,10 +14,10 @@ import hsd
 from hsd import Pair
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.unrecorded import UnrecordedRounds
+from hsd.engine.machine import usable
 from hsd.models.loading.portable import load_small, load_small_head
-from hsd.models.quick import QuickRounds
 from hsd.models.small.gguf import read_gguf
-from hsd.models.small.machine import usable
 from hsd.rules.quick import QUICK
 from hsd.sampling import Sampling
 
@@ -86,8 +86,8 @@ def test_only_runs_that_need_no_rows_are_played_so(pair: Pair):
             pair, "go", RunOptions(**{"gamma": 2, "trace": False, "max_new_tokens": 4, **how})
         )._rounds
 
-    assert isinstance(rounds(), QuickRounds)
-    assert isinstance(rounds(system="plain"), QuickRounds)
+    assert isinstance(rounds(), UnrecordedRounds)
+    assert isinstance(rounds(system="plain"), UnrecordedRounds)
     others = (
         {"trace": True},
         {"rule": "naive-hsd"},
@@ -95,7 +95,7 @@ def test_only_runs_that_need_no_rows_are_played_so(pair: Pair):
         {"proposer": "ngram"},
         {"drafts": 2},
     )
-    assert not any(isinstance(rounds(**how), QuickRounds) for how in others)
+    assert not any(isinstance(rounds(**how), UnrecordedRounds) for how in others)
 
 
 def test_calls_are_counted_and_timed(pair: Pair):

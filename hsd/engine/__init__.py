@@ -1,0 +1,1 @@
+"""The portable engine: one source in C, compiled for each processor, and what runs it."""
