@@ -14,6 +14,7 @@ from torch import Tensor
 
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.base import IdCodec, LanguageModel, Pair
 from hsd.sampling import Sampling
@@ -89,7 +90,8 @@ def custom_generate(
     options |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
     options["max_new_tokens"] = most - input_ids.shape[1]
     pair = _pair(model, draft, [generation_config, *stopping_criteria])
-    decoding = Decoding(pair, "", RunOptions(**options), prompt_ids=_read(input_ids, further))
+    system = make_system(pair, RunOptions(**options))
+    decoding = Decoding(system, "", prompt_ids=_read(input_ids, further))
     ids = input_ids[0].tolist()
     for note in decoding.notes:
         warnings.warn(note, stacklevel=3)

@@ -80,6 +80,21 @@ class Streams:
 
 
 @dataclass(frozen=True)
+class Dice:
+    """The random numbers of one round, which drafts at most `gamma` tokens.
+
+    draws, coins: one for each drafted token. after (1,): for the token after the kept ones. times
+    (γ+1, V): of the exponential race at each place, None unless draft and target are coupled.
+    """
+
+    gamma: int
+    draws: Tensor
+    coins: Tensor
+    after: Tensor
+    times: Tensor | None = None
+
+
+@dataclass(frozen=True)
 class RoundNumbers:
     """The random numbers that one recorded step used.
 

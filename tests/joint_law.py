@@ -16,6 +16,7 @@ from table_models import LetterCodec, TableModel
 
 from hsd.decoding.loop import Decoding, run
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.models import Pair
 from hsd.rng import Numbers
 
@@ -60,7 +61,8 @@ def first_tokens(
     found: Counter[tuple[int, ...]] = Counter()
     for seed in seeds:
         made = RunOptions(seed=seed, trace=False, **options)
-        decoding = Decoding(pair, prompt, made, numbers(seed) if numbers else None)
+        system = make_system(pair, made)
+        decoding = Decoding(system, prompt, numbers(seed) if numbers else None)
         tokens: list[int] = []
         while len(tokens) < count and (step := next(decoding, None)):
             tokens += step.tokens

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.models import Pair
 from hsd.models.base import IdCodec
 
@@ -36,7 +37,8 @@ def verify(p, q, tokens, uniforms, noise, model=by_position, engine="eager"):
         rule="hsd", gamma=len(tokens), max_new_tokens=len(tokens) + 1, trace=False, engine=engine
     )
     pair = Pair("given", model(p, "target"), model(q, "draft"), IdCodec(p.shape[1]))
-    decoding = Decoding(pair, "0", options, numbers(q, tokens, uniforms, noise))
+    system = make_system(pair, options)
+    decoding = Decoding(system, "0", numbers(q, tokens, uniforms, noise))
     committed = next(decoding).tokens
     decoding.close()
     return committed

@@ -32,6 +32,7 @@ from hsd.bench import Record, machine
 from hsd.bench.fuzzy import Calibration, calibrate
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.rules import DIVERGENCES, RULES, Law, Rule
 from hsd.rules.fuzzy import MODES, ROWS
 from hsd.version import __version__
@@ -130,25 +131,14 @@ def final(answer: str) -> str:
 # ---- accepting at random, to compare with
 
 
-def at_random(
-    share: float, spent: Callable[[dict[str, Tensor]], None], **options: Any
-) -> RunOptions:
-    """Options of a run whose rule accepts a share of what the exact test rejects, whatever its
-    divergence.
+def at_random(share: float, spent: Callable[[dict[str, Tensor]], None]) -> Rule:
+    """A rule that accepts a share of what the exact test rejects, whatever its divergence.
 
     spent: is given, for each draft, what every divergence of its positions is (see `random_law`).
     """
-
-    class AtRandom(RunOptions):
-        def find(self, name: str, several: bool | None = None) -> Any:
-            if name != "random":
-                return super().find(name, several)
-            law = partial(random_law, share, spent)
-            return Rule(
-                name, "random (not lossless)", "random", "", False, RULES["ensemble"].recipe, law
-            )
-
-    return AtRandom(rule="random", **options)
+    law = partial(random_law, share, spent)
+    recipe = RULES["ensemble"].recipe
+    return Rule("random", "random (not lossless)", "random", "", False, recipe, law)
 
 
 def random_law(
@@ -174,7 +164,8 @@ def random_record(
 ) -> tuple[hsd.Trace, Record]:
     """One run with random acceptance, and its drift by divergence."""
     laws: list[dict[str, Tensor]] = []
-    decoding = Decoding(pair, prompt, at_random(share, laws.append, **asked))
+    system = make_system(pair, RunOptions(**asked))
+    decoding = Decoding(system.judged_by(at_random(share, laws.append)), prompt)
     steps = [step for step in decoding if step.drafted]
     trace = decoding.trace()
     drifts = {

@@ -37,6 +37,7 @@ from hsd.bench.fuzzy import EXACT
 from hsd.bench.summary import ratio_interval
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.paths import RESULTS
 from hsd.rules import DIVERGENCES, RULES, Fuzzy, Law, Rule, fuzzy_rule
 from hsd.rules.clipped import clip
@@ -191,16 +192,9 @@ def drafts_of(pair: hsd.Pair, prompt: str, **asked: Any) -> list[tuple[Tensor, T
             found.append((p.double(), q.double(), tokens))
         return RULES["hsd"].law(p, q, tokens)
 
-    class Noting(RunOptions):
-        def find(self, name: str, several: bool | None = None) -> Any:
-            hsd_rule = RULES["hsd"]
-            return (
-                Rule("noting", "", "", "", True, hsd_rule.recipe, noted)
-                if name == "noting"
-                else hsd_rule
-            )
-
-    for _ in Decoding(pair, prompt, Noting(rule="noting", trace=False, **asked)):
+    noting = Rule("noting", "", "", "", True, RULES["hsd"].recipe, noted)
+    system = make_system(pair, RunOptions(rule="hsd", trace=False, **asked))
+    for _ in Decoding(system.judged_by(noting), prompt):
         pass
     return found
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from hsd.app import device, downloads
-from hsd.decoding.systems import ALONE, HISPEC_THRESHOLDS
+from hsd.decoding.system import ALONE, HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.exits import default_exits

@@ -19,6 +19,7 @@ from hsd.app.presets import telling_step
 from hsd.app.replies import unexpected
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.loading.registry import draft_length
 from hsd.space import Space
@@ -156,8 +157,8 @@ def decode(request: Request, seconds: float) -> Iterator[Any]:
     On ZeroGPU this runs in another process, so all that is given and yielded can be pickled.
     Closing the iterator ends the run and frees its caches.
     """
-    loaded = pairs.load(request.pair)
-    with closing(Decoding(loaded, request.prompt, request.options)) as decoding:
+    system = make_system(pairs.load(request.pair), request.options)
+    with closing(Decoding(system, request.prompt)) as decoding:
         yield decoding.trace()
         steps: list[Step] = []
         ending: dict[str, str] = {}

@@ -17,7 +17,7 @@ from hsd.bench import Case, machine
 from hsd.bench.measure import NOTE, sums
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
-from hsd.decoding.systems import levels_of
+from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.trace import Step
@@ -51,12 +51,12 @@ def _notes(pair: Pair, case: Case, number: int) -> list[str]:
     if case.runner:
         return [f"Model {case.options['model'][:60]}; {NOTE}."]
     try:
-        levels = levels_of(pair, RunOptions(**case.options))
+        system = make_system(pair, RunOptions(**case.options))
     except HsdError as error:
         raise HsdError(f"lane {number}: {error}") from None
-    if len(levels.stack) == 2:
-        return [*levels.notes, "A stack of two models is ordinary speculative decoding."]
-    return list(levels.notes)
+    if len(system.levels.stack) == 2:
+        return [*system.notes, "A stack of two models is ordinary speculative decoding."]
+    return list(system.notes)
 
 
 def rounds(
@@ -105,7 +105,8 @@ def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Itera
     if case.runner:
         yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
         return
-    decoding = Decoding(pair, prompt, RunOptions(seed=seed, **case.options))
+    system = make_system(pair, RunOptions(seed=seed, **case.options))
+    decoding = Decoding(system, prompt)
     calls = decoding.time_calls()
     with closing(decoding):
         for step in decoding:

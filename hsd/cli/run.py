@@ -13,6 +13,7 @@ from hsd.cli.arguments import SPEAKS, load, output, progress, refuse, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
+from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
 from hsd.trace.fill import plural
@@ -102,7 +103,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
 
 def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, HsdError | None]:
     """Decode to the end, or until Ctrl-C or a failure; the trace has all steps made until then."""
-    decoding = Decoding(pair, prompt, options)
+    decoding = Decoding(make_system(pair, options), prompt)
     count = 0
     failure: HsdError | None = None
     try:

@@ -17,7 +17,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel, FixedSession
 from hsd.models.reading import Reader, fitted
-from hsd.rng import Numbers
+from hsd.rng import Dice, Numbers
 from hsd.rules import Rule
 from hsd.rules.law import shortened
 from hsd.sampling import Sampling, draw
@@ -29,7 +29,7 @@ WARM_UPS = 3
 class CapturedRounds:
     """Plays rounds on one text of up to `capacity` tokens.
 
-    Times are not split: the whole round is "target".
+    Times are not split: drafting, scoring and verifying are one piece, timed as scoring.
     """
 
     def __init__(self, pair: Pair, sampling: Sampling, rule: Rule, capacity: int) -> None:
@@ -46,28 +46,39 @@ class CapturedRounds:
         self._pieces: dict[int, Piece] = {}
 
     def prefill(self, text: list[int]) -> None:
-        """Read the text except its last token with both models."""
         if len(text) > 1:
             tokens = torch.tensor(text[:-1], device=self._device)
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
-    def play(
-        self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]
-    ) -> Outcome:
-        """Play one round of at most γ drafted tokens after `text`.
+    def throw(self, numbers: Numbers, text: list[int], gamma: int) -> Dice:
+        return Dice(gamma, numbers.draft(gamma), numbers.coins(gamma), numbers.after(1))
 
-        lap(name) books the time since its last call.
-        """
-        used = torch.cat([numbers.draft(gamma), numbers.coins(gamma), numbers.after(1)])
+    def draft(self, text: list[int], dice: Dice) -> Dice:
+        """Return the numbers by which the piece will draft, score and verify at once."""
+        return dice
+
+    def score(self, text: list[int], draft: Dice) -> list[int]:
+        """Return the number of kept tokens, the next token and the whole draft."""
+        used = torch.cat([draft.draws, draft.coins, draft.after])
         tail = torch.tensor([*text[-2:], len(text)])
-        kept, token, *drafted = self._piece(gamma)(tail, used).tolist()  # the one wait of the round
-        lap("target")
+        piece = self._piece(draft.gamma)
+        outcome: list[int] = piece(tail, used).tolist()  # the one wait of the round
+        return outcome
+
+    def verify(self, draft: Dice, rows: list[int], dice: Dice) -> Outcome:
+        kept, token, *drafted = rows
         ends = self._pair.codec.end_ids
-        length = next((i for i, x in enumerate(drafted, start=1) if x in ends), gamma)
+        length = next((i for i, x in enumerate(drafted, start=1) if x in ends), dice.gamma)
         kept = min(kept, length)
         ended = kept > 0 and kept == length and drafted[kept - 1] in ends
         return Outcome(length, kept, drafted[:kept] + ([] if ended else [token]))
+
+    def resample(self, text: list[int], played: Outcome, numbers: Numbers) -> Outcome:
+        return played
+
+    def roll_back(self, length: int, played: Outcome) -> None:
+        """Do nothing: each piece begins at a place that the text gives."""
 
     def _piece(self, gamma: int) -> "Piece":
         if gamma not in self._pieces:

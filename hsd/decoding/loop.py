@@ -17,14 +17,9 @@ import torch
 
 from hsd.decoding.describe import Describer
 from hsd.decoding.options import PROPOSERS, RunOptions
-from hsd.decoding.systems import (
-    Levels,
-    engine_of,
-    levels_of,
-    longest_block,
-    make_recorder,
-    make_rounds,
-)
+from hsd.decoding.players import open_rounds
+from hsd.decoding.record import Recorder
+from hsd.decoding.system import System, make_system
 from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, reach
@@ -33,7 +28,7 @@ from hsd.models.machine import computing
 from hsd.models.reading import timed
 from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
-from hsd.trace import ModelInfo, Result, Setup, SetupOptions, Step, Times, Trace, Work
+from hsd.trace import ModelInfo, Result, Setup, Step, Times, Trace, Work
 from hsd.version import __version__
 
 
@@ -67,64 +62,32 @@ class Decoding(Iterator[Step]):
 
     def __init__(
         self,
-        pair: Pair,
+        system: System,
         prompt: str,
-        options: RunOptions,
         numbers: Numbers | None = None,
         prompt_ids: list[int] | None = None,
     ) -> None:
-        if options.prompt_as:
-            from hsd.models.loading.text import with_prompts_as  # here, as it imports transformers
-
-            pair = with_prompts_as(pair, options.prompt_as)
-        self.pair = pair
-        self.options = options
+        self.system = system
         self._prompt_text = prompt
-        self._prompt = [*(prompt_ids or pair.encode(prompt)), *options.forced]
-        self._numbers = numbers or Streams(options.seed)
+        self._prompt = [*(prompt_ids or system.pair.encode(prompt)), *system.forced]
+        self._numbers = numbers or Streams(system.seed)
         self._text = list(self._prompt)
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
         self._begin = time.perf_counter()
         self.seconds = 0.0
         self.steps: list[Step] = []
         self.finish: Literal["length", "end", "context", "cancelled"] = "cancelled"
-        self._levels = levels_of(pair, options)
-        self.notes = self._levels.notes
-        size = len(self._prompt)
-        context, limit = reach(self._levels.models)
-        rows = pair.target.vocab_size
-        least = min(self._prompt)
-        most = max(self._prompt)
-        if least < 0 or most >= rows:
-            raise HsdError(
-                f"the prompt has token {least if least < 0 else most}, the target tokens 0 to "
-                f"{rows - 1:,}"
-            )
-        if size >= context:
-            raise HsdError(
-                f"the prompt has {size:,} tokens, the context {context:,}{limit}: shorten the "
-                "prompt"
-            )
-        if limit and size + options.max_new_tokens > context:
-            self.notes = [*self.notes, f"The text ends at {context:,} tokens{limit}."]
-        if options.nodes > (room := self._levels.context - len(self._prompt)):
-            raise HsdError(
-                f"a tree of {options.nodes:,} nodes does not fit into the {room:,} tokens that "
-                "the context has left: choose fewer nodes, or shorten the prompt"
-            )
-        self._rounds = make_rounds(pair, options, self._levels, len(self._prompt))
-        self._longest = longest_block(options, self._levels)
-        self._describe = Describer(pair.codec)
-        self._recorder = make_recorder(pair, options, self._levels) if options.trace else None
+        self.notes = [*system.notes, *_check_prompt(system, self._prompt)]
+        self._rounds = open_rounds(system, len(self._prompt))
+        self._describe = Describer(system.pair.codec)
+        self._recorder = _recorder(system)
         self._steps = self._decode()
 
     def __next__(self) -> Step:
         begin = time.perf_counter()
         try:
-            with (
-                torch.inference_mode(not isinstance(self._rounds, UnrecordedRounds)),
-                computing(self.pair),
-            ):
+            by_torch = not isinstance(self._rounds, UnrecordedRounds)
+            with torch.inference_mode(by_torch), computing(self.system.pair):
                 return next(self._steps)
         except torch.OutOfMemoryError:
             count = sum(len(step.committed) for step in self.steps)
@@ -150,12 +113,13 @@ class Decoding(Iterator[Step]):
 
     def trace(self) -> Trace:
         """Return the trace of all steps so far."""
+        system = self.system
         setup = Setup(
-            options=_recorded(self.pair, self.options, self._levels),
-            pair=self.pair.name,
-            models=[model_info(model) for model in self._levels.models],
-            device=str(self.pair.target.device),
-            vocab_size=self.pair.vocab_size,
+            options=system.settings,
+            pair=system.pair.name,
+            models=[model_info(model) for model in system.models],
+            device=str(system.pair.target.device),
+            vocab_size=system.pair.vocab_size,
             versions={"torch": torch.__version__, "transformers": version("transformers")},
             notes=self.notes,
         )
@@ -163,7 +127,7 @@ class Decoding(Iterator[Step]):
             app_version=__version__,
             created=self._created,
             setup=setup,
-            prompt=self._describe.prompt(self._prompt_text, self._prompt, len(self.options.forced)),
+            prompt=self._describe.prompt(self._prompt_text, self._prompt, len(system.forced)),
             steps=self.steps,
             result=self.result(),
         )
@@ -177,11 +141,10 @@ class Decoding(Iterator[Step]):
         try:
             self._rounds.prefill(self._prompt)
             while (room := self._room()) > 0:
-                step = (
-                    run_with_cache(partial(self._step, room))
-                    if self._recorder
-                    else self._step(room)
-                )
+                if self._recorder:
+                    step = run_with_cache(partial(self._step, room))
+                else:
+                    step = self._step(room)
                 self.steps.append(step)
                 self._note_finish(step)
                 yield step
@@ -192,18 +155,30 @@ class Decoding(Iterator[Step]):
 
     def _step(self, room: int) -> Step:
         """Play one round, which commits at most `room` tokens, so that no budget is overrun."""
+        rounds = self._rounds
         clock = _Clock()
         length = len(self._text)
-        before = [reader.work() for reader in self._rounds.readers]
-        played = self._rounds.play(
-            self._text, min(self._longest, room - 1), self._numbers, clock.lap
-        )
-        self._text.extend(played.committed)
-        detail = self._recorder.details(played) if self._recorder else {}
+        before = [reader.work() for reader in rounds.readers]
+        dice = rounds.throw(self._numbers, self._text, min(self.system.block, room - 1))
+        draft = rounds.draft(self._text, dice)
+        clock.lap("draft")
+        rows = rounds.score(self._text, draft)
+        clock.lap("target")
+        played = rounds.verify(draft, rows, dice)
+        clock.lap("verify")
+        played = rounds.resample(self._text, played, self._numbers)
+        clock.lap("target")
+        self._text += played.committed
+        rounds.roll_back(len(self._text) - 1, played)  # the last token is read in the next round
         work = [
-            Work(**(r.work() - start))
-            for r, start in zip(self._rounds.readers, before, strict=True)
+            Work(**(reader.work() - start))
+            for reader, start in zip(rounds.readers, before, strict=True)
         ]
+        return self._record(played, length, work, clock)
+
+    def _record(self, played: Any, length: int, work: list[Work], clock: "_Clock") -> Step:
+        """Return the record of a round. length: of the text before it. work: of each reader."""
+        detail = self._recorder.details(played) if self._recorder else {}
         # a step without details has nothing to check
         make = Step if self._recorder else Step.model_construct
         return make(
@@ -223,28 +198,63 @@ class Decoding(Iterator[Step]):
             **detail,
         )
 
+    def _produced(self) -> int:
+        """Return the number of new tokens so far."""
+        return len(self._text) - len(self._prompt)
+
     def _room(self) -> int:
-        produced = len(self._text) - len(self._prompt)
-        return min(self.options.max_new_tokens - produced, self._levels.context - len(self._text))
+        """Return how many more tokens may come: what is left of the budget and of the context."""
+        budget = self.system.max_new_tokens - self._produced()
+        return min(budget, self.system.context - len(self._text))
 
     def _note_finish(self, step: Step) -> None:
-        if step.committed[-1].token in self.pair.codec.end_ids:
+        if step.committed[-1].token in self.system.end_ids:
             self.finish = "end"
+        elif self._produced() >= self.system.max_new_tokens:
+            self.finish = "length"
         elif self._room() <= 0:
-            self.finish = (
-                "length"
-                if len(self._text) - len(self._prompt) >= self.options.max_new_tokens
-                else "context"
-            )
+            self.finish = "context"
 
     def _new_text(self, new: list[int]) -> str:
         """Return the new text as it continues the prompt.
 
         Both are decoded together, so that spaces between them survive.
         """
-        before = self.pair.codec.decode(self._prompt)
-        whole = self.pair.codec.decode(self._prompt + new)
-        return whole[len(before) :] if whole.startswith(before) else self.pair.codec.decode(new)
+        decode_ids = self.system.pair.codec.decode
+        before = decode_ids(self._prompt)
+        whole = decode_ids(self._prompt + new)
+        return whole[len(before) :] if whole.startswith(before) else decode_ids(new)
+
+
+def _check_prompt(system: System, prompt: list[int]) -> list[str]:
+    """Return notes on a prompt. Raises HsdError where it, or a tree after it, does not fit."""
+    size = len(prompt)
+    context, limit = reach(system.models)
+    rows = system.pair.target.vocab_size
+    unknown = next((token for token in (min(prompt), max(prompt)) if not 0 <= token < rows), None)
+    if unknown is not None:
+        raise HsdError(f"the prompt has token {unknown}, the target tokens 0 to {rows - 1:,}")
+    if size >= context:
+        raise HsdError(
+            f"the prompt has {size:,} tokens, the context {context:,}{limit}: shorten the prompt"
+        )
+    room = context - size
+    if system.nodes > room:
+        raise HsdError(
+            f"a tree of {system.nodes:,} nodes does not fit into the {room:,} tokens that the "
+            "context has left: choose fewer nodes, or shorten the prompt"
+        )
+    if limit and system.max_new_tokens > room:
+        return [f"The text ends at {context:,} tokens{limit}."]
+    return []
+
+
+def _recorder(system: System) -> Recorder | None:
+    """Return what describes a run's steps in detail, None for a run without details."""
+    if not system.traced:
+        return None
+    levelled = bool(system.levels.thresholds)
+    return Recorder(system.pair.codec, system.judges, levelled)
 
 
 def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
@@ -255,7 +265,8 @@ def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
     gamma is by default the pair's own (`draft_length`). Raises HsdError for bad options here,
     before anything is computed. Stop early with `.close()`; `.trace()` returns the trace so far.
     """
-    return Decoding(pair, prompt, RunOptions(**{"gamma": draft_length(pair.name), **options}))
+    chosen = RunOptions(**{"gamma": draft_length(pair.name), **options})
+    return Decoding(make_system(pair, chosen), prompt)
 
 
 def run(pair: Pair, prompt: str, **options: Any) -> Trace:
@@ -287,7 +298,8 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
         "engine": "eager",
         "forced": ids[at:],
     }
-    decoding = Decoding(pair, trace.prompt.text, RunOptions(**o.flat() | chosen), numbers, ids[:at])
+    system = make_system(pair, RunOptions(**o.flat() | chosen))
+    decoding = Decoding(system, trace.prompt.text, numbers, ids[:at])
     # no further than the record, which may have been stopped early
     for _ in zip(trace.steps, decoding, strict=False):
         pass
@@ -317,24 +329,3 @@ def model_info(model: LanguageModel) -> ModelInfo:
         taps=list(getattr(model, "taps", ())),
         **about,
     )
-
-
-def _recorded(pair: Pair, options: RunOptions, levels: Levels) -> Any:
-    """Return a trace's record of a run's options.
-
-    It has the models, exits and thresholds that were chosen for them.
-    """
-    proposer = "none" if options.system == "plain" else options.proposer
-    gamma = 0 if proposer == "none" or options.levelled else options.gamma
-    confidence = levels.stopping.least if levels.stopping else 0.0
-    own = {
-        name: list(getattr(levels, name))
-        for name in ("stack", "exits", "thresholds", "level_rules")
-    }
-    drafting = {
-        "proposer": proposer,
-        "gamma": gamma,
-        "confidence": confidence,
-        "engine": engine_of(pair, options),
-    }
-    return SetupOptions.of({**dict(options), "tree": options.shape[0], **drafting, **own})

@@ -3,7 +3,7 @@
 Only called when tracing is on. It reads what the round computed anyway and changes nothing.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
 from hsd.decoding.judge import ChainDecision, Ruling, TestResult, judge
+from hsd.decoding.judges import Judges
 from hsd.decoding.rounds import Round, last_kept, next_token
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
@@ -27,25 +28,19 @@ CPU = torch.device("cpu")
 class Recorder:
     """Describes the steps of one run for its trace, on the CPU.
 
-    rule: the run's rule; shadow: the one to compare with; others: further rules, whose expected
-    number of kept tokens is recorded. levelled: record the rounds of the levels between draft and
+    judges: the run's rules; of the one to compare with a verdict is recorded, of the others the
+    expected number of kept tokens. levelled: record the rounds of the levels between draft and
     target, too.
     """
 
-    def __init__(
-        self,
-        codec: Codec,
-        rule: Rule | TreeRule,
-        shadow: Rule | TreeRule,
-        others: Sequence[Rule | TreeRule],
-        levelled: bool = False,
-    ) -> None:
+    def __init__(self, codec: Codec, judges: Judges, levelled: bool = False) -> None:
         self._describe = Describer(codec)
         self._end_ids = codec.end_ids
-        self._rule = rule
-        self._shadow = shadow
+        self._rule = judges.rule
+        self._shadow = judges.shadow
         self._levelled = levelled
-        self._others = {other.name: other for other in (shadow, *others) if other.name != rule.name}
+        beside = {rule.name: rule for rule in (judges.shadow, *judges.others)}
+        self._others = {name: rule for name, rule in beside.items() if name != judges.rule.name}
 
     def details(self, played: Any) -> dict[str, Any]:
         """Return the fields of a `Step` that only a run with tracing has, by name.

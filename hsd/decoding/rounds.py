@@ -1,14 +1,13 @@
-"""A round of decoding: draft, one pass of the target, verify, commit.
+"""One round of decoding, in parts: draft, score by one pass of the target, verify, roll back.
 
-It is the same whoever proposes and whichever rule verifies.
-
-A round without a draft is plain decoding.
+The parts are the same whoever proposes and whichever rule verifies. A round without a draft is
+plain decoding.
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -17,12 +16,10 @@ from hsd.decoding.coupled import CoupledDecision
 from hsd.decoding.judge import Ruling, judge
 from hsd.draft import Draft, Proposer
 from hsd.models.reading import Reader, Rows
-from hsd.rng import Numbers
+from hsd.rng import Dice, Numbers
 from hsd.rules import Rule, TreeRule
 from hsd.rules.law import leftover, of_tokens
 from hsd.sampling import draw
-
-Lap = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -32,7 +29,7 @@ class Round:
     rows: the target's distributions (n+1, V) after the text and each drafted token. token: the one
     after the kept ones, None where they end the text; number (1,): what drew it, (0,) for another
     engine's race. extra, extra_draws: tokens that a resampling rule drew after it, one target call
-    each, and their numbers. work: of the target.
+    each, and their numbers.
     """
 
     draft: Draft
@@ -42,7 +39,6 @@ class Round:
     token: int | None
     extra: list[int] = field(default_factory=list)
     extra_draws: list[float] = field(default_factory=list)
-    work: Counter[str] = field(default_factory=Counter)
 
     @property
     def drafted(self) -> int:
@@ -81,6 +77,39 @@ class Round:
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
 
 
+class RoundPlayer(Protocol):
+    """What plays the rounds of a run, part by part.
+
+    readers: of the models, the smallest first. Each part takes what the one before returned.
+    """
+
+    readers: Any
+
+    def prefill(self, text: list[int]) -> None:
+        """Read the text except its last token, which the first round reads like any other round."""
+
+    def throw(self, numbers: Numbers, text: list[int], gamma: int) -> Dice:
+        """Take the random numbers of a round that drafts at most γ tokens after `text`."""
+
+    def draft(self, text: list[int], dice: Dice) -> Any:
+        """Draft at most `dice.gamma` tokens."""
+
+    def score(self, text: list[int], draft: Any) -> Any:
+        """Read what was drafted, by one pass of the target."""
+
+    def verify(self, draft: Any, rows: Any, dice: Dice) -> Any:
+        """Return a `Round`, or an object with those of its attributes that the loop reads."""
+
+    def resample(self, text: list[int], played: Any, numbers: Numbers) -> Any:
+        """Return the round with the tokens that a resampling rule draws after a rejection."""
+
+    def roll_back(self, length: int, played: Any) -> None:
+        """Keep `length` tokens of the text in all caches, those that were kept among them."""
+
+    def close(self) -> None:
+        """Free all models' caches."""
+
+
 class Rounds:
     """Plays rounds: `proposer` drafts, `target` scores the draft in one pass, `rule` verifies it.
 
@@ -104,85 +133,73 @@ class Rounds:
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
-        """Read the text except its last token, which the first round feeds like any other round."""
         if len(text) > 1:
             self.target.read(torch.tensor(text[:-1]), keep=1)
 
-    def play(self, text: list[int], gamma: int, numbers: Numbers, lap: Lap) -> Round:
-        """Play one round after `text`.
+    def throw(self, numbers: Numbers, text: list[int], gamma: int) -> Dice:
+        """Take the random numbers of a round.
 
-        lap(name) is called after each part, to book its time under that name.
-
-        Drafts are shorter than γ where the context has no room for the whole tree.
+        Its draft is shorter than γ where the context has no room for the whole tree.
         """
         while gamma and len(text) + self._proposer.columns(gamma) > self._context:
             gamma -= 1
-        before = self.target.work()
         needed = self._proposer.needed(gamma)
         draws = numbers.draft(needed)
         coins = numbers.coins(needed)
-        number = numbers.after(1)
-        times = (
-            numbers.times(len(text), gamma + 1, self.target.vocab_size) if self._coupled else None
-        )
-        draft = self._proposer.propose(
-            text, gamma, draws if times is None else times[:gamma], coins
-        )
-        lap("draft")
-        rows = self._score(text, draft)
-        lap("target")
-        if self._coupled and times is not None:
-            ruling: Ruling = CoupledDecision(self._coupled, draft, rows, times, draws)
-        else:
-            ruling = judge(self._rule, draft, rows)
-        token = next_token(draft, ruling, number, self.end_ids)
-        lap("verify")
-        extra: list[int] = []
-        extra_draws: list[float] = []
-        if isinstance(self._rule, Rule) and self._rule.resamples and token is not None:
-            for drawn, by in self._resampled(
-                len(text), draft, rows.p, len(ruling.path), token, numbers
-            ):
-                extra.append(drawn)
-                extra_draws.append(by)
-            lap("target")
-        played = Round(
-            draft, rows, ruling, number, token, extra, extra_draws, self.target.work() - before
-        )
-        # the last token is fed by the next round
-        self.settle(len(text) + len(played.committed) - 1, played)
-        return played
+        after = numbers.after(1)
+        if not self._coupled:
+            return Dice(gamma, draws, coins, after)
+        times = numbers.times(len(text), gamma + 1, self.target.vocab_size)
+        return Dice(gamma, draws, coins, after, times)
 
-    def settle(self, length: int, played: Round | None = None) -> None:
-        """Keep `length` tokens of the text in all caches, and drop all others.
+    def draft(self, text: list[int], dice: Dice) -> Draft:
+        draws = dice.draws if dice.times is None else dice.times[: dice.gamma]
+        return self._proposer.propose(text, dice.gamma, draws, dice.coins)
 
-        The tokens that `played` kept are among them.
-        """
-        path = played.ruling.path if played else ()
-        self.target.settle(length, path)
-        self._proposer.settle(length, path)
-
-    def _score(self, text: list[int], draft: Draft) -> Rows:
+    def score(self, text: list[int], draft: Draft) -> Rows:
         """Return the target's distributions after the text and each drafted token, by one pass."""
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
             return self.target.distributions(self.target.grow(text, nodes, keep=len(nodes) + 1))
         unread = torch.tensor(text[self.target.length :], device=self.target.device)
-        return self.target.read(
-            torch.cat([unread, draft.tokens.to(unread.device)]), keep=len(draft.tokens) + 1
-        )
+        tokens = torch.cat([unread, draft.tokens.to(unread.device)])
+        return self.target.read(tokens, keep=len(draft.tokens) + 1)
+
+    def verify(self, draft: Draft, rows: Rows, dice: Dice) -> Round:
+        ruling: Ruling
+        if self._coupled and dice.times is not None:
+            ruling = CoupledDecision(self._coupled, draft, rows, dice.times, dice.draws)
+        else:
+            ruling = judge(self._rule, draft, rows)
+        token = next_token(draft, ruling, dice.after, self.end_ids)
+        return Round(draft, rows, ruling, dice.after, token)
+
+    def resample(self, text: list[int], played: Round, numbers: Numbers) -> Round:
+        resamples = isinstance(self._rule, Rule) and self._rule.resamples
+        if not resamples or played.token is None:
+            return played
+        drawn = list(self._resampled(len(text), played, played.token, numbers))
+        extra = [token for token, _ in drawn]
+        return replace(played, extra=extra, extra_draws=[number for _, number in drawn])
+
+    def roll_back(self, length: int, played: Round | None = None) -> None:
+        path = played.ruling.path if played else ()
+        self.target.settle(length, path)
+        self._proposer.settle(length, path)
 
     def _resampled(
-        self, start: int, draft: Draft, p: Tensor, kept: int, token: int, numbers: Numbers
+        self, start: int, played: Round, token: int, numbers: Numbers
     ) -> Iterator[tuple[int, float]]:
         """Draw the block's positions after a rejection from residuals, as naive HSD does.
 
-        Each costs one call of the target.
-
-        Yields each token with the number that drew it. `start` is the length of the text before the
-        round, `token` what followed the kept ones. A draft that was cut at the end of a text stands
-        for the whole one: once it is rejected, all of its positions are open.
+        Each costs one call of the target. Yields each token with the number that drew it. start:
+        the length of the text before the round. token: what followed the kept ones. A draft that
+        was cut at the end of a text stands for the whole one: once it is rejected, all of its
+        positions are open.
         """
+        p = played.rows.p
+        draft = played.draft
+        kept = played.kept
         missing = draft.asked - kept - 1
         if kept == len(draft.tokens) or missing <= 0:
             return

@@ -57,20 +57,28 @@ class StackLevel(Proposer):
         settled: list[int] = []
         visits: list[Visit] = []
         while len(settled) < wanted and not (settled and settled[-1] in self._rounds.end_ids):
-            begin = time.perf_counter()
-            longer = [*text, *settled]
             most = min(self._below, gamma - len(settled) - 1)
-            # to the level above all of this is drafting, so no parts of it are timed
-            played = self._rounds.play(longer, most, self._numbers, lambda _: None)
-            seconds = time.perf_counter() - begin
-            visits.append(
-                Visit(self._level, len(longer), wanted, len(settled), seconds, played.work, played)
-            )
-            settled += played.committed
+            visit = self._visit([*text, *settled], most, wanted, len(settled))
+            visits.append(visit)
+            settled += visit.played.committed
         return _block(visits, settled, coins)
 
+    def _visit(self, text: list[int], gamma: int, wanted: int, held: int) -> Visit:
+        """Play one round after `text`. wanted: for the level above, which has `held` of them."""
+        begin = time.perf_counter()
+        rounds = self._rounds
+        before = rounds.target.work()
+        dice = rounds.throw(self._numbers, text, gamma)
+        draft = rounds.draft(text, dice)
+        rows = rounds.score(text, draft)
+        played = rounds.verify(draft, rows, dice)
+        rounds.roll_back(len(text) + len(played.committed) - 1, played)
+        seconds = time.perf_counter() - begin
+        work = rounds.target.work() - before
+        return Visit(self._level, len(text), wanted, held, seconds, work, played)
+
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
-        self._rounds.settle(length)
+        self._rounds.roll_back(length)
 
 
 def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:

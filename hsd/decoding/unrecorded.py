@@ -3,7 +3,7 @@
 C computes what a rule needs of p and q, as plain numbers.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import cast
@@ -15,7 +15,7 @@ from hsd.draft.stopping import Stopping, StoppingState
 from hsd.engine.sums import library
 from hsd.models.reading import UNCHANGED, Reader
 from hsd.models.small.model import Text
-from hsd.rng import Numbers
+from hsd.rng import Dice, Numbers
 from hsd.rules.quick import QUICK
 from hsd.sampling import COLDEST
 
@@ -71,47 +71,20 @@ class UnrecordedRounds:
         return whole and rule in QUICK and bool(library())
 
     def prefill(self, text: list[int]) -> None:
-        """Let the target read the text but for its last token."""
         if len(text) > 1:
             self._p.read(text[:-1], 0)
 
-    def play(
-        self, text: list[int], gamma: int, numbers: Numbers, lap: Callable[[str], None]
-    ) -> Outcome:
-        """Play one round of at most γ drafted tokens after `text`.
-
-        lap(name) books the time since its last call.
-        """
+    def throw(self, numbers: Numbers, text: list[int], gamma: int) -> Dice:
         gamma = max(0, min(gamma, int(self.context - len(text))))
-        draws = numbers.draft(gamma).tolist()
-        coins = numbers.coins(gamma).tolist()
-        number = float(numbers.after(1))
-        tokens = self._drafted(text, draws)
-        lap("draft")
-        self._p.read([*text[self.readers[-1].length :], *tokens], len(tokens) + 1)
-        lap("target")
-        p, q = (
-            [rows.of(t, token) for t, token in enumerate(tokens)] for rows in (self._p, self._q)
-        )
-        kept, a = QUICK[self.rule](p, q, coins, partial(self._p.masses, self._q))
-        committed = tokens[:kept]
-        if not kept or tokens[kept - 1] not in self.end_ids:
-            whole = kept == len(tokens)
-            committed.append(
-                self._p.pick(kept, number) if whole else self._p.pick_left(self._q, kept, a, number)
-            )
-        lap("verify")
-        for reader in self.readers:
-            reader.settle(len(text) + len(committed) - 1)
-        return Outcome(len(tokens), kept, committed)
+        return Dice(gamma, numbers.draft(gamma), numbers.coins(gamma), numbers.after(1))
 
-    def _drafted(self, text: list[int], draws: list[float]) -> list[int]:
-        """Return drafted tokens as `ModelProposer` draws them, at most one a number in `draws`."""
+    def draft(self, text: list[int], dice: Dice) -> list[int]:
+        """Return drafted tokens as `ModelProposer` draws them, at most one for each draw."""
         rows = self._q
         chain = StoppingState(self.stopping) if self.stopping else None
         tokens = list[int]()
         unread = text[self.readers[0].length :]
-        for row, number in enumerate(draws):
+        for row, number in enumerate(dice.draws.tolist()):
             if chain and not chain.may_pay:
                 break
             rows.read(unread, 1, row)
@@ -124,6 +97,31 @@ class UnrecordedRounds:
             if unread[0] in self.end_ids:
                 break
         return tokens
+
+    def score(self, text: list[int], draft: list[int]) -> None:
+        """Read what was drafted by one pass of the target; its rows stay where C reads them."""
+        self._p.read([*text[self.readers[-1].length :], *draft], len(draft) + 1)
+
+    def verify(self, draft: list[int], rows: None, dice: Dice) -> Outcome:
+        p = [self._p.of(place, token) for place, token in enumerate(draft)]
+        q = [self._q.of(place, token) for place, token in enumerate(draft)]
+        masses = partial(self._p.masses, self._q)
+        kept, a = QUICK[self.rule](p, q, dice.coins.tolist(), masses)
+        committed = draft[:kept]
+        if not kept or draft[kept - 1] not in self.end_ids:
+            number = float(dice.after)
+            whole = kept == len(draft)
+            row = self._p
+            token = row.pick(kept, number) if whole else row.pick_left(self._q, kept, a, number)
+            committed.append(token)
+        return Outcome(len(draft), kept, committed)
+
+    def resample(self, text: list[int], played: Outcome, numbers: Numbers) -> Outcome:
+        return played
+
+    def roll_back(self, length: int, played: Outcome) -> None:
+        for reader in self.readers:
+            reader.settle(length)
 
     def close(self) -> None:
         for reader in self.readers:

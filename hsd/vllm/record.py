@@ -10,6 +10,7 @@ from torch import Tensor
 
 from hsd.decoding.describe import Describer
 from hsd.decoding.judge import judge
+from hsd.decoding.judges import Judges
 from hsd.decoding.options import RunOptions
 from hsd.decoding.record import Recorder
 from hsd.decoding.rounds import Round
@@ -47,26 +48,27 @@ PROCESSORS = (
 class Recording:
     """A request that is recorded, step by step.
 
-    codec: decodes its text and knows the tokens that end it. setup: the trace's. prompt: its
-    tokens, [] if they are not recorded. room: the most new tokens. plain: the token after a wholly
-    kept draft is drawn from the recorded row as it is. finish: how its tokens ended, "cancelled" if
-    they have not. beginning: the trace without steps.
+    codec: decodes its text and knows the tokens that end it. setup: the trace's. judges: its rules.
+    prompt: its tokens, [] if they are not recorded. room: the most new tokens. plain: the token
+    after a wholly kept draft is drawn from the recorded row as it is. finish: how its tokens ended,
+    "cancelled" if they have not. beginning: the trace without steps.
     """
 
     def __init__(
-        self, codec: Codec, setup: Setup, prompt: list[int], room: int, plain: bool = True
+        self,
+        codec: Codec,
+        setup: Setup,
+        judges: Judges,
+        prompt: list[int],
+        room: int,
+        plain: bool = True,
     ) -> None:
         self._codec = codec
         self._describe = Describer(codec)
         self._room = room
         self._plain = plain
-        self._rule = find_rule(setup.options.rule)
-        others = [
-            one
-            for one in RULES.values()
-            if one.lossless and not one.resamples and not one.recipe.coupled
-        ]
-        self._recorder = Recorder(codec, self._rule, find_rule(setup.options.shadow), others)
+        self._rule = judges.rule
+        self._recorder = Recorder(codec, judges)
         self.sampling = Sampling.of(setup.options.flat())
         self.tokens = list[int]()
         self._places = count()
@@ -136,6 +138,22 @@ class Recording:
         )
 
 
+def judges_for(settings: Settings) -> Judges:
+    """Return the rules of a worker's recordings.
+
+    They are the rule by which the server verifies, vanilla or HSD, the other of the two to compare
+    with, and all lossless rules that can judge a chain after the fact.
+    """
+    vanilla = find_rule(VANILLA["single"])
+    rule = find_rule(settings.rule) if settings.rule else vanilla
+    others = [
+        other
+        for other in RULES.values()
+        if other.lossless and not other.resamples and not other.recipe.coupled
+    ]
+    return Judges(rule, vanilla if settings.rule else find_rule(USUAL), tuple(others))
+
+
 def setup_of(config: Any, runner: Any, settings: Settings) -> Setup:
     """Return the setup of a worker's traces, without what a request asks for.
 
@@ -151,8 +169,8 @@ def setup_of(config: Any, runner: Any, settings: Settings) -> Setup:
         head = None if plan.method == "draft_model" else target
         draft = _model(plan.draft_model_config, drafter.model, head)  # type: ignore[union-attr]
         models.insert(0, draft)
-    vanilla = VANILLA["single"]
-    options = RunOptions(rule=settings.rule or vanilla, shadow=vanilla if settings.rule else USUAL)
+    judges = judges_for(settings)
+    options = RunOptions(rule=judges.rule.name, shadow=judges.shadow.name)
     if models[1:]:
         proposer = "model"
     elif plan and "ngram" in plan.method:

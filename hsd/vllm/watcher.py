@@ -20,7 +20,7 @@ from hsd.rules.law import leftover, likeliest, shortened
 from hsd.sampling import draw
 from hsd.trace import Setup
 from hsd.vllm import KEY
-from hsd.vllm.record import PROCESSORS, Recording, setup_of, with_request
+from hsd.vllm.record import PROCESSORS, Recording, judges_for, setup_of, with_request
 from hsd.vllm.serving import Buffer, Settings
 
 log = logging.getLogger("vllm.plugins.hsd")
@@ -39,6 +39,7 @@ class Watcher:
         self.settings = settings
         self._config = config
         self._uniform = uniform
+        self._judges = judges_for(settings)
         self.buffer = Buffer(settings.megabytes * 1e6)
         # by all requests: a model takes .1 s to describe
         self._shared: tuple[Setup, TokenizerCodec] | None = None
@@ -192,7 +193,8 @@ class Watcher:
         plain = asked.repetition_penalty == 1 and not any(
             getattr(asked, name, None) for name in PROCESSORS
         )
-        record = Recording(codec, setup, prompt if self.settings.prompts else [], room, plain)
+        kept_prompt = prompt if self.settings.prompts else []
+        record = Recording(codec, setup, self._judges, kept_prompt, room, plain)
         self.buffer.add(name, "beginning", record.beginning.model_dump_json())
         return record
 

@@ -18,6 +18,7 @@ import hsd
 from hsd import HsdError, RunOptions, Trace
 from hsd.bench.prompts import shipped
 from hsd.decoding.loop import Decoding, rerun
+from hsd.decoding.system import make_system
 from hsd.models.loading import fetch
 from hsd.rng import Streams
 from hsd.rules.coupled import number_for, race_winners
@@ -172,7 +173,7 @@ def test_numbers_that_do_not_belong_to_places_are_noticed(numbers: type[Streams]
 
     def text(gamma: int) -> list[int]:
         options = RunOptions(rule="coupled", gamma=gamma, max_new_tokens=40)
-        run = Decoding(pair, "ab", options, numbers(0))
+        run = Decoding(make_system(pair, options), "ab", numbers(0))
         return [token for step in run for token in step.tokens]
 
     assert len({tuple(text(gamma)) for gamma in (1, 2, 3, 7)}) > 1

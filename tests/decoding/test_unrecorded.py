@@ -14,6 +14,7 @@ import hsd
 from hsd import Pair
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
+from hsd.decoding.system import make_system
 from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.engine.machine import usable
 from hsd.models.loading.portable import load_small, load_small_head
@@ -82,9 +83,8 @@ def test_tokens_are_those_of_a_recorded_run(pair: Pair, rule: str, sampling: dic
 
 def test_only_runs_that_need_no_rows_are_played_so(pair: Pair):
     def rounds(**how: Any) -> Any:
-        return Decoding(
-            pair, "go", RunOptions(**{"gamma": 2, "trace": False, "max_new_tokens": 4, **how})
-        )._rounds
+        options = RunOptions(**{"gamma": 2, "trace": False, "max_new_tokens": 4, **how})
+        return Decoding(make_system(pair, options), "go")._rounds
 
     assert isinstance(rounds(), UnrecordedRounds)
     assert isinstance(rounds(system="plain"), UnrecordedRounds)

@@ -273,7 +273,7 @@ def test_with_tracing_off_nothing_of_the_detail_is_computed(monkeypatch: pytest.
     def forbidden(*_: Any, **__: Any) -> None:
         raise AssertionError("a detail was computed although tracing is off")
 
-    monkeypatch.setattr("hsd.decoding.systems.Recorder", forbidden)
+    monkeypatch.setattr("hsd.decoding.loop.Recorder", forbidden)
     monkeypatch.setattr("hsd.decoding.describe.branch_masses", forbidden)
     for step in [*run(trace=False).steps, *run(trace=False, drafts=3).steps]:
         details = (step.nodes, step.paths, step.branches, step.expected_kept, step.events)

@@ -17,7 +17,7 @@ from hsd.rules import RULES
 from hsd.sampling import Sampling
 from hsd.trace import ModelInfo, Setup, SetupOptions, Trace
 from hsd.vllm import watcher as module
-from hsd.vllm.record import Recording, setup_of
+from hsd.vllm.record import Recording, judges_for, setup_of
 from hsd.vllm.serving import Buffer, Settings
 from hsd.vllm.watcher import Watcher
 
@@ -53,7 +53,8 @@ def setup_for(rule: str = "tokenwise") -> Setup:
 
 
 def recording(rule: str = "tokenwise", room: int = 20, **more) -> Recording:
-    return Recording(Letters(), setup_for(rule), [], room, **more)
+    settings = Settings(rule=None if rule == "tokenwise" else rule)
+    return Recording(Letters(), setup_for(rule), judges_for(settings), [], room, **more)
 
 
 def draft(tokens: list[int], coins: list[float]) -> Draft:

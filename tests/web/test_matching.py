@@ -8,7 +8,7 @@ import pytest
 from engine import Engine
 
 from hsd.decoding.options import RunOptions
-from hsd.decoding.systems import levels_of
+from hsd.decoding.system import make_system
 from hsd.models.loading import load_pair
 
 NAMES = ("rule", "shadow", "drafts", "tree", "proposer")
@@ -191,4 +191,4 @@ def test_every_rule_and_tree_in_every_system_is_a_run_that_the_toy_pair_makes(
             shown = {
                 name: value for name, value in values.items() if RunOptions.applies(name, values)
             }
-            levels_of(pair, RunOptions.read(shown))
+            make_system(pair, RunOptions.read(shown))

@@ -38,7 +38,8 @@ from pages import table
 import hsd
 from hsd.bench.prompts import prompt_set
 from hsd.decoding.options import RunOptions
-from hsd.decoding.systems import levels_of, make_rounds
+from hsd.decoding.players import open_rounds
+from hsd.decoding.system import make_system
 from hsd.draft.stopping import DEEPEST, FURTHEST, Stopping, StoppingState
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
@@ -138,15 +139,18 @@ def draw_chains(pair: hsd.Pair, given: argparse.Namespace) -> Iterator[Drawn]:
         for heat in HEATS:
             options = RunOptions(rule="tokenwise", gamma=SIX, temperature=heat, trace=False)
             text = pair.encode(prompt)
-            rounds = make_rounds(pair, options, levels_of(pair, options), len(text))
+            rounds = open_rounds(make_system(pair, options), len(text))
             numbers = Streams(number)
             end = len(text) + given.new_tokens
             with torch.inference_mode():
                 rounds.prefill(text)
                 while len(text) < end and text[-1] not in pair.codec.end_ids:
-                    played = rounds.play(text, SIX, numbers, lambda _: None)
-                    yield drawn(played, kind, number, heat)
+                    dice = rounds.throw(numbers, text, SIX)
+                    draft = rounds.draft(text, dice)
+                    played = rounds.verify(draft, rounds.score(text, draft), dice)
                     text += played.committed
+                    rounds.roll_back(len(text) - 1, played)
+                    yield drawn(played, kind, number, heat)
             rounds.close()
 
 
