@@ -37,12 +37,13 @@ def judges_of(options: RunOptions, levels: int) -> Judges:
     rule = _target_rule(options, options.rule, reads_tree)
     compared = options.shadow_rule if reads_tree else options.shadow or VANILLA["single"]
     shadow = _target_rule(options, compared, reads_tree)
+    others = _others(options, rule)
     names = _level_names(options, rule, levels - 2)
     below = tuple(
         options.find(name, several=options.drafts > 1 and place == 0)
         for place, name in enumerate(names)
     )
-    return Judges(rule, shadow, _others(options, rule), below, names)
+    return Judges(rule, shadow, others, below, names)
 
 
 def _target_rule(options: RunOptions, name: str, reads_tree: bool) -> AnyRule:

@@ -105,10 +105,6 @@ def make_system(pair: Pair, options: RunOptions) -> System:
     Raises HsdError for models that the pair lacks, thresholds or rules that do not fit its levels,
     and models that cannot read a tree where `drafts` is 2 or more.
     """
-    if options.prompt_as:
-        from hsd.models.loading.text import with_prompts_as  # here, as it imports transformers
-
-        pair = with_prompts_as(pair, options.prompt_as)
     portable = getattr(pair.target, "portable", False)
     if options.engine == "portable" and not portable:
         raise HsdError(
@@ -117,6 +113,10 @@ def make_system(pair: Pair, options: RunOptions) -> System:
     engine = "portable" if portable else options.engine
     levels = _levels_of(pair, options)
     _check_trees(levels.models[:2], options)
+    if options.prompt_as:
+        from hsd.models.loading.text import with_prompts_as  # here, as it imports transformers
+
+        pair = with_prompts_as(pair, options.prompt_as)
     judges = judges_of(options, len(levels.models))
     stopping = _stopping(pair, options, engine)
     return System(

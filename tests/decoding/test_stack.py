@@ -140,7 +140,10 @@ def one_step(
         proposer = StackLevel(level, rounds, thresholds[level], longest, Unused())  # type: ignore[assignment]
         longest = proposer.longest  # type: ignore[attr-defined]
     target = Rounds(reader(stack[-1]), frozenset(), rules[-1], proposer)
-    played = target.play(list(CONTEXT), min(longest, room), Unused(), lambda _: None)
+    text = list(CONTEXT)
+    dice = target.throw(Unused(), text, min(longest, room))
+    draft = target.draft(text, dice)
+    played = target.verify(draft, target.score(text, draft), dice)
     return tuple(played.committed), played.kept
 
 

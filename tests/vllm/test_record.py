@@ -53,7 +53,7 @@ def setup_for(rule: str = "tokenwise") -> Setup:
 
 
 def recording(rule: str = "tokenwise", room: int = 20, **more) -> Recording:
-    settings = Settings(rule=None if rule == "tokenwise" else rule)
+    settings = Settings(rule="" if rule == "tokenwise" else rule)
     return Recording(Letters(), setup_for(rule), judges_for(settings), [], room, **more)
 
 
