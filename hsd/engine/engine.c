@@ -1,61 +1,152 @@
-/* A Llama of SmolLM2's shape, the head that drafts for it, and sums over a vocabulary: for WebAssembly with SIMD, and for
-   processors. No library but threads.
+/* A portable engine for CPUs and browsers: a Llama of SmolLM2's shape, exits after some of its
+   layers, the head that drafts for it, and sums over a vocabulary. It is compiled for WebAssembly
+   with SIMD and for processors, and needs no library but threads.
 
-   Every number is defined: activations become 16-bit integers for each row and block of 32, whose products with the
-   file's own integers add up without an error; what is left is float32, added in one order, and functions written out
-   here. A row does not know which rows are read beside it. So a row has the same bits alone, in a draft and in a tree,
-   and on every machine that this is compiled for; products_*.h have what the machines multiply in ways of their own.
-   Matrices of bfloat16 are multiplied by the float32 activations as they are: an output adds its products one by one.
+   A row, which is a token being read, has the same bits alone, in a draft and in a tree, and on
+   every machine that this is compiled for:
+   - Activations become 16-bit integers with a scale for each row and block of 32. Their products
+     with the file's own integers are summed without an error.
+   - What is left is float32, added in one order, and functions that are written out here.
+   - No row depends on the rows that are read beside it.
+   Matrices of bfloat16 are multiplied by the float32 activations as they are: an output adds its
+   products one by one. products_*.h have what the machines multiply in ways of their own.
 
-   Weights are packed as they arrive: some outputs lie beside each other, so that one instruction is for several of them,
-   and what a block unpacks to serves every row of the pass (`Tile4`, `Tile8` and `Tile16`).
+   Weights are packed as they arrive into tiles (`Tile4`, `Tile8` and `Tile16`). A tile has a block
+   of inputs of several outputs beside each other: one instruction computes several outputs, and
+   what is unpacked serves every row of the pass.
 
-   The host opens an engine, which has all the state there is, asks for memory by `take`, packs matrices, tells the layers,
-   opens texts, and reads up to ROWS tokens at a time: it writes tokens, positions and, for a tree, who sees whom, and finds
-   logits and hidden states where the functions at the end say. Sizes are its business: nothing is checked here but memory,
-   and columns that a text lacks; 0 means one of these.
-*/
+   The host opens an engine, which has all the state there is. It asks for memory by `take`, packs
+   matrices, describes the layers and opens texts. Then it reads up to ROWS tokens at a time: it
+   writes tokens, positions and, for a tree, which columns each row sees, and takes logits and
+   hidden states from where the functions at the end say. The host must check all sizes: nothing is
+   checked here but that there is memory, and that a text has the columns. A result of 0 says that
+   one of these is lacking.
+
+   Short names: e the engine, m a model or a matrix, t a text, r a row of n, g a group of heads that
+   share keys and values, b a block of inputs, k an input in its block, o an output in its tile or
+   matrix. A column is the place of a token in its text. */
 #include "platform.h"
 
-enum { ROWS = 8, MOST = 4, BLOCK = 32, PAGE = 64 }; /* MOST: rows that are multiplied at once */
-enum { MAX_LAYERS = 64, MAX_TAPS = 8, MAX_COLUMNS = 8192, MAX_IN = 8192, MAX_WIDTH = 128 };
-enum { OF_F32 = 0, OF_F16 = 1, OF_Q4_1 = 3, OF_Q8_0 = 8, OF_BF16 = 30 }; /* as GGUF numbers them */
-enum { TOGETHER_HEADS = 3, SHARES = 3, STACK = 1 << 14 };
+enum {
+  ROWS = 8,
+  MOST = 4, /* rows that are multiplied at once */
+  BLOCK = 32,
+  PAGE = 64, /* columns of a text for which memory is taken at once */
+  PAGE_HEADER = 64,
+};
+enum {
+  MAX_LAYERS = 64,
+  MAX_TAPS = 8,
+  MAX_COLUMNS = 8192,
+  MAX_IN = 8192,
+  MAX_WIDTH = 128,
+};
+/* Types of numbers in a file, as GGUF numbers them, and bytes of a block of two of them. */
+enum {
+  OF_F32 = 0,
+  OF_F16 = 1,
+  OF_Q4_1 = 3,
+  OF_Q8_0 = 8,
+  OF_BF16 = 30,
+};
+enum { BYTES_Q4_1 = 20, BYTES_Q8_0 = 34 };
+enum {
+  TOGETHER_HEADS = 3, /* heads whose attention is computed at once */
+  SHARES = 3,         /* parts that a thread takes of a job, if all are as fast */
+  STACK = 1 << 14,    /* bytes of a helper's stack in WebAssembly */
+};
 
 typedef struct Engine Engine;
-enum { BITS_8, BITS_4, BITS_16 }; /* of a weight */
-typedef struct { int kind, out, in; Byte *data; } Matrix; /* kind: BITS_8, BITS_4, or BITS_16 for bfloat16 */
-typedef struct { const Matrix *m; float *to; } Product; /* of the rows in `activations`: (n, m->out) numbers */
-typedef struct { const float *before, *after; const Matrix *q, *k, *v, *mix, *gate, *up, *down; } Layer;
-typedef struct { /* from a state to logits, by the rows `out`; an exit of its own adds a part of the normed state by `back` */
-  const Matrix *out, *into, *back;
+
+/* Kinds of matrices, by the bits of a weight. 16 bits are bfloat16. */
+enum { BITS_8, BITS_4, BITS_16 };
+typedef struct {
+  int kind;
+  int out, in;
+  Byte *data;
+} Matrix;
+
+/* A product of the rows in `activations` by m: n rows of m->out numbers, to be written. */
+typedef struct {
+  const Matrix *m;
+  float *to;
+} Product;
+
+/* before, after: weights of the norms before attention and after it. mix: attention's output
+   matrix. */
+typedef struct {
+  const float *before, *after;
+  const Matrix *q, *k, *v;
+  const Matrix *mix;
+  const Matrix *gate, *up, *down;
+} Layer;
+
+/* What makes logits of a hidden state: a norm, and a product by `out`. An exit of its own first
+   adds to the normed state x the product by `back` of swish(into x); else `into` is 0. */
+typedef struct {
+  const Matrix *out;
+  const Matrix *into, *back;
   const float *norm;
 } Exit;
+
 typedef struct {
   Engine *engine;
-  int hidden, inner, heads, groups, width, layers, taps, tap[MAX_TAPS];
-  const Matrix *table; /* rows of the tokens, and the output */
+  int hidden;        /* numbers of a hidden state */
+  int inner;         /* numbers between `gate` and `down` */
+  int heads, groups; /* of queries, and of keys and values */
+  int width;         /* numbers of a head */
+  int layers;
+  int taps;
+  int tap[MAX_TAPS];   /* after how many layers a text keeps its hidden states */
+  const Matrix *table; /* embeddings of the tokens, and the output */
   const float *norm;
-  float eps, rates[MAX_WIDTH / 2];
+  float eps;
+  float rates[MAX_WIDTH / 2]; /* by how much a position turns each pair of a head's numbers */
   Layer layer[MAX_LAYERS];
 } Model;
-typedef struct { /* the head: one layer, joined from the taps; `layer.after` and the rest as in a Model */
+
+/* A head that drafts from hidden states of a model, which `join` makes one state. It has one layer:
+   the norm before its attention is `of_hidden` for that state and `of_token` for the token's
+   embedding; all else is as in a Model. straight: takes the normed embedding past attention.
+   fed_normed: whether its output goes through the last norm before it takes the place of a joined
+   state. */
+typedef struct {
   Model shape;
   const Matrix *join, *straight, *out;
   const float *taps_norm, *of_hidden, *of_token;
-  int fed_normed; /* its output goes through the last norm before it is fed back */
+  int fed_normed;
 } Head;
-typedef struct Page { struct Page *next; int bytes; } Page; /* from 64 bytes on: numbers of 64 columns, plane by plane */
-typedef struct Text { /* one text being read. planes: keys and values of each layer, then `states` of hidden size */
+
+/* PAGE columns of a text: this header of PAGE_HEADER bytes, and their numbers. For each layer: keys
+   of each group, number after number, each with the columns beside each other; values of each
+   group, column after column. Then the hidden states that are kept. */
+typedef struct Page {
+  struct Page *next;
+  int bytes;
+} Page;
+
+/* A text that is being read: `length` columns so far. */
+typedef struct Text {
   struct Text *next;
   const Model *model;
-  int states, length, tap[MAX_TAPS]; /* after how many layers each state is kept */
+  int states; /* how many hidden states are kept of each column */
+  int length;
+  int tap[MAX_TAPS]; /* after how many layers each of these is kept */
   Byte *pages[MAX_COLUMNS / PAGE];
 } Text;
-typedef struct { float scores[TOGETHER_HEADS][MAX_COLUMNS + 16]; int seen[MAX_COLUMNS + 1]; } Scratch; /* of a thread */
 
+/* Each thread has one for attention: scores of the columns, and in a tree the columns seen. */
+typedef struct {
+  float scores[TOGETHER_HEADS][MAX_COLUMNS + 16];
+  int seen[MAX_COLUMNS + 1];
+} Scratch;
+
+/* A float16 number as float32. */
 static float half(Half h) {
-  union { unsigned u; float f; } x = {(h & 0x7fffu) << 13};
+  union {
+    unsigned u;
+    float f;
+  } x = {(h & 0x7fffu) << 13};
   x.f *= 0x1p112f;
   x.u |= (h & 0x8000u) << 16;
   return x.f;
@@ -66,29 +157,57 @@ static float half(Half h) {
 #else
 #include "products_native.h"
 #endif
-typedef struct { Half words[BLOCK][WIDE]; } Tile16; /* upper halves of float32 numbers, the outputs beside each other */
+
+/* WIDE outputs by a block of bfloat16 weights, which are the upper halves of float32 numbers. */
+typedef struct {
+  Half words[BLOCK][WIDE];
+} Tile16;
 typedef Half Halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
 struct Engine {
-  struct { int tokens[ROWS], positions[ROWS], before[ROWS]; Byte visible[ROWS * MAX_COLUMNS]; } input;
-  float *results; /* logits, (rows, vocabulary) */
-  int results_room;
+  struct {
+    int tokens[ROWS];
+    int positions[ROWS];
+    int before[ROWS];
+    Byte visible[ROWS * MAX_COLUMNS];
+  } input;
+  float *results;   /* logits, (rows, vocabulary) */
+  int results_room; /* how many numbers fit there */
   More *more;
-  Byte *top;
+  Byte *top; /* `left` bytes from here on are free */
   Size left;
-  Text *closed;
-  Page *free; /* those that were given back */
+  Text *closed;                        /* texts to be used again */
+  Page *free;                          /* pages to be used again */
   float turns[ROWS][2][MAX_WIDTH / 2]; /* cosines and sines of the rows' positions */
   Byte activations[MAX_IN * ROWS * 4] __attribute__((aligned(64)));
-  float x[ROWS * MAX_IN], y[ROWS * MAX_IN], q[ROWS * MAX_IN], k[ROWS * MAX_IN], up[ROWS * MAX_IN], joined[ROWS * MAX_IN];
-  struct { /* what threads do together: see `work` */
+  float x[ROWS * MAX_IN];
+  float y[ROWS * MAX_IN];
+  float q[ROWS * MAX_IN];
+  float k[ROWS * MAX_IN];
+  float up[ROWS * MAX_IN];
+  float joined[ROWS * MAX_IN];
+  /* What threads do together: see `work`. */
+  struct {
+    /* The job: attention in `text`, or `count` products where text is 0. This is written only while
+       `open` and `busy` are 0. */
     Product products[3];
-    Text *text; /* to attend in, or 0 for products */
-    int n, count, layer, tree, share, all; /* all this is written only while it is not open and nobody is busy */
-    int next, open, busy; /* the unit that comes next; whether helpers may begin; how many are at it */
-    int turn, asleep, leaving; /* how many jobs there were; how many helpers wait for another; whether they shall end */
+    Text *text;
+    int n; /* rows */
+    int count;
+    int layer;
+    int tree;       /* whether the rows are a tree */
+    int share, all; /* units of one share, and of the job */
+    /* Its progress. */
+    int next; /* the first unit that nobody has begun */
+    int open; /* whether helpers may begin */
+    int busy; /* helpers that are at it */
+    /* The helpers. */
+    int turn;    /* how many jobs there were */
+    int asleep;  /* helpers that wait for the next one */
+    int leaving; /* whether they shall end */
   } job;
-  int threads, ahead; /* ahead: see `tiles_ahead` */
+  int threads;
+  int ahead; /* see `tiles_ahead` */
   Scratch scratch;
   Sleepers sleepers;
 };
@@ -97,492 +216,821 @@ struct Engine {
 
 #ifdef __wasm__
 static void *grow(Size bytes) {
-  Size pages = (bytes + 65535) >> 16, begin = __builtin_wasm_memory_grow(0, pages);
+  Size pages = (bytes + 65535) >> 16;
+  Size begin = __builtin_wasm_memory_grow(0, pages);
   return begin == (Size)-1 ? 0 : (void *)(begin << 16);
 }
-EXPORT(engine) Engine *engine(void) {
+
+EXPORT(engine)
+Engine *engine(void) {
   static Engine only;
-  only.more = grow, only.threads = 1;
+  only.more = grow;
+  only.threads = 1;
   return &only;
 }
 #else
-EXPORT(engine) Engine *engine(More *more) { /* more: must give memory that is zero, at multiples of 64 */
+/* more: gives memory that is zero, at addresses that are multiples of 64. */
+EXPORT(engine)
+Engine *engine(More *more) {
   Engine *e = more(sizeof *e);
-  if (e) e->more = more, e->threads = 1, e->ahead = tiles_ahead(), START_SLEEPERS(&e->sleepers);
+  if (e) {
+    e->more = more;
+    e->threads = 1;
+    e->ahead = tiles_ahead();
+    start_sleepers(&e->sleepers);
+  }
   return e;
 }
 #endif
 
-EXPORT(take) void *take(Engine *e, Size bytes) {
-  if (bytes > (Size)1 << 31) return 0;
+/* Take memory that is zero, for good, at a multiple of 64; return 0 where there is none. */
+EXPORT(take)
+void *take(Engine *e, Size bytes) {
+  if (bytes > (Size)1 << 31)
+    return 0;
   bytes = (bytes + 63) & ~(Size)63;
   if (bytes > e->left) {
-    Size more = ((bytes < CHUNK ? CHUNK : bytes) + 65535) & ~(Size)65535; /* enough, also where it lies elsewhere */
+    /* New memory need not follow on what is left: it is enough by itself. */
+    Size more = bytes < CHUNK ? CHUNK : bytes;
+    more = (more + 65535) & ~(Size)65535;
     Byte *begin = e->more(more);
-    if (!begin) return 0;
-    if (begin != e->top + e->left) e->top = begin, e->left = 0;
+    if (!begin)
+      return 0;
+    if (begin != e->top + e->left) {
+      e->top = begin;
+      e->left = 0;
+    }
     e->left += more;
   }
-  e->left -= bytes, e->top += bytes;
+  e->left -= bytes;
+  e->top += bytes;
   return e->top - bytes;
 }
 
 static int page_bytes(const Text *t) {
   const Model *m = t->model;
-  return 64 + PAGE * 4 * (2 * m->layers * m->groups * m->width + t->states * m->hidden);
+  int kept = 2 * m->layers * m->groups * m->width;
+  return PAGE_HEADER + PAGE * 4 * (kept + t->states * m->hidden);
 }
 
+/* Memory for a page of a text: a page that was given back, or new memory. */
 static Byte *page(const Text *t) {
   Engine *e = t->model->engine;
   int bytes = page_bytes(t);
-  for (Page **at = &e->free, *found; (found = *at); at = &found->next) if (found->bytes == bytes) {
-    *at = found->next;
-    return (Byte *)found;
+  Page **link = &e->free;
+  for (Page *unused = *link; unused; unused = *link) {
+    if (unused->bytes == bytes) {
+      *link = unused->next;
+      return (Byte *)unused;
+    }
+    link = &unused->next;
   }
   return take(e, bytes);
 }
 
-/* The numbers of a page: for each layer its keys, of a group number after number with the columns beside each other, and
-   its values, of a group column after column; then the states. */
-static float *keys(const Text *t, int layer, int g, int column) { /* its numbers are PAGE apart */
-  int size = t->model->groups * t->model->width;
-  return (float *)(t->pages[column / PAGE] + 64) + (2 * layer * size + g * t->model->width) * PAGE + column % PAGE;
+/* The numbers of the page of a column. */
+INLINE float *numbers(const Text *t, int column) {
+  return (float *)(t->pages[column / PAGE] + PAGE_HEADER);
 }
 
-static float *values(const Text *t, int layer, int g, int column) {
-  int width = t->model->width, size = t->model->groups * width;
-  return (float *)(t->pages[column / PAGE] + 64) + ((2 * layer + 1) * size + g * width) * PAGE + column % PAGE * width;
-}
-
-EXPORT(state) float *state(const Text *t, int which, int column) {
+/* Where the first number of a column's key is; the others follow, each PAGE numbers further on. */
+static float *keys(const Text *t, int layer, int g, int column) {
   const Model *m = t->model;
-  float *end = (float *)(t->pages[column / PAGE] + 64) + 2 * m->layers * PAGE * m->groups * m->width;
-  return end + (which * PAGE + column % PAGE) * m->hidden;
+  int size = m->groups * m->width;
+  return numbers(t, column) + (2 * layer * size + g * m->width) * PAGE + column % PAGE;
 }
 
+/* Where a column's value begins; its numbers are beside each other. */
+static float *values(const Text *t, int layer, int g, int column) {
+  int width = t->model->width;
+  int size = t->model->groups * width;
+  float *begin = numbers(t, column);
+  return begin + ((2 * layer + 1) * size + g * width) * PAGE + column % PAGE * width;
+}
+
+/* The hidden state that a text keeps of a column, after t->tap[which] layers. */
+EXPORT(state)
+float *state(const Text *t, int which, int column) {
+  const Model *m = t->model;
+  float *states = numbers(t, column) + 2 * m->layers * PAGE * m->groups * m->width;
+  return states + (which * PAGE + column % PAGE) * m->hidden;
+}
+
+/* Open a text that keeps so many hidden states; return 0 where there is no memory. */
 static Text *opened(const Model *m, int states) {
   Engine *e = m->engine;
   Text *t = e->closed;
-  if (t) e->closed = t->next;
-  else if (!(t = take(e, sizeof *t))) return 0;
-  t->model = m, t->states = states, t->length = 0;
+  if (t) {
+    e->closed = t->next;
+  } else {
+    t = take(e, sizeof *t);
+    if (!t)
+      return 0;
+  }
+  t->model = m;
+  t->states = states;
+  t->length = 0;
   __builtin_memcpy(t->tap, m->tap, sizeof t->tap);
-  EACH(i, MAX_COLUMNS / PAGE) t->pages[i] = 0;
+  EACH (i, MAX_COLUMNS / PAGE)
+    t->pages[i] = 0;
   return t;
 }
 
+/* Take pages for so many columns of a text; return whether it has them. */
 static int reserve(Text *t, int length) {
-  if (length > MAX_COLUMNS) return 0;
-  EACH(i, (length + PAGE - 1) / PAGE) if (!t->pages[i] && !(t->pages[i] = page(t))) return 0;
+  if (length > MAX_COLUMNS)
+    return 0;
+  EACH (i, (length + PAGE - 1) / PAGE) {
+    if (t->pages[i])
+      continue;
+    t->pages[i] = page(t);
+    if (!t->pages[i])
+      return 0;
+  }
   return 1;
 }
 
-EXPORT(cut) void cut(Text *t, int length) { if (length < t->length) t->length = length; }
-
-EXPORT(move) void move(Text *t, int from, int to) { /* a column to another place, with all that it has */
-  const Model *m = t->model;
-  EACH(i, m->layers) EACH(g, m->groups) {
-    float *a = keys(t, i, g, to), *b = keys(t, i, g, from);
-    EACH(d, m->width) a[d * PAGE] = b[d * PAGE];
-    __builtin_memcpy(values(t, i, g, to), values(t, i, g, from), 4 * m->width);
-  }
-  EACH(s, t->states) __builtin_memcpy(state(t, s, to), state(t, s, from), 4 * m->hidden);
+/* Forget the columns from `length` on. */
+EXPORT(cut)
+void cut(Text *t, int length) {
+  if (length < t->length)
+    t->length = length;
 }
 
-EXPORT(shut) void shut(Text *t) {
+/* Copy a column to the place of another: keys, values and states. */
+EXPORT(move)
+void move(Text *t, int from, int to) {
+  const Model *m = t->model;
+  EACH (i, m->layers)
+    EACH (g, m->groups) {
+      float *key = keys(t, i, g, to);
+      float *old_key = keys(t, i, g, from);
+      EACH (d, m->width)
+        key[d * PAGE] = old_key[d * PAGE];
+      float *value = values(t, i, g, to);
+      __builtin_memcpy(value, values(t, i, g, from), 4 * m->width);
+    }
+  EACH (s, t->states)
+    __builtin_memcpy(state(t, s, to), state(t, s, from), 4 * m->hidden);
+}
+
+/* Close a text: its memory serves others. */
+EXPORT(shut)
+void shut(Text *t) {
   Engine *e = t->model->engine;
-  EACH(i, MAX_COLUMNS / PAGE) if (t->pages[i]) {
-    Page *p = (Page *)t->pages[i];
-    p->bytes = page_bytes(t), p->next = e->free, e->free = p;
-  }
-  t->next = e->closed, e->closed = t;
+  EACH (i, MAX_COLUMNS / PAGE)
+    if (t->pages[i]) {
+      Page *p = (Page *)t->pages[i];
+      p->bytes = page_bytes(t);
+      p->next = e->free;
+      e->free = p;
+    }
+  t->next = e->closed;
+  e->closed = t;
 }
 
 /* ---- functions ---- */
 
-INLINE V load(const float *p) { return *(const V *)p; }
-INLINE W wide(const float *p) { return *(const W *)p; }
+/* The 4 numbers, or LANES numbers, from p on. */
+INLINE V load(const float *p) {
+  return *(const V *)p;
+}
+INLINE W wide(const float *p) {
+  return *(const W *)p;
+}
 
-INLINE W exponential(W x) { /* e^x: a power of two and a polynomial; relative error 1e-7 */
-  static const float terms[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f, 4.1665795894e-2f,
-                                1.6666665459e-1f, 5.0000001201e-1f};
+/* e^x: a power of two and a polynomial. The relative error is 1e-7. */
+INLINE W exponential(W x) {
+  static const float terms[] = {1.9875691500e-4f, 1.3981999507e-3f, 8.3334519073e-3f,
+                                4.1665795894e-2f, 1.6666665459e-1f, 5.0000001201e-1f};
   x = larger(smaller(x, 88 - (W){}), -87 - (W){});
   W n = nearest(x * 1.44269504088896341f);
-  W r = x + n * -0.693359375f + n * 2.12194440e-4f, y = terms[0] - (W){};
-  UNROLL EACH(i, 5) y = y * r + terms[i + 1];
+  W r = x + n * -0.693359375f + n * 2.12194440e-4f;
+  W y = terms[0] - (W){};
+  EACH_UNROLLED (i, 5)
+    y = y * r + terms[i + 1];
   y = y * r * r + r + 1;
   return y * (W)((__builtin_convertvector(n, WI) + 127) << 23);
 }
 
-static double sine(double x, int quarter) { /* sin(x + quarter * pi/2) */
-  double n = __builtin_rint(x * 0.63661977236758134308), r = x - n * 1.57079632679489655800 - n * 6.123233995736766e-17;
-  int q = ((int)n + quarter) & 3, even = q & 1;
-  double term = even ? 1 : r, sum = term, s = r * r;
-  for (int i = even ? 1 : 2; i < 20; i += 2) sum += term *= -s / (i * (i + 1));
+/* sin(x + quarter * pi/2) */
+static double sine(double x, int quarter) {
+  double n = __builtin_rint(x * 0.63661977236758134308);
+  double r = x - n * 1.57079632679489655800 - n * 6.123233995736766e-17;
+  int q = ((int)n + quarter) & 3;
+  int even = q & 1;
+  double term = even ? 1 : r;
+  double sum = term;
+  double square = r * r;
+  for (int i = even ? 1 : 2; i < 20; i += 2) {
+    term *= -square / (i * (i + 1));
+    sum += term;
+  }
   return q & 2 ? -sum : sum;
 }
 
+/* Compute the turns of n rows, for rotary positions. */
 static void place_rows(const Model *m, int n) {
   Engine *e = m->engine;
-  EACH(r, n) EACH(i, m->width / 2) {
-    float angle = (float)e->input.positions[r] * m->rates[i];
-    e->turns[r][0][i] = (float)sine(angle, 1), e->turns[r][1][i] = (float)sine(angle, 0);
-  }
+  EACH (r, n)
+    EACH (i, m->width / 2) {
+      float angle = (float)e->input.positions[r] * m->rates[i];
+      e->turns[r][0][i] = (float)sine(angle, 1);
+      e->turns[r][1][i] = (float)sine(angle, 0);
+    }
 }
 
-static void turn(const Engine *e, float *x, int width, int r) { /* rotary positions: one half of a head against the other */
+/* Turn a head x of row r by its rotary position: one half against the other. */
+static void turn(const Engine *e, float *x, int width, int r) {
   float *y = x + width / 2;
   for (int i = 0; i < width / 2; i += 4) {
-    V a = load(x + i), b = load(y + i), c = load(e->turns[r][0] + i), s = load(e->turns[r][1] + i);
-    *(V *)(x + i) = a * c - b * s;
-    *(V *)(y + i) = b * c + a * s;
+    V a = load(x + i);
+    V b = load(y + i);
+    V cosines = load(e->turns[r][0] + i);
+    V sines = load(e->turns[r][1] + i);
+    *(V *)(x + i) = a * cosines - b * sines;
+    *(V *)(y + i) = b * cosines + a * sines;
   }
 }
 
-static void normed(const float *x, const float *weight, float eps, int size, float *out) { /* weight 0: none */
+/* Divide x by its root mean square, and multiply it by weights, unless `weight` is 0. */
+static void normed(const float *x, const float *weight, float eps, int size, float *out) {
   V squares = {};
-  for (int i = 0; i < size; i += 4) squares += load(x + i) * load(x + i);
-  float scale = 1 / __builtin_sqrtf(((squares[0] + squares[2]) + (squares[1] + squares[3])) / (float)size + eps);
-  for (int i = 0; i < size; i += 4) *(V *)(out + i) = weight ? load(x + i) * scale * load(weight + i) : load(x + i) * scale;
+  for (int i = 0; i < size; i += 4)
+    squares += load(x + i) * load(x + i);
+  float sum = (squares[0] + squares[2]) + (squares[1] + squares[3]);
+  float scale = 1 / __builtin_sqrtf(sum / (float)size + eps);
+  for (int i = 0; i < size; i += 4) {
+    V scaled = load(x + i) * scale;
+    *(V *)(out + i) = weight ? scaled * load(weight + i) : scaled;
+  }
 }
 
 /* ---- weights ---- */
 
-static Size tile_bytes(int kind) { return kind == BITS_16 ? sizeof(Tile16) : kind == BITS_4 ? sizeof(Tile4) : sizeof(Tile8); }
-static Byte *tile(const Matrix *m, int o, int b) {
-  return m->data + ((Size)(o / WIDE) * (m->in / BLOCK) + b) * tile_bytes(m->kind);
+static Size tile_bytes(int kind) {
+  if (kind == BITS_16)
+    return sizeof(Tile16);
+  return kind == BITS_4 ? sizeof(Tile4) : sizeof(Tile8);
 }
 
-EXPORT(matrix) Matrix *matrix(Engine *e, int kind, int out, int in) { /* out: a multiple of WIDE, in: of BLOCK */
+/* The tile of output o, of any tile, and the block b. */
+static Byte *tile(const Matrix *m, int o, int b) {
+  Byte *data = m->data;
+  Size before = (Size)(o / WIDE) * (m->in / BLOCK) + b;
+  return data + before * tile_bytes(m->kind);
+}
+
+/* A matrix to be packed. out: a multiple of WIDE; in: a multiple of BLOCK. */
+EXPORT(matrix)
+Matrix *matrix(Engine *e, int kind, int out, int in) {
   Matrix *m = take(e, sizeof *m);
-  Byte *data = m ? take(e, (Size)(out / WIDE) * (in / BLOCK) * tile_bytes(kind)) : 0;
-  if (!data) return 0;
+  Size tiles = (Size)(out / WIDE) * (in / BLOCK);
+  Byte *data = m ? take(e, tiles * tile_bytes(kind)) : 0;
+  if (!data)
+    return 0;
   *m = (Matrix){kind, out, in, data};
   return m;
 }
 
+/* Bytes of a row of a tensor in a file. */
 static int row_bytes(int type, int in) {
-  return type == OF_F32 ? in * 4 : type == OF_F16 || type == OF_BF16 ? in * 2 : in / BLOCK * (type == OF_Q4_1 ? 20 : 34);
+  if (type == OF_F32)
+    return in * 4;
+  if (type == OF_F16 || type == OF_BF16)
+    return in * 2;
+  return in / BLOCK * (type == OF_Q4_1 ? BYTES_Q4_1 : BYTES_Q8_0);
 }
 
-static void rounded(Tile8 *to, int o, const float *x) { /* numbers to a block of 8 bits */
+/* Round a block of numbers to weights of 8 bits. */
+static void rounded(Tile8 *to, int o, const float *x) {
   float most = 0;
   signed char q[BLOCK];
-  EACH(k, BLOCK) most = __builtin_fabsf(x[k]) > most ? __builtin_fabsf(x[k]) : most;
-  EACH(k, BLOCK) q[k] = most > 0 ? (signed char)__builtin_rintf(x[k] / most * 127) : 0;
+  EACH (k, BLOCK)
+    most = __builtin_fabsf(x[k]) > most ? __builtin_fabsf(x[k]) : most;
+  EACH (k, BLOCK)
+    q[k] = most > 0 ? (signed char)__builtin_rintf(x[k] / most * 127) : 0;
   put8(to, o, q, most / 127);
 }
 
-/* Rows of a tensor, as they lie in the file, from row `first` on. width: of attention's heads where the file has the
-   pairs that turn together beside each other, and not half a head apart; 0 elsewhere. */
-EXPORT(pack) void pack(Matrix *m, int first, int rows, int type, const Byte *from, int width) {
-  int blocks = m->in / BLOCK, bytes = row_bytes(type, m->in);
-  EACH(i, rows) {
-    int o = first + i, at = width ? i / width * width + i % (width / 2) * 2 + i % width / (width / 2) : i;
-    EACH(b, blocks) {
-      Byte *to = tile(m, o, b), q[BLOCK];
-      const Byte *row = from + (Size)at * bytes, *block = row + b * 20;
+/* Pack rows of a tensor, as they lie in the file, to outputs of a matrix from `first` on. width: of
+   the heads of attention whose rows have other places in the file. There the two numbers of a pair
+   that turn together are beside each other, and here they are half a head apart. Else 0. */
+EXPORT(pack)
+void pack(Matrix *m, int first, int rows, int type, const Byte *from, int width) {
+  int blocks = m->in / BLOCK;
+  int bytes = row_bytes(type, m->in);
+  EACH (i, rows) {
+    int o = first + i;
+    int at = i;
+    if (width)
+      at = i / width * width + i % (width / 2) * 2 + i % width / (width / 2);
+    EACH (b, blocks) {
+      Byte *to = tile(m, o, b);
+      Byte q[BLOCK];
       float x[BLOCK];
+      const Byte *row = from + (Size)at * bytes;
+      const Byte *block = row + b * BYTES_Q4_1;
+      const Half *halves = (const Half *)row;
+      const float *floats = (const float *)row;
       if (type == OF_Q4_1) {
-        EACH(k, BLOCK) q[k] = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4;
-        put4((Tile4 *)to, o % WIDE, q, *(const Half *)block, *(const Half *)(block + 2));
+        const Half *scales = (const Half *)block;
+        EACH (k, BLOCK)
+          q[k] = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4;
+        put4((Tile4 *)to, o % WIDE, q, scales[0], scales[1]);
       } else if (type == OF_Q8_0) {
-        block = row + b * 34;
-        put8((Tile8 *)to, o % WIDE, (const signed char *)block + 2, half(*(const Half *)block));
+        block = row + b * BYTES_Q8_0;
+        float scale = half(*(const Half *)block);
+        put8((Tile8 *)to, o % WIDE, (const signed char *)block + 2, scale);
       } else if (type == OF_BF16) {
-        EACH(k, BLOCK) ((Tile16 *)to)->words[k][o % WIDE] = ((const Half *)row)[b * BLOCK + k];
+        Tile16 *t16 = (Tile16 *)to;
+        EACH (k, BLOCK)
+          t16->words[k][o % WIDE] = halves[b * BLOCK + k];
       } else {
-        EACH(k, BLOCK) x[k] = type == OF_F16 ? half(((const Half *)row)[b * BLOCK + k]) : ((const float *)row)[b * BLOCK + k];
+        EACH (k, BLOCK)
+          x[k] = type == OF_F16 ? half(halves[b * BLOCK + k]) : floats[b * BLOCK + k];
         rounded((Tile8 *)to, o % WIDE, x);
       }
     }
   }
 }
 
-static void embedded(const Matrix *m, int token, float *out) { /* a row of a matrix of 8 or 16 bits */
-  EACH(i, m->in) {
+/* Write a token's row of a matrix of 8 or 16 bits. */
+static void embedded(const Matrix *m, int token, float *out) {
+  EACH (i, m->in) {
     const Byte *from = tile(m, token, i / BLOCK);
-    const Tile8 *t8 = (const Tile8 *)from;
-    int o = token % WIDE, k = i % BLOCK;
-    union { unsigned u; float f; } x = {m->kind == BITS_16 ? (unsigned)((const Tile16 *)from)->words[k][o] << 16 : 0};
-    out[i] = m->kind == BITS_16 ? x.f : t8->scale[o] * (float)get8(t8, o, k);
+    int o = token % WIDE;
+    int k = i % BLOCK;
+    if (m->kind == BITS_16) {
+      const Tile16 *t16 = (const Tile16 *)from;
+      union {
+        unsigned u;
+        float f;
+      } x = {(unsigned)t16->words[k][o] << 16};
+      out[i] = x.f;
+    } else {
+      const Tile8 *t8 = (const Tile8 *)from;
+      out[i] = t8->scale[o] * (float)get8(t8, o, k);
+    }
   }
 }
 
 /* ---- products ---- */
 
-/* Of n rows, those of a part: as many in each. */
-static int part_of(int n) { return n > MOST ? (n + 1) / 2 : n; }
+/* How many rows are multiplied at once, of n: all of them, or half. */
+static int part_of(int n) {
+  return n > MOST ? (n + 1) / 2 : n;
+}
 
-/* What products of integers read: rows in parts, of a part block after block, of a block row after row. */
+/* Where the activations begin that a product by m reads for the part whose first row is `row`.
+   Integers of a part are written block after block, those of a block row after row. */
 static Byte *part(Engine *e, const Matrix *m, int row) {
-  return e->activations + (Size)row * (m->in / BLOCK) * (m->kind == BITS_16 ? 4 * BLOCK : ENTRY);
+  Size before = (Size)row * (m->in / BLOCK);
+  return e->activations + before * (m->kind == BITS_16 ? 4 * BLOCK : ENTRY);
 }
 
-/* What products by m, or others of its kind and inputs, read: n rows x, as they are or as integers. */
+/* Write n rows x to the activations, as products by m read them, or by another matrix of its kind
+   and inputs: as they are for bfloat16, else as integers. */
 static void prepare(Engine *e, const Matrix *m, const float *x, int n) {
-  int many = part_of(n), in = m->in;
-  if (m->kind == BITS_16) return (void)__builtin_memcpy(e->activations, x, (Size)4 * n * in);
-  EACH(r, n) EACH(b, in / BLOCK) {
-    const float *from = x + r * in + b * BLOCK;
-    int first = r / many * many, rows = n - first < many ? n - first : many;
-    short q[BLOCK] __attribute__((aligned(64)));
-    WI most = {}, total = {};
-    for (int k = 0; k < BLOCK; k += LANES) { /* without their signs, floats have the order of integers */
-      WI size = *(const WI *)(from + k) & 0x7fffffff, more = size > most;
-      most = (size & more) | (most & ~more);
-    }
-    union { int i; float f; } top = {__builtin_reduce_max(most)};
-    float scale = top.f > 0 ? 32767 / top.f : 0;
-    typedef short Narrow __attribute__((vector_size(2 * LANES)));
-    for (int k = 0; k < BLOCK; k += LANES) {
-      WI whole = __builtin_convertvector(nearest(wide(from + k) * scale), WI);
-      total += whole, *(Narrow *)(q + k) = __builtin_convertvector(whole, Narrow);
-    }
-    put_entry(part(e, m, first) + b * rows * ENTRY, rows, r - first, q, top.f / 32767,
-              top.f / 32767 * (float)__builtin_reduce_add(total));
+  typedef short Narrow __attribute__((vector_size(2 * LANES)));
+  int many = part_of(n);
+  int in = m->in;
+  if (m->kind == BITS_16) {
+    __builtin_memcpy(e->activations, x, (Size)4 * n * in);
+    return;
   }
+  EACH (r, n)
+    EACH (b, in / BLOCK) {
+      const float *from = x + r * in + b * BLOCK;
+      int first = r / many * many;
+      int rows = n - first < many ? n - first : many;
+      short q[BLOCK] __attribute__((aligned(64)));
+      WI most = {};
+      WI total = {};
+      /* Without their signs, floats have the order of integers. */
+      for (int k = 0; k < BLOCK; k += LANES) {
+        WI size = *(const WI *)(from + k) & 0x7fffffff;
+        WI more = size > most;
+        most = (size & more) | (most & ~more);
+      }
+      union {
+        int i;
+        float f;
+      } top = {__builtin_reduce_max(most)};
+      float scale = top.f > 0 ? 32767 / top.f : 0;
+      for (int k = 0; k < BLOCK; k += LANES) {
+        WI whole = __builtin_convertvector(nearest(wide(from + k) * scale), WI);
+        total += whole;
+        *(Narrow *)(q + k) = __builtin_convertvector(whole, Narrow);
+      }
+      Byte *block = part(e, m, first) + b * rows * ENTRY;
+      float back = top.f / 32767;
+      float sum = back * (float)__builtin_reduce_add(total);
+      put_entry(block, rows, r - first, q, back, sum);
+    }
 }
 
-/* n rows of activations by the outputs of a tile, each of which adds its products in the order of the inputs. */
-INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int stride, const int n) {
+/* Multiply n rows of activations by the bfloat16 weights w of WIDE outputs. Each output adds its
+   products in the order of the inputs. */
+INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int stride,
+                      const int n) {
   const float *x = (const float *)a;
-  UNROLL for (int o = 0; o < WIDE; o += 2 * LANES) {
+  UNROLL
+  for (int o = 0; o < WIDE; o += 2 * LANES) {
     W sums[2][MOST];
-    UNROLL EACH(g, 2) UNROLL EACH(r, n) sums[g][r] = (W){};
-    EACH(i, blocks * BLOCK) UNROLL EACH(g, 2) {
-      W weights = (W)(__builtin_convertvector(*(const Halves *)((const Half *)w + i * WIDE + o + g * LANES), WI) << 16);
-      UNROLL EACH(r, n) sums[g][r] = sums[g][r] + weights * x[r * blocks * BLOCK + i];
-    }
-    UNROLL EACH(g, 2) UNROLL EACH(r, n) *(W *)(out + r * stride + o + g * LANES) = sums[g][r];
+    EACH_UNROLLED (g, 2)
+      EACH_UNROLLED (r, n)
+        sums[g][r] = (W){};
+    EACH (i, blocks * BLOCK)
+      EACH_UNROLLED (g, 2) {
+        const Half *from = (const Half *)w + i * WIDE + o + g * LANES;
+        W weights = (W)(__builtin_convertvector(*(const Halves *)from, WI) << 16);
+        EACH_UNROLLED (r, n)
+          sums[g][r] = sums[g][r] + weights * x[r * blocks * BLOCK + i];
+      }
+    EACH_UNROLLED (g, 2)
+      EACH_UNROLLED (r, n)
+        *(W *)(out + r * stride + o + g * LANES) = sums[g][r];
   }
 }
 
-#define CASE(n) \
-  case BITS_8 * 8 + n: product(w, a, blocks, out, stride, e->ahead, 0, n); break; \
-  case BITS_4 * 8 + n: product(w, a, blocks, out, stride, e->ahead, 1, n); break; \
-  case BITS_16 * 8 + n: product16(w, a, blocks, out, stride, n); break;
+/* The product of n rows, a constant, by a matrix of any kind. */
+#define CASE(n)                                                                                    \
+  case BITS_8 * 8 + n:                                                                             \
+    product(w, a, blocks, out, stride, e->ahead, 0, n);                                            \
+    break;                                                                                         \
+  case BITS_4 * 8 + n:                                                                             \
+    product(w, a, blocks, out, stride, e->ahead, 1, n);                                            \
+    break;                                                                                         \
+  case BITS_16 * 8 + n:                                                                            \
+    product16(w, a, blocks, out, stride, n);                                                       \
+    break;
 
-/* The outputs from `o` to before `end`, multiples of WIDE. */
+/* Compute the outputs from `o` to before `end`, multiples of WIDE, for n rows. */
 static void outputs(Engine *e, const Product *p, int n, int o, int end) {
-  int blocks = p->m->in / BLOCK, stride = p->m->out, most = part_of(n);
-  for (; o < end; o += WIDE) for (int first = 0; first < n; first += most) {
-    const Byte *w = tile(p->m, o, 0), *a = part(e, p->m, first);
-    float *out = p->to + first * stride + o;
-    switch (p->m->kind * 8 + (n - first < most ? n - first : most)) {
-      CASE(1) CASE(2) CASE(3) CASE(4)
+  int blocks = p->m->in / BLOCK;
+  int stride = p->m->out;
+  int most = part_of(n);
+  for (; o < end; o += WIDE)
+    for (int first = 0; first < n; first += most) {
+      const Byte *w = tile(p->m, o, 0);
+      const Byte *a = part(e, p->m, first);
+      float *out = p->to + first * stride + o;
+      int rows = n - first < most ? n - first : most;
+      switch (p->m->kind * 8 + rows) {
+        CASE(1)
+        CASE(2)
+        CASE(3)
+        CASE(4)
+      }
     }
-  }
 }
 
 /* ---- attention ---- */
 
-/* Add the values of the columns, each by its share, of `parts` vectors from `at` on, for three heads. */
-INLINE void mix(const Text *t, int layer, int g, int at, int count, const int *seen, const Scratch *own, float *to,
-                const int heads, const int parts) {
+/* Of some heads, add the values of `count` columns by their shares, which are in `own`. This is for
+   `parts` vectors of the values, from number `at` on. seen: the columns, or 0 for the first. */
+INLINE void mix(const Text *t, int layer, int g, int at, int count, const int *seen,
+                const Scratch *own, float *to, const int heads, const int parts) {
   const int width = t->model->width;
   W mixed[TOGETHER_HEADS][4];
-  UNROLL EACH(j, heads) UNROLL EACH(p, parts) mixed[j][p] = (W){};
-  EACH(i, count) {
+  EACH_UNROLLED (j, heads)
+    EACH_UNROLLED (p, parts)
+      mixed[j][p] = (W){};
+  EACH (i, count) {
     const float *v = values(t, layer, g, seen ? seen[i] : i) + at;
-    UNROLL EACH(p, parts) {
+    EACH_UNROLLED (p, parts) {
       W x = wide(v + p * LANES);
-      UNROLL EACH(j, heads) mixed[j][p] = mixed[j][p] + own->scores[j][i] * x;
+      EACH_UNROLLED (j, heads)
+        mixed[j][p] = mixed[j][p] + own->scores[j][i] * x;
     }
   }
-  UNROLL EACH(j, heads) UNROLL EACH(p, parts) *(W *)(to + j * width + at + p * LANES) = mixed[j][p];
+  EACH_UNROLLED (j, heads)
+    EACH_UNROLLED (p, parts)
+      *(W *)(to + j * width + at + p * LANES) = mixed[j][p];
 }
 
-/* Attention of row r's heads from `h` on, as many as `heads`, which share the keys of the group g, in e->y. */
-INLINE void attend_heads(const Text *t, int layer, int g, const float *q, float *out, int end, int count, int tree,
-                         Scratch *own, const int heads) {
+/* Compute the attention of some heads of a row, which share the keys of group g: their queries are
+   from `q` on, and their results go to `out`. In a tree the row sees `count` columns, own->seen, of
+   those before `end`; else it sees all of these. `heads` is a constant once inlined. */
+INLINE void attend_heads(const Text *t, int layer, int g, const float *q, float *out, int end,
+                         int count, int tree, Scratch *own, const int heads) {
   const int width = t->model->width;
   const int *seen = tree ? own->seen : 0;
   const float scale = 1 / __builtin_sqrtf((float)width);
   for (int c = 0; c < end; c += LANES) {
     const float *k = keys(t, layer, g, c);
     W a[TOGETHER_HEADS][4];
-    UNROLL EACH(j, heads) UNROLL EACH(l, 4) a[j][l] = (W){};
-    for (int d = 0; d < width; d += 4) UNROLL EACH(l, 4) {
-      W x = wide(k + (d + l) * PAGE);
-      UNROLL EACH(j, heads) a[j][l] = a[j][l] + x * q[j * width + d + l];
+    EACH_UNROLLED (j, heads)
+      EACH_UNROLLED (l, 4)
+        a[j][l] = (W){};
+    for (int d = 0; d < width; d += 4)
+      EACH_UNROLLED (l, 4) {
+        W x = wide(k + (d + l) * PAGE);
+        EACH_UNROLLED (j, heads)
+          a[j][l] = a[j][l] + x * q[j * width + d + l];
+      }
+    EACH_UNROLLED (j, heads) {
+      W even = a[j][0] * scale + a[j][2] * scale;
+      W odd = a[j][1] * scale + a[j][3] * scale;
+      *(W *)(own->scores[j] + c) = even + odd;
     }
-    UNROLL EACH(j, heads)
-      *(W *)(own->scores[j] + c) = (a[j][0] * scale + a[j][2] * scale) + (a[j][1] * scale + a[j][3] * scale);
   }
-  if (tree) EACH(j, heads) EACH(i, count) own->scores[j][i] = own->scores[j][seen[i]];
+  if (tree)
+    EACH (j, heads)
+      EACH (i, count)
+        own->scores[j][i] = own->scores[j][seen[i]];
   float sums[TOGETHER_HEADS] = {};
-  EACH(j, heads) {
-    float most = own->scores[j][0];
-    for (int i = count; i % LANES; i++) own->scores[j][i] = most;
-    W top = wide(own->scores[j]);
-    for (int i = LANES; i < count; i += LANES) top = larger(top, wide(own->scores[j] + i));
-    EACH(i, LANES) most = top[i] > most ? top[i] : most;
-    for (int i = 0; i < count; i += LANES) *(W *)(own->scores[j] + i) = exponential(wide(own->scores[j] + i) - most);
+  EACH (j, heads) {
+    float *scores = own->scores[j];
+    float most = scores[0];
+    for (int i = count; i % LANES; i++)
+      scores[i] = most;
+    W top = wide(scores);
+    for (int i = LANES; i < count; i += LANES)
+      top = larger(top, wide(scores + i));
+    EACH (i, LANES)
+      most = top[i] > most ? top[i] : most;
+    for (int i = 0; i < count; i += LANES)
+      *(W *)(scores + i) = exponential(wide(scores + i) - most);
   }
-  EACH(i, count) UNROLL EACH(j, heads) sums[j] += own->scores[j][i];
-  EACH(j, heads) {
+  EACH (i, count)
+    EACH_UNROLLED (j, heads)
+      sums[j] += own->scores[j][i];
+  EACH (j, heads) {
+    float *scores = own->scores[j];
     float share = 1 / sums[j];
-    for (int i = 0; i < count; i += LANES) *(W *)(own->scores[j] + i) = wide(own->scores[j] + i) * share;
+    for (int i = 0; i < count; i += LANES)
+      *(W *)(scores + i) = wide(scores + i) * share;
   }
   const int parts = 32 / LANES > 4 ? 4 : 32 / LANES;
-  for (int at = 0; at < width; at += parts * LANES) mix(t, layer, g, at, count, seen, own, out, heads, parts);
+  for (int at = 0; at < width; at += parts * LANES)
+    mix(t, layer, g, at, count, seen, own, out, heads, parts);
 }
 
-/* Attention of row r's heads that share keys, the group g, in e->y: three at a time, then one by one. */
+/* Compute the attention of row r's heads of group g, from e->q to e->y: some at a time, then the
+   others one by one. */
 static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scratch *own) {
   const Model *m = t->model;
   Engine *e = m->engine;
-  const int width = m->width, each = m->heads / m->groups, begin = t->length, end = tree ? begin + n : begin + r + 1;
-  int count = end, h = 0, first = (r * m->heads + g * each) * width;
+  const int width = m->width;
+  const int each = m->heads / m->groups;
+  const int begin = t->length;
+  const int end = tree ? begin + n : begin + r + 1;
+  int count = end;
+  int h = 0;
+  int first = (r * m->heads + g * each) * width;
   if (tree) {
     count = 0;
-    EACH(c, end) if (e->input.visible[r * end + c]) own->seen[count++] = c;
+    EACH (c, end)
+      if (e->input.visible[r * end + c])
+        own->seen[count++] = c;
   }
-  for (; h + TOGETHER_HEADS <= each; h += TOGETHER_HEADS)
-    attend_heads(t, layer, g, e->q + first + h * width, e->y + first + h * width, end, count, tree, own, TOGETHER_HEADS);
-  for (; h < each; h++)
-    attend_heads(t, layer, g, e->q + first + h * width, e->y + first + h * width, end, count, tree, own, 1);
+  for (; h + TOGETHER_HEADS <= each; h += TOGETHER_HEADS) {
+    attend_heads(t, layer, g, e->q + first + h * width, e->y + first + h * width, end, count, tree,
+                 own, TOGETHER_HEADS);
+  }
+  for (; h < each; h++) {
+    attend_heads(t, layer, g, e->q + first + h * width, e->y + first + h * width, end, count, tree,
+                 own, 1);
+  }
 }
 
 /* ---- threads ----
 
-   One thread reads texts; the others are in `help`, and do a part of its products and attention, a share at a time,
-   whoever comes first. A number has the same bits whoever computes it. The reader waits only for shares that a helper has
-   begun. Whoever waits looks for a moment, which costs less than to be woken, and then sleeps: the processor may be wanted
-   by the one that is waited for. */
+   One thread, the reader, reads texts. The others are in `help`: they do parts of its products and
+   of its attention, a share at a time, whoever comes first. A number has the same bits whoever
+   computes it. The reader waits only for shares that a helper has begun. A thread that waits looks
+   again for a moment, which costs less than to be woken, and then sleeps: the thread that it waits
+   for may need the processor. */
 
 #define GET(what) __atomic_load_n(&e->job.what, __ATOMIC_SEQ_CST)
 #define SET(what, x) __atomic_store_n(&e->job.what, x, __ATOMIC_SEQ_CST)
 #define ADD(what, x) __atomic_fetch_add(&e->job.what, x, __ATOMIC_SEQ_CST)
-static int changed(const int *what, int seen) { /* in a moment: whether it is no longer what it was */
-  EACH(i, LOOKS) {
-    if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen) return 1;
+
+/* Look at a number for a moment; return whether it is no longer `seen`. */
+static int changed(const int *what, int seen) {
+  EACH (i, LOOKS) {
+    if (__atomic_load_n(what, __ATOMIC_SEQ_CST) != seen)
+      return 1;
     WAIT();
   }
   return 0;
 }
-static void call_helpers(Engine *e) { if (ADD(turn, 1), GET(asleep)) wake_all(&e->sleepers, &e->job.turn); }
-static void wait_for_helpers(Engine *e) {
-  for (int n; (n = GET(busy));) if (!changed(&e->job.busy, n)) sleep_while(&e->sleepers, &e->job.busy, n);
+
+/* Say that there is a job, and wake the helpers that sleep. */
+static void call_helpers(Engine *e) {
+  ADD(turn, 1);
+  if (GET(asleep))
+    wake_all(&e->sleepers, &e->job.turn);
 }
 
+/* Wait until no helper is at the job. */
+static void wait_for_helpers(Engine *e) {
+  for (int busy = GET(busy); busy; busy = GET(busy))
+    if (!changed(&e->job.busy, busy))
+      sleep_while(&e->sleepers, &e->job.busy, busy);
+}
+
+/* Do shares of the job until none is left. A unit is an output, counted through all products, or a
+   group of heads of a row. */
 static void work(Engine *e, Scratch *own) {
-  for (int o; (o = ADD(next, e->job.share)) < e->job.all;) {
+  for (int o = ADD(next, e->job.share); o < e->job.all; o = ADD(next, e->job.share)) {
     int end = o + e->job.share < e->job.all ? o + e->job.share : e->job.all;
     if (e->job.text) {
-      for (int groups = e->job.text->model->groups; o < end; o++)
-        attend(e->job.text, e->job.layer, e->job.n, e->job.tree, o / groups, o % groups, own);
-    } else EACH(i, e->job.count) {
+      for (int groups = e->job.text->model->groups; o < end; o++) {
+        const Text *t = e->job.text;
+        int layer = e->job.layer;
+        int n = e->job.n;
+        attend(t, layer, n, e->job.tree, o / groups, o % groups, own);
+      }
+      continue;
+    }
+    EACH (i, e->job.count) {
       int size = e->job.products[i].m->out;
-      if (o < size && end > 0) outputs(e, e->job.products + i, e->job.n, o > 0 ? o : 0, end < size ? end : size);
-      o -= size, end -= size;
+      if (o < size && end > 0) {
+        int n = e->job.n;
+        int begin = o > 0 ? o : 0;
+        outputs(e, e->job.products + i, n, begin, end < size ? end : size);
+      }
+      o -= size;
+      end -= size;
     }
   }
 }
 
-static void share_out(Engine *e, int all, int unit) { /* the job, of so many numbers, in multiples of a unit */
-  e->job.all = all, e->job.share = e->threads > 1 ? (all / unit / (SHARES * e->threads) + 1) * unit : all;
+/* Do the job, of `all` units, together with the helpers, in shares that are multiples of `unit`. */
+static void share_out(Engine *e, int all, int unit) {
+  e->job.all = all;
+  int share = all;
+  if (e->threads > 1)
+    share = (all / unit / (SHARES * e->threads) + 1) * unit;
+  e->job.share = share;
   SET(next, 0);
-  if (e->threads > 1) SET(open, 1), call_helpers(e);
+  if (e->threads > 1) {
+    SET(open, 1);
+    call_helpers(e);
+  }
   work(e, &e->scratch);
   SET(open, 0);
   wait_for_helpers(e);
 }
 
+/* Compute `count` products of n rows, together with the helpers. */
 static void multiply(Engine *e, int n, int count, const Product *products) {
   int all = 0;
-  EACH(i, count) e->job.products[i] = products[i], all += products[i].m->out;
-  e->job.text = 0, e->job.n = n, e->job.count = count;
+  EACH (i, count) {
+    e->job.products[i] = products[i];
+    all += products[i].m->out;
+  }
+  e->job.text = 0;
+  e->job.n = n;
+  e->job.count = count;
   share_out(e, all, WIDE);
 }
-#define MULTIPLY(e, n, ...) \
+/* Compute the products that are listed, each as {matrix, where to write}. */
+#define MULTIPLY(e, n, ...)                                                                        \
   multiply(e, n, sizeof((Product[]){__VA_ARGS__}) / sizeof(Product), (const Product[]){__VA_ARGS__})
 
+/* Do shares of one job after another, until `leaving`. Not inlined: in WebAssembly its frame must
+   be on the stack that `help` sets. */
 static __attribute__((noinline)) void keep_helping(Engine *e, Scratch *own) {
   while (!GET(leaving)) {
     int seen = GET(turn);
     ADD(busy, 1);
-    if (GET(open)) work(e, own);
-    if (ADD(busy, -1) == 1 && !GET(open)) wake_all(&e->sleepers, &e->job.busy);
-    if (changed(&e->job.turn, seen)) continue;
+    if (GET(open))
+      work(e, own);
+    if (ADD(busy, -1) == 1 && !GET(open))
+      wake_all(&e->sleepers, &e->job.busy);
+    if (changed(&e->job.turn, seen))
+      continue;
     ADD(asleep, 1);
     sleep_while(&e->sleepers, &e->job.turn, seen);
     ADD(asleep, -1);
   }
 }
 
-/* For a thread of its own, with a place that `stack` gives; in WebAssembly an instance of its own, whose stack ends
-   there. Returns after `dismiss`. */
-EXPORT(help) void help(Engine *e, Byte *stack) {
+/* Help until `dismiss`: for a thread of its own, with a place that `stack` gives. In WebAssembly it
+   is an instance of its own, whose stack ends at that place. */
+EXPORT(help)
+void help(Engine *e, Byte *stack) {
 #ifdef __wasm__
-  __asm__ volatile(".globaltype __stack_pointer, i32\nlocal.get %0\nglobal.set __stack_pointer" : : "r"(stack));
+  __asm__ volatile(".globaltype __stack_pointer, i32\nlocal.get %0\nglobal.set __stack_pointer"
+                   :
+                   : "r"(stack));
 #endif
   keep_helping(e, (Scratch *)stack);
 }
-EXPORT(stack) Byte *stack(Engine *e) {
+
+/* Take a stack and scratch for a helper; return where the stack ends and the scratch begins. */
+EXPORT(stack)
+Byte *stack(Engine *e) {
   Byte *begin = take(e, STACK + sizeof(Scratch));
   return begin ? begin + STACK : 0;
 }
-EXPORT(share) void share(Engine *e, int among) { e->threads = among; } /* how many compute, with the reader */
-EXPORT(dismiss) void dismiss(Engine *e) { SET(leaving, 1), call_helpers(e); }
+
+/* Compute with so many threads, the reader included. */
+EXPORT(share)
+void share(Engine *e, int among) {
+  e->threads = among;
+}
+
+/* End all helpers. */
+EXPORT(dismiss)
+void dismiss(Engine *e) {
+  SET(leaving, 1);
+  call_helpers(e);
+}
 
 /* ---- a layer ---- */
 
-/* What is in `activations` to what attention gives, in e->y; the new rows' keys and values are kept. */
+/* Compute attention from the activations: it is ready for `mix` when this returns. The keys and
+   values of the n new rows are kept. */
 static void attention(Text *t, int layer, int n, int tree) {
   const Model *m = t->model;
   const Layer *l = &m->layer[layer];
   Engine *e = m->engine;
-  int queries = m->heads * m->width, kept = m->groups * m->width, begin = t->length;
+  int queries = m->heads * m->width;
+  int kept = m->groups * m->width;
+  int begin = t->length;
   MULTIPLY(e, n, {l->q, e->q}, {l->k, e->k}, {l->v, e->up});
-  EACH(r, n) {
-    EACH(h, m->heads) turn(e, e->q + r * queries + h * m->width, m->width, r);
-    EACH(g, m->groups) {
-      float *k = e->k + r * kept + g * m->width, *to = keys(t, layer, g, begin + r);
+  EACH (r, n) {
+    EACH (h, m->heads)
+      turn(e, e->q + r * queries + h * m->width, m->width, r);
+    EACH (g, m->groups) {
+      float *k = e->k + r * kept + g * m->width;
+      float *to = keys(t, layer, g, begin + r);
       turn(e, k, m->width, r);
-      EACH(d, m->width) to[d * PAGE] = k[d];
-      __builtin_memcpy(values(t, layer, g, begin + r), e->up + r * kept + g * m->width, 4 * m->width);
+      EACH (d, m->width)
+        to[d * PAGE] = k[d];
+      float *v = values(t, layer, g, begin + r);
+      __builtin_memcpy(v, e->up + r * kept + g * m->width, 4 * m->width);
     }
   }
-  e->job.text = t, e->job.layer = layer, e->job.tree = tree, e->job.n = n;
+  e->job.text = t;
+  e->job.layer = layer;
+  e->job.tree = tree;
+  e->job.n = n;
   share_out(e, n * m->groups, 1);
   prepare(e, l->mix, e->y, n);
 }
 
-INLINE W swish(W x) { return x / (1 + exponential(-x)); }
-
-static void add(float *x, const float *y, int size) {
-  for (int i = 0; i < size; i += 4) *(V *)(x + i) = load(x + i) + load(y + i);
+/* x times its logistic function. */
+INLINE W swish(W x) {
+  return x / (1 + exponential(-x));
 }
 
-/* What attention gave, and the feed-forward part, are added to the rows x. */
+/* Add y to x. */
+static void add(float *x, const float *y, int size) {
+  for (int i = 0; i < size; i += 4)
+    *(V *)(x + i) = load(x + i) + load(y + i);
+}
+
+/* Add the output of attention, and then the feed-forward part, to the rows x. */
 static void finish(const Layer *l, const Model *m, float *x, int n) {
   Engine *e = m->engine;
   MULTIPLY(e, n, {l->mix, e->y});
   add(x, e->y, n * m->hidden);
-  EACH(r, n) normed(x + r * m->hidden, l->after, m->eps, m->hidden, e->y + r * m->hidden);
+  EACH (r, n) {
+    int at = r * m->hidden;
+    normed(x + at, l->after, m->eps, m->hidden, e->y + at);
+  }
   prepare(e, l->gate, e->y, n);
   MULTIPLY(e, n, {l->gate, e->q}, {l->up, e->up});
-  for (int i = 0; i < n * m->inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i)) * wide(e->up + i);
+  for (int i = 0; i < n * m->inner; i += LANES) {
+    float *gate = e->q + i;
+    *(W *)gate = swish(wide(gate)) * wide(e->up + i);
+  }
   prepare(e, l->down, e->q, n);
   MULTIPLY(e, n, {l->down, e->y});
   add(x, e->y, n * m->hidden);
 }
 
-static int answer(Exit by, const Model *m, int n, int keep) { /* logits of the last `keep` rows of e->x */
+/* Compute the logits of the last `keep` of the n rows of e->x. */
+static int answer(Exit by, const Model *m, int n, int keep) {
   Engine *e = m->engine;
-  int hidden = m->hidden, size = by.out->out, inner = by.into ? by.into->out : 0;
-  if (!keep) return 1;
+  int hidden = m->hidden;
+  int size = by.out->out;
+  int inner = by.into ? by.into->out : 0;
+  if (!keep)
+    return 1;
   if (e->results_room < keep * size) {
-    if (!(e->results = take(e, (Size)4 * ROWS * size))) return e->results_room = 0;
+    e->results = take(e, (Size)4 * ROWS * size);
+    if (!e->results) {
+      e->results_room = 0;
+      return 0;
+    }
     e->results_room = ROWS * size;
   }
-  EACH(r, keep) normed(e->x + (n - keep + r) * hidden, by.norm, m->eps, hidden, e->y + r * hidden);
+  EACH (r, keep) {
+    const float *x = e->x + (n - keep + r) * hidden;
+    normed(x, by.norm, m->eps, hidden, e->y + r * hidden);
+  }
   prepare(e, inner ? by.into : by.out, e->y, keep);
   if (inner) {
     MULTIPLY(e, keep, {by.into, e->q});
-    for (int i = 0; i < keep * inner; i += LANES) *(W *)(e->q + i) = swish(wide(e->q + i));
+    for (int i = 0; i < keep * inner; i += LANES)
+      *(W *)(e->q + i) = swish(wide(e->q + i));
     prepare(e, by.back, e->q, keep);
     MULTIPLY(e, keep, {by.back, e->up});
     add(e->y, e->up, keep * hidden);
@@ -594,124 +1042,255 @@ static int answer(Exit by, const Model *m, int n, int keep) { /* logits of the l
 
 /* ---- sums over a vocabulary ---- */
 
+/* Below this, e^x is taken for 0. */
 static const double LEAST = -708;
-INLINE D8 power(D8 x) { /* e^x for x up to 0, in double precision; relative error 1e-15, and 0 below e^LEAST */
-  static const double high = 0x1.62e42fefa0000p-1, low = 0x1.cf79abc9e3b39p-40, shifter = 0x1.8p52;
-  D8 t = x * 1.4426950408889634 + shifter, n = t - shifter, r = x - n * high - n * low, y = 1 / 6227020800.0 - (D8){};
-  static const double factorials[] = {479001600, 39916800, 3628800, 362880, 40320, 5040, 720, 120, 24, 6, 2, 1, 1};
-  UNROLL EACH(i, 13) y = y * r + 1 / factorials[i];
+
+/* e^x for x up to 0, in double precision. The relative error is 1e-15. */
+INLINE D8 power(D8 x) {
+  static const double factorials[] = {479001600, 39916800, 3628800, 362880, 40320, 5040, 720,
+                                      120,       24,       6,       2,      1,     1};
+  static const double high = 0x1.62e42fefa0000p-1;
+  static const double low = 0x1.cf79abc9e3b39p-40;
+  static const double shifter = 0x1.8p52;
+  D8 t = x * 1.4426950408889634 + shifter;
+  D8 n = t - shifter;
+  D8 r = x - n * high - n * low;
+  D8 y = 1 / 6227020800.0 - (D8){};
+  EACH_UNROLLED (i, 13)
+    y = y * r + 1 / factorials[i];
   return (D8)(((L8)y + ((L8)t << 52)) & (x > LEAST));
 }
 
-INLINE double together(D8 x) { return ((x[0] + x[4]) + (x[2] + x[6])) + ((x[1] + x[5]) + (x[3] + x[7])); }
+/* The sum of eight numbers. */
+INLINE double together(D8 x) {
+  double even = (x[0] + x[4]) + (x[2] + x[6]);
+  double odd = (x[1] + x[5]) + (x[3] + x[7]);
+  return even + odd;
+}
 
-/* Logits to the probabilities of a softmax at a temperature above 0, for a row of `width` numbers, a multiple of 8. to: may
-   be where the logits are. powers: room for as many numbers, which are summed in double precision. */
-EXPORT(soften) void soften(const float *logits, int width, float temperature, float *to, D8 *powers) {
+/* Compute the softmax of a row of logits at a temperature above 0. width: how many they are, a
+   multiple of 8. to: may be where the logits are. powers: room for as many numbers, which are
+   summed in double precision. */
+EXPORT(soften)
+void soften(const float *logits, int width, float temperature, float *to, D8 *powers) {
   F8 most = *(const F8 *)logits / temperature;
   D8 sums = {};
   for (int i = 0; i < width; i += 8) {
     F8 x = *(const F8 *)(logits + i) / temperature;
     I8 more = x > most;
-    most = (F8)(((I8)x & more) | ((I8)most & ~more)), *(F8 *)(to + i) = x;
+    most = (F8)(((I8)x & more) | ((I8)most & ~more));
+    *(F8 *)(to + i) = x;
   }
   float top = most[0];
-  EACH(i, 8) top = most[i] > top ? most[i] : top;
+  EACH (i, 8)
+    top = most[i] > top ? most[i] : top;
   for (int i = 0; i < width; i += 8) {
     D8 x = __builtin_convertvector(*(const F8 *)(to + i), D8) - (double)top;
     powers[i / 8] = (D8){};
-    if (__builtin_reduce_or(x > LEAST)) sums += powers[i / 8] = power(x); /* a head knows a part of the tokens */
+    /* A draft head has logits of -inf for the tokens that it cannot draft: they cost nothing. */
+    if (__builtin_reduce_or(x > LEAST)) {
+      powers[i / 8] = power(x);
+      sums += powers[i / 8];
+    }
   }
   double share = 1 / together(sums);
-  for (int i = 0; i < width; i += 8) *(F8 *)(to + i) = __builtin_convertvector(powers[i / 8] * share, F8);
+  for (int i = 0; i < width; i += 8)
+    *(F8 *)(to + i) = __builtin_convertvector(powers[i / 8] * share, F8);
 }
 
-/* Of a row of p and one of q: found[0] is the sum of max(a p - b q, 0), found[1] that of max(b q - a p, 0). */
-EXPORT(surplus) void surplus(const float *p, const float *q, int width, double a, double b, double *found) {
-  D8 missing = {}, excess = {};
+/* Sum max(a p - b q, 0) over a row of p and one of q, and max(b q - a p, 0), to sums[0] and
+   sums[1]. width: of the rows, a multiple of 8. */
+EXPORT(surplus)
+void surplus(const float *p, const float *q, int width, double a, double b, double *sums) {
+  D8 missing = {};
+  D8 excess = {};
   for (int i = 0; i < width; i += 8) {
-    D8 gap = __builtin_convertvector(*(const F8 *)(p + i), D8) * a - __builtin_convertvector(*(const F8 *)(q + i), D8) * b;
+    D8 gap = __builtin_convertvector(*(const F8 *)(p + i), D8) * a -
+             __builtin_convertvector(*(const F8 *)(q + i), D8) * b;
     L8 more = gap > 0;
-    missing += (D8)((L8)gap & more), excess -= (D8)((L8)gap & ~more);
+    missing += (D8)((L8)gap & more);
+    excess -= (D8)((L8)gap & ~more);
   }
-  found[0] = together(missing), found[1] = together(excess);
+  sums[0] = together(missing);
+  sums[1] = together(excess);
 }
 
-/* The token that a number in [0, 1) picks from a row of chances: the first whose cumulative sum is above that share of
-   the whole; at most the last one that has a chance. width: a multiple of 8; sums: room for width / 8 numbers. */
-EXPORT(pick) int pick(const float *row, int width, double number, double *sums) {
-  double all = 0, before = 0;
-  int at = 0, last;
-  EACH(i, width / 8) all += sums[i] = together(__builtin_convertvector(*(const F8 *)(row + 8 * i), D8));
-  for (last = width / 8 - 1; last > 0 && !(sums[last] > 0);) last--;
-  while (at < last && !(before + sums[at] > number * all)) before += sums[at++];
-  for (last = 7; last > 0 && !(row[8 * at + last] > 0);) last--;
-  EACH(i, last) if ((before += row[8 * at + i]) > number * all) return 8 * at + i;
+/* The token that a number in [0, 1) picks from a row of chances: the first whose cumulative sum is
+   above that share of the whole; at most the last one that has a chance. width: of the row, a
+   multiple of 8. sums: room for width / 8 numbers. */
+EXPORT(pick)
+int pick(const float *row, int width, double number, double *sums) {
+  double all = 0;
+  EACH (i, width / 8) {
+    const F8 *from = (const F8 *)(row + 8 * i);
+    sums[i] = together(__builtin_convertvector(*from, D8));
+    all += sums[i];
+  }
+  int last = width / 8 - 1;
+  while (last > 0 && !(sums[last] > 0))
+    last--;
+  double before = 0;
+  int at = 0;
+  while (at < last && !(before + sums[at] > number * all))
+    before += sums[at++];
+  last = 7;
+  while (last > 0 && !(row[8 * at + last] > 0))
+    last--;
+  EACH (i, last) {
+    before += row[8 * at + i];
+    if (before > number * all)
+      return 8 * at + i;
+  }
   return 8 * at + last;
 }
 
 /* ---- what a host calls ---- */
 
-EXPORT(tokens) int *tokens(Engine *e) { return e->input.tokens; }          /* ROWS ids to read */
-EXPORT(positions) int *positions(Engine *e) { return e->input.positions; } /* where each stands in its text */
-EXPORT(before) int *before(Engine *e) { return e->input.before; }          /* for `guess`: the column before each */
-EXPORT(visible) Byte *visible(Engine *e) { return e->input.visible; }      /* in a tree, (n, length + n): whether it is seen */
-EXPORT(logits) float *logits(Engine *e) { return e->results; }             /* after the last `keep` tokens */
+/* Where the host writes the ids of the tokens to read, at most ROWS. */
+EXPORT(tokens)
+int *tokens(Engine *e) {
+  return e->input.tokens;
+}
 
-EXPORT(model) Model *model(Engine *e, int hidden, int inner, int heads, int groups, int width, int layers, double base,
-                           float eps, const Matrix *table, const float *norm) {
+/* Where the host writes the position of each token, for rotary embeddings. */
+EXPORT(positions)
+int *positions(Engine *e) {
+  return e->input.positions;
+}
+
+/* Where the host writes, for `guess`, the column on which each token rests. */
+EXPORT(before)
+int *before(Engine *e) {
+  return e->input.before;
+}
+
+/* Where the host writes, for a tree, whether each row sees each column, (n, length + n). */
+EXPORT(visible)
+Byte *visible(Engine *e) {
+  return e->input.visible;
+}
+
+/* Where the logits after the last `keep` tokens are, (keep, vocabulary). */
+EXPORT(logits)
+float *logits(Engine *e) {
+  return e->results;
+}
+
+/* Describe a model, its layers apart by `layer`. base: of its rotary positions. width:
+   of a head, a power of two. */
+EXPORT(model)
+Model *model(Engine *e, int hidden, int inner, int heads, int groups, int width, int layers,
+             double base, float eps, const Matrix *table, const float *norm) {
   Model *m = take(e, sizeof *m);
-  double root = base, rate = 1;
-  if (!m) return 0;
-  *m = (Model){e, hidden, inner, heads, groups, width, layers, .table = table, .norm = norm, .eps = eps};
-  for (int half = width / 2; half > 1; half /= 2) root = __builtin_sqrt(root); /* width: a power of two */
-  EACH(i, width / 2) m->rates[i] = (float)(1 / rate), rate *= root;
+  double root = base;
+  double rate = 1;
+  if (!m)
+    return 0;
+  *m = (Model){.engine = e,
+               .hidden = hidden,
+               .inner = inner,
+               .heads = heads,
+               .groups = groups,
+               .width = width,
+               .layers = layers,
+               .table = table,
+               .norm = norm,
+               .eps = eps};
+  for (int half = width / 2; half > 1; half /= 2)
+    root = __builtin_sqrt(root);
+  EACH (i, width / 2) {
+    m->rates[i] = (float)(1 / rate);
+    rate *= root;
+  }
   return m;
 }
 
-EXPORT(layer) void layer(Model *m, int i, const float *before, const float *after, const Matrix *q, const Matrix *k,
-                         const Matrix *v, const Matrix *mix, const Matrix *gate, const Matrix *up, const Matrix *down) {
-  m->layer[i] = (Layer){before, after, q, k, v, mix, gate, up, down};
+EXPORT(layer)
+void layer(Model *m, int i, const float *before, const float *after, const Matrix *q,
+           const Matrix *k, const Matrix *v, const Matrix *mix, const Matrix *gate,
+           const Matrix *up, const Matrix *down) {
+  Layer *l = &m->layer[i];
+  *l = (Layer){before, after, q, k, v, mix, gate, up, down};
 }
 
-EXPORT(tap) void tap(Model *m, int after) { m->tap[m->taps++] = after; } /* keep states after so many layers, */
-EXPORT(mark) void mark(Text *t, int after) { t->tap[t->states++] = after; } /* and of a text in which nothing is read */
+/* Keep the hidden states after so many layers, in every text that is opened from now on. */
+EXPORT(tap)
+void tap(Model *m, int after) {
+  m->tap[m->taps++] = after;
+}
 
-EXPORT(leave) Exit *leave(const Model *m, const Matrix *out, const Matrix *into, const Matrix *back, const float *norm) {
+/* Keep the hidden states after so many layers, in one text, in which nothing has been read yet. */
+EXPORT(mark)
+void mark(Text *t, int after) {
+  t->tap[t->states++] = after;
+}
+
+/* Describe an exit, see `Exit`. */
+EXPORT(leave)
+Exit *leave(const Model *m, const Matrix *out, const Matrix *into, const Matrix *back,
+            const float *norm) {
   Exit *by = take(m->engine, sizeof *by);
-  if (by) *by = (Exit){out, into, back, norm};
+  if (by)
+    *by = (Exit){out, into, back, norm};
   return by;
 }
 
-EXPORT(head) Head *head(const Model *m, int inner, int heads, int groups, int width, double base, float eps,
-                        int fed_normed, const Matrix *join, const Matrix *straight, const Matrix *out, const float *norm,
-                        const float *taps_norm, const float *of_hidden, const float *of_token) {
-  Model *shape = model(m->engine, m->hidden, inner, heads, groups, width, 1, base, eps, m->table, norm);
+/* Describe a head that drafts for a model, see `Head`. */
+EXPORT(head)
+Head *head(const Model *m, int inner, int heads, int groups, int width, double base, float eps,
+           int fed_normed, const Matrix *join, const Matrix *straight, const Matrix *out,
+           const float *norm, const float *taps_norm, const float *of_hidden,
+           const float *of_token) {
+  Model *shape =
+      model(m->engine, m->hidden, inner, heads, groups, width, 1, base, eps, m->table, norm);
   Head *h = shape ? take(m->engine, sizeof *h) : 0;
-  if (h) *h = (Head){*shape, join, straight, out, taps_norm, of_hidden, of_token, fed_normed};
+  if (h)
+    *h = (Head){*shape, join, straight, out, taps_norm, of_hidden, of_token, fed_normed};
   return h;
 }
 
-EXPORT(text) Text *text(const Model *m) { return opened(m, m->taps); }
-EXPORT(follow) Text *follow(const Head *h) { return opened(&h->shape, 1); }
+/* Open a text for a model to read. */
+EXPORT(text)
+Text *text(const Model *m) {
+  return opened(m, m->taps);
+}
 
-/* Read n tokens from column `begin` on by the layers from `first` to before `end`, those after `first` from the state that
-   the text keeps there; logits after the last `keep`, by an exit, 0: the model's. tree: each sees what `visible` says. */
-EXPORT(climb) int climb(Text *t, const Exit *by, int begin, int first, int end, int n, int keep, int tree) {
+/* Open a text for a head to read. */
+EXPORT(follow)
+Text *follow(const Head *h) {
+  return opened(&h->shape, 1);
+}
+
+/* Read n tokens from column `begin` on by the layers from `first` to before `end`. A `first` above
+   0 begins with the hidden states that the text keeps after so many layers. Logits are computed
+   after the last `keep` tokens, by an exit; 0 is the model's output. tree: each row sees what
+   `visible` says; else all columns up to its own. Return 0 where memory or columns are lacking. */
+EXPORT(climb)
+int climb(Text *t, const Exit *by, int begin, int first, int end, int n, int keep, int tree) {
   const Model *m = t->model;
   Engine *e = m->engine;
-  int hidden = m->hidden, size = 4 * hidden;
-  if (!reserve(t, begin + n)) return 0;
+  int hidden = m->hidden;
+  int size = 4 * hidden;
+  if (!reserve(t, begin + n))
+    return 0;
   t->length = begin;
   place_rows(m, n);
-  if (!first) EACH(r, n) embedded(m->table, e->input.tokens[r], e->x + r * hidden);
-  EACH(k, t->states) if (first && t->tap[k] == first)
-    EACH(r, n) __builtin_memcpy(e->x + r * hidden, state(t, k, begin + r), size);
+  if (!first)
+    EACH (r, n)
+      embedded(m->table, e->input.tokens[r], e->x + r * hidden);
+  EACH (k, t->states)
+    if (first && t->tap[k] == first)
+      EACH (r, n)
+        __builtin_memcpy(e->x + r * hidden, state(t, k, begin + r), size);
   for (int i = first;; i++) {
-    EACH(k, t->states) if (t->tap[k] == i)
-      EACH(r, n) __builtin_memcpy(state(t, k, begin + r), e->x + r * hidden, size);
-    if (i == end) break;
-    EACH(r, n) normed(e->x + r * hidden, m->layer[i].before, m->eps, hidden, e->y + r * hidden);
+    EACH (k, t->states)
+      if (t->tap[k] == i)
+        EACH (r, n)
+          __builtin_memcpy(state(t, k, begin + r), e->x + r * hidden, size);
+    if (i == end)
+      break;
+    EACH (r, n)
+      normed(e->x + r * hidden, m->layer[i].before, m->eps, hidden, e->y + r * hidden);
     prepare(e, m->layer[i].q, e->y, n);
     attention(t, i, n, tree);
     finish(&m->layer[i], m, e->x, n);
@@ -720,36 +1299,52 @@ EXPORT(climb) int climb(Text *t, const Exit *by, int begin, int first, int end, 
   return answer(by ? *by : (Exit){m->table, 0, 0, m->norm}, m, n, keep);
 }
 
-EXPORT(forward) int forward(Text *t, int n, int keep, int tree) { /* the same by all layers, after what is read */
+/* Read n tokens by all layers, after what has been read. */
+EXPORT(forward)
+int forward(Text *t, int n, int keep, int tree) {
   return climb(t, 0, t->length, 0, t->model->layers, n, keep, tree);
 }
 
-/* The head reads n tokens, none of which rests on another: on what `target` knew at the columns `before`, or, where
-   there is no target, on the head's own output there. A column of -1 is the text's beginning, where nothing is known. */
-EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int keep, int tree) {
+/* Read n tokens by a head, none of which rests on another of them. Each rests on the states that
+   `target`, the model's text, keeps of the column in `before`; or, where target is 0, on the head's
+   own output at that column. A column of -1 is before the text's first token: its states are 0.
+   Return 0 where memory or columns are lacking. */
+EXPORT(guess)
+int guess(const Head *h, Text *t, const Text *target, int n, int keep, int tree) {
   const Model *m = &h->shape;
   Engine *e = m->engine;
-  int hidden = m->hidden, taps = target ? target->states : 0, known = (target ? target : t)->length;
-  EACH(r, n) if (e->input.before[r] >= known) return 0;
-  if (!reserve(t, t->length + n)) return 0;
+  int hidden = m->hidden;
+  int taps = target ? target->states : 0;
+  int known = (target ? target : t)->length;
+  EACH (r, n)
+    if (e->input.before[r] >= known)
+      return 0;
+  if (!reserve(t, t->length + n))
+    return 0;
   place_rows(m, n);
-  EACH(r, n) {
+  EACH (r, n) {
     int column = e->input.before[r];
-    EACH(k, taps) {
+    EACH (k, taps) {
       float *to = e->joined + (r * taps + k) * hidden;
-      if (column < 0) __builtin_memset(to, 0, 4 * hidden);
-      else __builtin_memcpy(to, state(target, k, column), 4 * hidden);
+      if (column < 0)
+        __builtin_memset(to, 0, 4 * hidden);
+      else
+        __builtin_memcpy(to, state(target, k, column), 4 * hidden);
       normed(to, h->taps_norm + k * hidden, m->eps, hidden, to);
     }
-    if (target) continue;
-    if (h->fed_normed) normed(state(t, 0, column), m->norm, m->eps, hidden, e->x + r * hidden);
-    else __builtin_memcpy(e->x + r * hidden, state(t, 0, column), 4 * hidden);
+    if (target)
+      continue;
+    if (h->fed_normed)
+      normed(state(t, 0, column), m->norm, m->eps, hidden, e->x + r * hidden);
+    else
+      __builtin_memcpy(e->x + r * hidden, state(t, 0, column), 4 * hidden);
   }
   if (target) {
     prepare(e, h->join, e->joined, n);
     MULTIPLY(e, n, {h->join, e->x});
   }
-  EACH(r, n) { /* the token beside what is known: (n, 2 * hidden), and the token's own way */
+  /* joined: the token beside what is known, (n, 2 * hidden). q: the token alone. */
+  EACH (r, n) {
     float *both = e->joined + r * 2 * hidden;
     embedded(m->table, e->input.tokens[r], e->y);
     normed(e->y, h->of_token, m->eps, hidden, both);
@@ -758,11 +1353,15 @@ EXPORT(guess) int guess(const Head *h, Text *t, const Text *target, int n, int k
   prepare(e, h->straight, e->q, n);
   MULTIPLY(e, n, {h->straight, e->y});
   add(e->x, e->y, n * hidden);
-  EACH(r, n) normed(e->x + r * hidden, h->of_hidden, m->eps, hidden, e->joined + (2 * r + 1) * hidden);
+  EACH (r, n) {
+    float *to = e->joined + (2 * r + 1) * hidden;
+    normed(e->x + r * hidden, h->of_hidden, m->eps, hidden, to);
+  }
   prepare(e, m->layer[0].q, e->joined, n);
   attention(t, 0, n, tree);
   finish(&m->layer[0], m, e->x, n);
-  EACH(r, n) __builtin_memcpy(state(t, 0, t->length + r), e->x + r * hidden, 4 * hidden);
+  EACH (r, n)
+    __builtin_memcpy(state(t, 0, t->length + r), e->x + r * hidden, 4 * hidden);
   t->length += n;
   return answer((Exit){h->out, 0, 0, m->norm}, m, n, keep);
 }

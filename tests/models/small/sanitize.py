@@ -38,7 +38,7 @@ COMPILED = (
 PROCESSORS = {"AVX-512": "x86_64_v4+avx512vnni", "AVX2": "x86_64_v3"}
 TEXTS = 40
 DAMAGED = 400
-TAKE = "EXPORT(take) void *take(Engine *e, Size bytes) {\n"
+TAKE = "EXPORT(take)\nvoid *take(Engine *e, Size bytes) {\n"
 # each piece with its ends
 ALONE = "void *watched_memory(Size bytes);\n" + TAKE + "  return watched_memory(bytes);\n"
 MEMORY = """#include <stdlib.h>
