@@ -12,8 +12,12 @@ type Handlers = {
 type Attributes = Handlers & { [name: string]: unknown };
 /** The element's name in "div.hp-card". */
 type NameOf<T extends string> = T extends `${infer N}.${string}` ? N : T;
-type Html<N extends string> = N extends keyof HTMLElementTagNameMap ? HTMLElementTagNameMap[N] : HTMLElement;
-type Svg<N extends string> = N extends keyof SVGElementTagNameMap ? SVGElementTagNameMap[N] : SVGElement;
+type Html<N extends string> = N extends keyof HTMLElementTagNameMap
+  ? HTMLElementTagNameMap[N]
+  : HTMLElement;
+type Svg<N extends string> = N extends keyof SVGElementTagNameMap
+  ? SVGElementTagNameMap[N]
+  : SVGElement;
 
 /** Where a token of the text came from. */
 type Origin = "draft" | "correction" | "bonus";
@@ -55,7 +59,10 @@ type Value = string | number | boolean;
 type Choice = [Value, string];
 /** menu: its choices come by `offer`. */
 type Property = OptionSchema & { menu?: boolean };
-/** isGroup: it is more than one element that a label could stand for; isEmpty: there is nothing to set. */
+/**
+ * isGroup: it is more than one element that a label could stand for; isEmpty: there is nothing to
+ * set.
+ */
 type Control = {
   parts: Node[];
   get: () => Value | (string | number)[];
@@ -66,7 +73,12 @@ type Control = {
 };
 /** Attributes that name a control. */
 type Names = { id: string; "aria-labelledby": string; "aria-describedby": string | null };
-type Field = Control & { element: HTMLElement; when: Record<string, unknown[]>; group?: string; off: boolean };
+type Field = Control & {
+  element: HTMLElement;
+  when: Record<string, unknown[]>;
+  group?: string;
+  off: boolean;
+};
 type FormOptions = {
   /** The groups of options to show, in this order; one with a title is folded. */
   groups?: { name: string; title?: string }[];

@@ -1,7 +1,10 @@
 // Types of the Lab, known in all modules.
 
 type LabKind = "same" | "own" | "step";
-/** What a visitor has set: rows of texts as they are typed, "1/3", and the settings of the rules that have some. */
+/**
+ * What a visitor has set: rows of texts as they are typed, "1/3", and the settings of the rules
+ * that have some.
+ */
 type LabState = {
   kind: LabKind;
   vocab: number;
@@ -21,18 +24,32 @@ type LabProblem = { side: LabSide; t: number; message: string };
 type LabModel = AuditModel & { settings: Settings };
 type LabAudits = Record<string, Audit>;
 type LabExact = ReturnType<typeof import("../rules/audit.js").enumerate>;
-/** All that is shown: the last state without a mistake, its numbers, and the exact law of every rule. */
+/**
+ * All that is shown: the last state without a mistake, its numbers, and the exact law of every
+ * rule.
+ */
 type LabView = { valid: LabState; model: LabModel; exact: LabExact };
 /** What the card of the inputs shows; presetName: of the preset that the state is. */
-type LabInputsView = { state: LabState; problems: LabProblem[]; message: string; presetName: string | null };
+type LabInputsView = {
+  state: LabState;
+  problems: LabProblem[];
+  message: string;
+  presetName: string | null;
+};
 /** Of the paper's draft there is nothing to enumerate. */
 type LabDraftView = Pick<LabView, "valid" | "model">;
-/** Something in the card of the inputs that follows the state; bad: the rows that are wrong, by side and position. */
+/**
+ * Something in the card of the inputs that follows the state; bad: the rows that are wrong, by side
+ * and position.
+ */
 type LabCell = { update: (state: LabState, bad: Set<string>) => void };
 /** The place of a probability on a bar, as a CSS length. */
 type LabScale = (x: number) => string;
 type LabNote = { title: string; text: string };
-/** The laws of the first tokens as the bars show them: how many tokens, and the laws of target and rule. */
+/**
+ * The laws of the first tokens as the bars show them: how many tokens, and the laws of target and
+ * rule.
+ */
 type LabBars = { shown: number; target: number[]; output: number[] };
 type LabActions = {
   preset: (name: string) => void;

@@ -46,4 +46,8 @@ type LessonScene = LearnContent & {
   lesson: Lesson;
   answered: boolean;
 };
-type DrawGuess = (lesson: Lesson, given: Guess | null, answered: (guess: Guess) => void) => HTMLElement;
+type DrawGuess = (
+  lesson: Lesson,
+  given: Guess | null,
+  answered: (guess: Guess) => void,
+) => HTMLElement;

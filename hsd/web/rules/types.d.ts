@@ -30,14 +30,17 @@ type Test = { coin: number; threshold: number; grounds?: Partial<Grounds> & { fo
 type DraftedRows = { p: Row[]; q: Row[]; tokens: number[] };
 /** Rows at temperature 1, nothing cut off. */
 type RawRows = { p: Row[]; q: Row[] };
-/** A draft over the whole vocabulary, and the same with the tokens that it could not propose in one. */
+/**
+ * A draft over the whole vocabulary, and the same with the tokens that it could not propose in one.
+ */
 type MergedDraft = DraftedRows & { small: DraftedRows; raw?: RawRows };
 
 /**
- * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds; forward: from 1 up, and
- * the first failure stops, else from γ down, and the first success decides; a, b: of the residual max(a p − b q, 0)
- * after t = 0 … γ-1 kept tokens, with the q that is given here: the certain one of a rule that counts the draft as
- * certain. The residual of a coupled rule depends on the token that was rejected, see `next`.
+ * The law of a rule for one draft. threshold: the chance that the test at t = 1 … γ succeeds;
+ * forward: from 1 up, and the first failure stops, else from γ down, and the first success decides;
+ * a, b: of the residual max(a p − b q, 0) after t = 0 … γ-1 kept tokens, with the q that is given
+ * here: the certain one of a rule that counts the draft as certain. The residual of a coupled rule
+ * depends on the token that was rejected, see `next`.
  */
 type Law = DraftedRows & {
   name: string;
@@ -51,5 +54,11 @@ type Law = DraftedRows & {
 type Thresholds = Pick<Law, "forward" | "threshold">;
 
 /** Rows that depend on the position only. */
-type AuditModel = { vocab: number; gamma: number; p: number[][]; q: number[][]; settings?: Partial<Settings> };
+type AuditModel = {
+  vocab: number;
+  gamma: number;
+  p: number[][];
+  q: number[][];
+  settings?: Partial<Settings>;
+};
 type Audit = ReturnType<typeof import("./audit.js").audit>;

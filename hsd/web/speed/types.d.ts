@@ -1,12 +1,37 @@
-// Types of races and benchmarks, known in all modules; hsd/app/race.py and hsd/bench/view.py make them.
+// Types of races and benchmarks, known in all modules; hsd/app/race.py and hsd/bench/view.py make
+// them.
 
-type RaceStep = { tokens: number[]; pieces: string[]; bytes?: (string | null)[]; last: Origin; end: number };
+type RaceStep = {
+  tokens: number[];
+  pieces: string[];
+  bytes?: (string | null)[];
+  last: Origin;
+  end: number;
+};
 type RaceEvent = { lane: number; repetition: number; steps: RaceStep[]; record?: Values };
 /** The numbers of a lane. */
-type RaceRow = Values & { case: string; tokens_per_second: number; ms_per_token: number; shares: Record<string, number> };
-type RaceReport = { rows: RaceRow[]; served: RaceRow[]; verdict: string; calls: string; basis: string; rules?: string };
+type RaceRow = Values & {
+  case: string;
+  tokens_per_second: number;
+  ms_per_token: number;
+  shares: Record<string, number>;
+};
+type RaceReport = {
+  rows: RaceRow[];
+  served: RaceRow[];
+  verdict: string;
+  calls: string;
+  basis: string;
+  rules?: string;
+};
 type RaceLane = { name: string; own: Values; lossless: boolean; served?: boolean };
-type RaceHeader = Values & { lanes: RaceLane[]; rounds: number; prompt: string; link: Values; notes?: string[][] };
+type RaceHeader = Values & {
+  lanes: RaceLane[];
+  rounds: number;
+  prompt: string;
+  link: Values;
+  notes?: string[][];
+};
 type RecordedRace = {
   domain: string;
   header: RaceHeader;
@@ -17,7 +42,12 @@ type RecordedRace = {
 };
 type RecordedRaces = { races: RecordedRace[] };
 /** A lane of the setup. */
-type SetupLane = { element: HTMLElement; title: HTMLElement; served: boolean; values: () => Values };
+type SetupLane = {
+  element: HTMLElement;
+  title: HTMLElement;
+  served: boolean;
+  values: () => Values;
+};
 
 /** Columns: their names, and what they mean. */
 type Columns = [name: string, meaning: string][];
@@ -36,8 +66,17 @@ type BenchmarkView = {
 // ---- the calculator: rows of assets/results/lengths.json, see examples/reproduce/record_race.py
 
 /** What one rule gave at one draft length on one text. */
-type Sample = { gamma: number; rule: string; text: string | number; tokens: number; passes: number };
-type Lengths = { samples: (Sample & { kind: string })[]; passes: Record<string, Record<string, number>> } & Values;
+type Sample = {
+  gamma: number;
+  rule: string;
+  text: string | number;
+  tokens: number;
+  passes: number;
+};
+type Lengths = {
+  samples: (Sample & { kind: string })[];
+  passes: Record<string, Record<string, number>>;
+} & Values;
 /** Tokens that a text got, and the target's passes for them. */
 type Given = [tokens: number, passes: number];
 type LengthRow = { gamma: number; given: Record<string, Given[]> };

@@ -4,16 +4,36 @@ type RuleInfo = ReturnType<typeof import("../kit/facts.js").rule>;
 type TokenVerdict = "kept" | "rejected" | "over" | "unreached";
 /** Two numbers that a test compares, as `comparison` of rules/tests.js has them. */
 type Compared = { sides: (number | null)[]; coinless: boolean; sign: string };
-/** A test that was made. order: its number, from 1 on; it passes if the first of its sides is below the second. */
-type ReadTest = Decision & { order: number; sides: [number, number]; coinless: boolean; sign: string };
-/** A test that was made, or one that could have been: see again.js. */
-type PossibleTest = { node: number; threshold: number | null; grounds: Grounds | (Numbers & { form: string }) | null };
 /**
- * A threshold as a name, a product, or a quotient of names and their sums; see `origin` of again.js. letter: the name of a
- * number in facts.letters; "" for the ratio p/q of the token.
+ * A test that was made. order: its number, from 1 on; it passes if the first of its sides is below
+ * the second.
  */
-type ThresholdOrigin = { tree: Expression; value: number; numbers: Numbers; letter: (name: string) => string };
-/** The numbers of a test, by the names of its form; value: the threshold that they give; changed: in a tree, which of them are no longer the step's first ones. */
+type ReadTest = Decision & {
+  order: number;
+  sides: [number, number];
+  coinless: boolean;
+  sign: string;
+};
+/** A test that was made, or one that could have been: see again.js. */
+type PossibleTest = {
+  node: number;
+  threshold: number | null;
+  grounds: Grounds | (Numbers & { form: string }) | null;
+};
+/**
+ * A threshold as a name, a product, or a quotient of names and their sums; see `origin` of
+ * again.js. letter: the name of a number in facts.letters; "" for the ratio p/q of the token.
+ */
+type ThresholdOrigin = {
+  tree: Expression;
+  value: number;
+  numbers: Numbers;
+  letter: (name: string) => string;
+};
+/**
+ * The numbers of a test, by the names of its form; value: the threshold that they give; changed: in
+ * a tree, which of them are no longer the step's first ones.
+ */
 type FormNumbers = {
   form: string;
   numbers: Numbers;
@@ -25,8 +45,9 @@ type ReadChange = Change & { earlier: Change[] };
 /** A verdict of a trace, or of a draft that was judged again, which has drawn nothing. */
 type GivenVerdict = Omit<Verdict, "extra_draws">;
 /**
- * A verdict with what can be asked of it. at: its tests by node, a list each and in order, for drafts may share a token;
- * last, path: the nodes that it keeps; verdict(id): what became of a token.
+ * A verdict with what can be asked of it. at: its tests by node, a list each and in order, for
+ * drafts may share a token; last, path: the nodes that it keeps; verdict(id): what became of a
+ * token.
  */
 type Judged = Omit<GivenVerdict, "decisions"> & {
   info: RuleInfo;
@@ -39,12 +60,19 @@ type Judged = Omit<GivenVerdict, "decisions"> & {
 /** By node; only nodes of the step are looked up. */
 type ByNode<V> = Omit<Map<number, V>, "get"> & { get: (id: number) => V };
 /** The options of a run that a step is read by; a lesson's step has no run. */
-type StepOptions = { draft: Pick<Draft, "drafts" | "tree"> & Partial<Draft>; fuzzy: Partial<Fuzzy> } & Partial<
-  Pick<SetupOptions, "rule" | "typical" | "sampling" | "knobs">
->;
-/** The token after the kept ones. outcome: its row of the residual; extra: tokens that were drawn after it. */
+type StepOptions = {
+  draft: Pick<Draft, "drafts" | "tree"> & Partial<Draft>;
+  fuzzy: Partial<Fuzzy>;
+} & Partial<Pick<SetupOptions, "rule" | "typical" | "sampling" | "knobs">>;
+/**
+ * The token after the kept ones. outcome: its row of the residual; extra: tokens that were drawn
+ * after it.
+ */
 type DrawnToken = Committed & { outcome: Outcome | null; extra: Committed[] };
-/** A step without its run, as `readAlone` gives it: its parts by node, both verdicts, and what was drawn. */
+/**
+ * A step without its run, as `readAlone` gives it: its parts by node, both verdicts, and what was
+ * drawn.
+ */
 type StepView = {
   step: Step;
   options: StepOptions;
@@ -71,7 +99,12 @@ type StepView = {
   original?: StepView;
 };
 /** A step of a run, as `readStep` gives it. */
-type View = Omit<StepView, "original"> & { trace: Trace; index: number; rootPiece: string; original?: View };
+type View = Omit<StepView, "original"> & {
+  trace: Trace;
+  index: number;
+  rootPiece: string;
+  original?: View;
+};
 /** A run whose text is shown; one that is awaited has no options yet. */
 type ShownText = {
   prompt: Pick<Prompt, "pieces"> & Partial<Prompt>;
@@ -100,13 +133,25 @@ type FuzzyStep = Pick<Fuzzy, "mode" | "on" | "divergence"> & {
 /** What a visitor supposes: the run's rule, and coins by node. */
 type Supposed = { rule: string | null; coins: Map<number, number> };
 
-/** A phase of a step; `phases.js` has the usual ones. drafts: of one in the place of "draft", at which of its beats the i-th drafted token stands. */
+/**
+ * A phase of a step; `phases.js` has the usual ones. drafts: of one in the place of "draft", at
+ * which of its beats the i-th drafted token stands.
+ */
 type Move = [name: string, title: string, beats: number, drafts?: (i: number) => number];
 /** from: its first beat. */
-type Phase = { name: string; title: string; beats: number; from: number; drafts?: (i: number) => number };
+type Phase = {
+  name: string;
+  title: string;
+  beats: number;
+  from: number;
+  drafts?: (i: number) => number;
+};
 /** A verdict, and the phase in which its tests are made. */
 type RuleLane = { phase: "own" | "shadow"; judged: Judged };
-/** The phases of a step, the sum of their beats, and both verdicts in the order in which they are drawn. */
+/**
+ * The phases of a step, the sum of their beats, and both verdicts in the order in which they are
+ * drawn.
+ */
 type Plan = { phases: Phase[]; total: number; lanes: RuleLane[] };
 /** The i-th beat of a phase. */
 type Beat = { phase: Phase; i: number };
@@ -127,7 +172,10 @@ type TreeBox = {
   token?: number;
   p: number | null;
   q: number | null;
-  /** What became of it, see `VERDICTS`; words: by which of them it is called, where that is another one. */
+  /**
+   * What became of it, see `VERDICTS`; words: by which of them it is called, where that is another
+   * one.
+   */
   verdict: string;
   words?: string;
   /** Which drafts end in its row, above the first token of it. */
@@ -139,7 +187,10 @@ type TreeBox = {
 };
 /** How many tokens after a node are not drawn, and the probabilities of all of them. */
 type TreeRest = { row: number; column: number; hidden: number; p: number; q: number | null };
-/** cut: how many candidates the re-ranking dropped, how many of them are drawn, and how many levels there were. */
+/**
+ * cut: how many candidates the re-ranking dropped, how many of them are drawn, and how many levels
+ * there were.
+ */
 type TreeLayout = {
   view: View;
   selected: number;
@@ -154,8 +205,17 @@ type TreeLayout = {
 /** What selects a branch, or in it a token that was not drafted. */
 type TreeChoice = { kind: string; branch: number; key: string | null };
 
-/** What is selected in a step, and how far it has come. item: the key of a token that was not drafted. */
-type PlayerState = { node: number; item: string | null; pinned: boolean; mass: "relative" | "joint"; beat: number };
+/**
+ * What is selected in a step, and how far it has come. item: the key of a token that was not
+ * drafted.
+ */
+type PlayerState = {
+  node: number;
+  item: string | null;
+  pinned: boolean;
+  mass: "relative" | "joint";
+  beat: number;
+};
 /** What a link supposes. */
 type Supposing = { rule?: string | null; coins?: Iterable<[number, number]> };
 /** Where a player is: of a step, its phase, and of the run. */
@@ -188,15 +248,29 @@ type BoardActions = {
   judgeBy: (rule: string) => void;
   coin: (node: number, value: number) => void;
 };
-/** What the parts of a step do: select marks a node and opens nothing; mass turns the masses of the tree. */
+/**
+ * What the parts of a step do: select marks a node and opens nothing; mass turns the masses of the
+ * tree.
+ */
 type PartActions = BoardActions & { select: (node: number) => void; mass: () => void };
-/** A cell of a row of the board, for a drafted token; at: the beat at which it appears; rule: of a lane. */
+/**
+ * A cell of a row of the board, for a drafted token; at: the beat at which it appears; rule: of a
+ * lane.
+ */
 type BoardCell = { at: number; content: Child; rule?: string };
 /** A column of the table of numbers; from: the numbers of which its own are made. */
-type NumberColumn = [heading: string, meaning: string, value: (node: TreeNode, branch?: Branch) => Maybe, from?: string];
+type NumberColumn = [
+  heading: string,
+  meaning: string,
+  value: (node: TreeNode, branch?: Branch) => Maybe,
+  from?: string,
+];
 /** A part of a bar of a branch's masses. */
 type MassKind = "overlap" | "excess" | "deficient" | "remainder";
-/** What a rule came to over the steps of a run. mean: kept over all coins, where the steps tell; more: steps in which it keeps more than the other one. */
+/**
+ * What a rule came to over the steps of a run. mean: kept over all coins, where the steps tell;
+ * more: steps in which it keeps more than the other one.
+ */
 type RuleSums = {
   rule: string;
   drafted: number;
@@ -206,8 +280,17 @@ type RuleSums = {
   tokens: number;
   calls: number;
 };
-/** names: of both rules; step: the one that is shown, of text `shown`; parted: the first after different texts, or null. */
-type TextsState = { names: string[]; shown: number; step: number; parted: number | null; words: string };
+/**
+ * names: of both rules; step: the one that is shown, of text `shown`; parted: the first after
+ * different texts, or null.
+ */
+type TextsState = {
+  names: string[];
+  shown: number;
+  step: number;
+  parted: number | null;
+  words: string;
+};
 /** A part of a filled sentence. */
 type Filled = string | Special;
 
@@ -223,7 +306,10 @@ type PartCard = {
   below?: HTMLElement;
   /** Draw a step, whole. */
   draw: (view: View, how: { plan: Plan; selected: number; first?: boolean }) => void;
-  /** How far the step has come: its beat, whether it is over, and where that is, see `at` of phases.js. */
+  /**
+   * How far the step has come: its beat, whether it is over, and where that is, see `at` of
+   * phases.js.
+   */
   beat?: (now: number, last: boolean, place: Beat) => void;
   /** A drafted token is selected. */
   select?: (node: number, state: PlayerState) => void;
@@ -234,8 +320,8 @@ type StepPart = {
   /** The phases of such a step, made from the usual ones. */
   moves?: (view: View, usual: Move[]) => Move[];
   /**
-   * Of each phase of its own: the sentence of hsd/trace/sentences.yaml that tells its i-th beat, and the facts put in; ||
-   * parts headline and detail.
+   * Of each phase of its own: the sentence of hsd/trace/sentences.yaml that tells its i-th beat,
+   * and the facts put in; || parts headline and detail.
    */
   beats?: Record<string, (view: View, i: number) => [sentence: string, facts: SentenceFacts]>;
   /** Make its cards, once per player. */
@@ -255,8 +341,8 @@ type LaneTest = Pick<Tested, "p" | "q" | "coin" | "accepted"> & {
   kept: boolean;
 };
 /**
- * A token, followed from where it was born to where it ended. position: its place in the text, from 0; instead: the piece
- * that it replaced.
+ * A token, followed from where it was born to where it ended. position: its place in the text, from
+ * 0; instead: the piece that it replaced.
  */
 type LaneToken = {
   id: number;
@@ -267,7 +353,10 @@ type LaneToken = {
   tests: LaneTest[];
   end: { kind: "text" | "dropped" | "cut"; event: EventPlace } | null;
 };
-/** What an event, or the target's pass, appends to a lane; tested: what the level below had handed up. */
+/**
+ * What an event, or the target's pass, appends to a lane; tested: what the level below had handed
+ * up.
+ */
 type AddedTokens = Omit<Birth, "origin"> & {
   position: number;
   kept: number;
@@ -277,15 +366,18 @@ type AddedTokens = Omit<Birth, "origin"> & {
 /** A token in a lane. */
 type LaneChip = { token: LaneToken; verdict: "kept" | "dropped" | null; fresh: boolean };
 /**
- * The lane of a level at a moment: its tokens; asked, how many the level was asked for; settled, how many it has; lent, how
- * many it has just handed up and the level above has judged.
+ * The lane of a level at a moment: its tokens; asked, how many the level was asked for; settled,
+ * how many it has; lent, how many it has just handed up and the level above has judged.
  */
 type LevelLane = { chips: LaneChip[]; asked: number | null; settled: number; lent: number | null };
 /** The lanes after an event, the smallest level first, and the level at which it happened. */
 type LaneState = { level: number; lanes: LevelLane[] };
 /** end: the length that the longest lane reaches. */
 type Lanes = { tokens: LaneToken[]; states: LaneState[]; end: number };
-/** What a level did. handed: tokens that it handed up and the level above judged; kept: how many of these were kept. */
+/**
+ * What a level did. handed: tokens that it handed up and the level above judged; kept: how many of
+ * these were kept.
+ */
 type LevelTotals = Work & { handed: number; kept: number };
 /** chosen: the token of a lane that is pressed. */
 type LaneChoice = { chosen: number | undefined; onToken: (id: number) => void };

@@ -1,4 +1,5 @@
-// What the Systems page gets, see hsd/app/site.py, and what its planner asks and gets, see hsd/app/systems/planner.py.
+// What the Systems page gets, see hsd/app/site.py, and what its planner asks and gets, see
+// hsd/app/systems/planner.py.
 
 /** A recorded run that the page lists. */
 interface ListedRun {
@@ -101,7 +102,9 @@ interface PlannerPart {
 /** What is computed, and how. */
 type PlannerLine = [string, ...(string | Element)[]];
 
-/** preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy(). */
+/**
+ * preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy().
+ */
 type PlannerActions = Record<string, (...given: any[]) => void>;
 
 /** What shows each number. */

@@ -4,7 +4,9 @@ type Bytes = Uint8Array<ArrayBuffer>;
 /** A part of a file that is fetched by itself; path: "" where the visitor has to pick the file. */
 type Piece = { path: string; bytes: number; sha256: string };
 type PiecedFile = { name: string; bytes: number; pieces: Piece[] };
-/** Where the files of the pair lie; engine and threaded: the module for one thread, and for several. */
+/**
+ * Where the files of the pair lie; engine and threaded: the module for one thread, and for several.
+ */
 type PairFiles = { engine: string; threaded: string; weights: PiecedFile; head: PiecedFile };
 type ConsentQuestion = {
   missing: PiecedFile[];
@@ -13,19 +15,30 @@ type ConsentQuestion = {
   licence: string;
   signal?: AbortSignal;
 };
-/** How many threads compute; memory: what they share, null for one thread with a memory of its own. */
+/**
+ * How many threads compute; memory: what they share, null for one thread with a memory of its own.
+ */
 type Sharing = { threads: number; memory: WebAssembly.Memory | null };
 
 /** Gives the next so many bytes. */
 type Take = (count: number) => Promise<Bytes>;
-/** A tensor of a file, whose bytes come by `take`; kind: as GGUF numbers it, or the "I64" of safetensors. */
+/**
+ * A tensor of a file, whose bytes come by `take`; kind: as GGUF numbers it, or the "I64" of
+ * safetensors.
+ */
 type Tensor = { kind: number | string; rows: number; columns: number; bytes: number; take: Take };
 type PlacedTensor = Omit<Tensor, "take"> & { name: string; offset: number };
-/** The beginning of a file, its tensors in the order of their places; end: where it ends, from which offsets count. */
+/**
+ * The beginning of a file, its tensors in the order of their places; end: where it ends, from which
+ * offsets count.
+ */
 type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
 /** What a file says of itself, and its tensors by name. */
 type ModelFile = { fields: Record<string, any>; tensors: Record<string, Tensor> };
-/** Models in the engine: where they lie, and their sizes; vocab of a head: the tokens that it can draft. */
+/**
+ * Models in the engine: where they lie, and their sizes; vocab of a head: the tokens that it can
+ * draft.
+ */
 type Model = Awaited<ReturnType<typeof import("./engine.js").loadModel>>;
 type Head = Awaited<ReturnType<typeof import("./engine.js").loadHead>>;
 
@@ -57,7 +70,10 @@ type FlatOptions = Sampling & { max_new_tokens: number; [name: string]: any };
 /** A run that is asked for; bare: without the details of its steps. */
 type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
 
-/** Begins a run: with its first message, the message of each step, and what comes with the last of them. */
+/**
+ * Begins a run: with its first message, the message of each step, and what comes with the last of
+ * them.
+ */
 type MakeRun = (
   pair: Pair,
   request: RunRequest,
@@ -71,7 +87,10 @@ type MakeRun = (
 /** Rows over a vocabulary. */
 type WideRow = Float32Array | Float64Array;
 type Draws = (number | Row)[];
-/** A row that is sampled from, and the one at temperature 1, with nothing cut off, where a rule wants it. */
+/**
+ * A row that is sampled from, and the one at temperature 1, with nothing cut off, where a rule
+ * wants it.
+ */
 type Sampled = { row: WideRow; raw: WideRow };
 /** What a proposer drafted; support: all tokens that it could have drafted. */
 type Proposal = { tokens: number[]; rows: Sampled[]; support: number[] };
@@ -82,14 +101,22 @@ type Proposer = {
   settle: (length: number) => void;
   rewind: (length: number) => void;
 };
-type MergeDraft = (read: Sampled[], drafted: Sampled[], tokens: number[], support: number[]) => MergedDraft;
+type MergeDraft = (
+  read: Sampled[],
+  drafted: Sampled[],
+  tokens: number[],
+  support: number[],
+) => MergedDraft;
 type MakeProposer = (
   pair: Pair,
   target: import("./engine.js").TargetText,
   options: FlatOptions,
   keepsRaw: boolean,
 ) => Proposer;
-/** The random numbers of a round: of the drafted tokens, of the tests, and of the token after the kept ones. */
+/**
+ * The random numbers of a round: of the drafted tokens, of the tests, and of the token after the
+ * kept ones.
+ */
 type RoundNumbers = { draws: number[]; coins: number[]; number: number };
 /** One round: the draft, what the rule decided, and the tokens that follow. */
 type Round = MergedDraft &
@@ -107,7 +134,10 @@ type Round = MergedDraft &
 type StepDetails = ReturnType<import("./record.js").Recorder["details"]>;
 
 /** The record of one timed run; see hsd/bench. */
-type PassSummary = { first: number; widths: Record<string, [count: number, seconds: number, median: number]> };
+type PassSummary = {
+  first: number;
+  widths: Record<string, [count: number, seconds: number, median: number]>;
+};
 type RunRecord = {
   new_tokens: number;
   target_calls: number;
