@@ -81,12 +81,12 @@ class Run {
     this.heard(this, steps);
   }
 
-  /** End it after its current step. */
+  /** Stop the run after its current step. */
   cancel() {
     this.stop.abort();
   }
 
-  /** End it, and hear no more of it. */
+  /** Stop the run, without further calls of `heard`. */
   leave() {
     this.heard = () => {};
     this.cancel();

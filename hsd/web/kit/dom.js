@@ -133,7 +133,7 @@ const prose = (parts) =>
     return part.piece === undefined ? h("strong", {}, part.strong) : token(part.piece, part);
   });
 
-/** The same parts as one plain string. @type {(parts: Part[]) => string} */
+/** Return sentence parts, see `prose`, as one plain string. @type {(parts: Part[]) => string} */
 const plain = (parts) =>
   parts
     .map((part) => {

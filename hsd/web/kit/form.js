@@ -243,7 +243,7 @@ function form(schema, options) {
       const shown = Object.entries(controls).filter(([, { element }]) => !element.hidden);
       return Object.fromEntries(shown.map(([name, { get }]) => [name, get()]));
     },
-    /** Options that are not named stay as they are. @param {Record<string, unknown>} values */
+    /** Set options; those that are not named stay. @param {Record<string, unknown>} values */
     set(values) {
       for (const [name, value] of Object.entries(values)) {
         controls[name]?.set(value);
@@ -251,7 +251,7 @@ function form(schema, options) {
       apply();
     },
     /**
-     * What a menu has to choose from, or what its own kind of control takes.
+     * Set the choices of a menu, or whatever else an option's kind of control takes.
      * @param {string} name
      * @param {any} list
      */
@@ -259,7 +259,11 @@ function form(schema, options) {
       controls[name].offer?.(list);
       apply();
     },
-    /** Whether an option is there at all. @param {string} name @param {boolean} on */
+    /**
+     * Show an option while its conditions hold, or hide it always.
+     * @param {string} name
+     * @param {boolean} on
+     */
     show(name, on) {
       controls[name].off = !on;
       apply();

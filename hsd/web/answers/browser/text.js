@@ -72,7 +72,10 @@ class Codec {
     return description;
   }
 
-  /** In hexadecimal; "" for a token whose name is not made of bytes. @param {number} token */
+  /**
+   * Return the bytes of a token in hexadecimal; "" for one whose name is not made of bytes.
+   * @param {number} token
+   */
   bytesOf(token) {
     const bytes = [...this.tokenizer.id_to_token(token)].map(
       (sign) => this.tokenizer.decoder.byte_decoder[sign],
