@@ -113,7 +113,8 @@ def _refusal(error: HTTPError) -> str:
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
-        inner = (data := json.loads(text)).get("error", data.get("detail", data))
+        data = json.loads(text)
+        inner = data.get("error", data.get("detail", data))
         text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
     wanted = "/v1/" in error.url and error.code in (401, 403)
     why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if wanted else ""

@@ -63,7 +63,9 @@ class Server:
         question: dict[str, Any] = {"prompt": prompt}
         if chat:
             question = {"messages": [{"role": "user", "content": prompt}]}
-        drawn = Sampling(0.0) if (asked_for := Sampling.of(options)).greedy else asked_for
+        sampling = Sampling.of(options)
+        if sampling.greedy:  # nothing else has an effect then
+            sampling = Sampling(0.0)
         body = {
             "model": self.model,
             **question,
@@ -71,7 +73,9 @@ class Server:
             "seed": seed,
         }
         body |= {
-            n: x for n, x in vars(drawn).items() if n == "temperature" or x != getattr(Sampling, n)
+            n: x
+            for n, x in vars(sampling).items()
+            if n == "temperature" or x != getattr(Sampling, n)
         }
         before = read_counters(self.url, self.key) if self.counters else Counter[str]()
         begin = time.perf_counter()

@@ -97,13 +97,18 @@ class Recording:
             (at for at, token in enumerate(committed[:room], 1) if token in self._codec.end_ids),
             None,
         )
-        self.finish = "end" if end else "length" if len(committed) >= room else "cancelled"
+        if end:
+            self.finish = "end"
+        elif len(committed) >= room:
+            self.finish = "length"
         kept = len(committed) - 1
         committed = committed[: end or room]
         # the text ends among the kept tokens: so does the draft, nothing is drawn
-        if (n := len(committed)) <= kept:
-            kept = n
-            draft = Draft.chain(draft.tokens[:n], draft.q[:n], draft.draws, draft.coins[:n])
+        count = len(committed)
+        if count <= kept:
+            kept = count
+            tokens = draft.tokens[:count]
+            draft = Draft.chain(tokens, draft.q[:count], draft.draws, draft.coins[:count])
         bonus = kept == draft.depth
         rows = Rows(*(x[: draft.depth + 1] for x in (p, p.log())))
         by = torch.tensor([] if number is None else [number], dtype=torch.float64)

@@ -135,7 +135,8 @@ class Watcher:
         tokens = tokens.long()
         p = logits.softmax(-1, dtype=torch.float32)
         q = self._given["draft_probs"]
-        if (metadata := self._given["sampling_metadata"]).all_random and q is not None:
+        metadata = self._given["sampling_metadata"]
+        if metadata.all_random and q is not None:
             return tokens, p, q[places]
         certain = torch.zeros_like(p).scatter_(-1, tokens.clamp_min(0)[..., None], 1.0)
         greedy = torch.full_like(tokens, metadata.all_greedy, dtype=torch.bool)

@@ -240,8 +240,13 @@ def verdict(ways: Sequence[Stack], best: int) -> str:
     larger = min(
         (way for way in ways if len(way.models) > 2), key=lambda way: way.latency, default=plain
     )
-    alone = "plain" if chosen is plain else "single" if larger is not plain else "alone"
-    return str(WORDS["verdict"]["stack" if len(chosen.models) > 2 else alone]).format(
+    if len(chosen.models) > 2:
+        kind = "stack"
+    elif chosen is plain:
+        kind = "plain"
+    else:
+        kind = "alone" if larger is plain else "single"
+    return str(WORDS["verdict"][kind]).format(
         best=in_words(chosen),
         cost=f"{_number(chosen.latency)} per token",
         fast=f"{_short(plain.latency / chosen.latency)} times as fast as no draft",
