@@ -163,7 +163,7 @@ def write(out: Path, result: Values) -> None:
 
 
 def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], out: Path) -> None:
-    """Record a race of every kind at every temperature, and print the page's own sentences."""
+    """Record a race of every kind at every temperature, as raw timings."""
     given = [int(text) for text in options.gamma.split(",") if text]
     gammas = (given * len(LANES) if len(given) == 1 else given) or fastest(
         shared | {"temperature": heats[0]}
@@ -179,11 +179,6 @@ def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], o
             asked = {**shared, "temperature": heat, "lanes": lanes}
             found.append({"domain": kind, **record(kind, asked, prompts[: options.prompts], seeds)})
     write(out, {"format": race.FORMAT, "races": found})
-    for one in race.recordings(out)["races"]:
-        told = one["report"]
-        sentences = [f"{row['case']}: {row['sentence']}" for row in told["rows"]]
-        title = f"\n{one['domain']}, T = {one['header']['sampling']['temperature']:g}"
-        print(title, told["verdict"], told["rules"], told["calls"], *sentences, sep="\n")
 
 
 def plan_of(asked: Values, prompt: str) -> tuple[race.Plan, Pair]:

@@ -22,7 +22,6 @@ def launch(
     open_browser: bool = False,
     download: bool = True,
     allowed_hosts: tuple[str, ...] = (),
-    servers: bool = False,
     manifest: Space | None = None,
     decode: Callable[..., Iterator[Any]] | None = None,
     offers: Callable[[], dict[str, Any]] | None = None,
@@ -31,7 +30,7 @@ def launch(
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free
     port from 7860, or what Gradio's environment variables say. download: fetch the manifest's
-    missing models in the background; HSD_DOWNLOAD=0 turns this off too. allowed_hosts, servers: see
+    missing models in the background; HSD_DOWNLOAD=0 turns this off too. allowed_hosts: see
     `hsd.app.trust`. manifest: used in place of the Spacefile. decode, offers: in place of
     `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from elsewhere, such as
     from a server that is watched. Raises HsdError for an address that is not of this machine, and
@@ -43,14 +42,10 @@ def launch(
 
     manifest = manifest or space.load()
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
-    from hsd import http_client
     from hsd.app import downloads, pairs, trust
     from hsd.app.server import build, preload
-    from hsd.bench.server import GUARDED
 
-    trust.current = trust.started(host, allowed_hosts, servers)
-    if not trust.current.local:
-        http_client.OPENER = GUARDED
+    trust.current = trust.started(host, allowed_hosts)
     opened = None if trace_file is None else Trace.from_file(trace_file)
     server = build(manifest, opened, decode, offers)
     try:

@@ -54,7 +54,8 @@ def endpoints(
     def race(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
         """Time plain decoding and up to four other lanes in turn.
 
-        Each answer is a JSON text with what is new.
+        Each answer is a JSON text: first the header, then events with the raw records of the runs.
+        A record has the counts and seconds of one run; what they say of a lane is yours to compute.
 
         Args:
             options: The prompt and what the lanes share, as for the tool run; rounds, how often

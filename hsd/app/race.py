@@ -15,17 +15,14 @@ from pathlib import Path
 from typing import Any
 
 from hsd import facts
-from hsd.app import device, downloads, pairs, trust
+from hsd.app import device, downloads, pairs
 from hsd.app.runs import BESIDE, Request, gpu_seconds, query, read
 from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.measure import in_a_name
-from hsd.bench.race_report import lossless, report
-from hsd.bench.server import connect
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
-from hsd.http_client import base_url
 from hsd.paths import RESULTS
 from hsd.rules import USUAL, VANILLA
 from hsd.space import Space
@@ -39,23 +36,6 @@ FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = RESULTS / "race.json"
 Values = Mapping[str, Any]
-SECONDS = 30.0  # for an answer
-MOST = 200  # characters of a URL, and of a model's name
-NOT_HERE = (
-    "servers cannot be used from here: start the app on your own machine for that, or elsewhere "
-    "with --servers"
-)
-
-
-@dataclass(frozen=True)
-class ServerLane(Case):
-    """A lane at a server that is not contacted yet.
-
-    url: without /v1; model: its name, "" if there is only one.
-    """
-
-    url: str = ""
-    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,9 +50,9 @@ class Plan:
     rounds: int
 
     def link(self) -> dict[str, str]:
-        """Return the parameters of a link to this race, as text; servers are left out."""
+        """Return the parameters of a link to this race, as text."""
         shared = {name: value for name, value in query(self.request).items() if name not in LANE}
-        lanes = [own(case.options) for case in self.cases[1:] if not isinstance(case, ServerLane)]
+        lanes = [own(case.options) for case in self.cases[1:]]
         return {**shared, "lanes": to_link(lanes), "rounds": str(self.rounds)}
 
     def as_data(self) -> dict[str, Any]:
@@ -82,14 +62,14 @@ class Plan:
         """
         o = self.request.options
         sampling = {**vars(o.sampling), "length": o.max_new_tokens}
-        kinds = [
-            {"served": True} if isinstance(c, ServerLane) else {"lossless": lossless(c)}
-            for c in self.cases
-        ]
-        cases = zip(self.cases, kinds, strict=True)
         lanes = [
-            {"name": c.name, "options": c.options, "own": own(c.options), **kind}
-            for c, kind in cases
+            {
+                "name": case.name,
+                "options": case.options,
+                "own": own(case.options),
+                "lossless": lossless(case.options),
+            }
+            for case in self.cases
         ]
         shared = {
             "prompt": self.request.prompt,
@@ -100,9 +80,18 @@ class Plan:
         return {**shared, "lanes": lanes, "link": self.link()}
 
 
-def limits(space: Space) -> dict[str, Any]:
-    """Return the most lanes of a race, how often each may be timed, and whether servers may be."""
-    return {"lanes": MOST_LANES, "rounds": ROUNDS, "server": servers_allowed(space)}
+def limits() -> dict[str, Any]:
+    """Return the most lanes of a race, and how often each may be timed."""
+    return {"lanes": MOST_LANES, "rounds": ROUNDS}
+
+
+def lossless(options: Values) -> bool:
+    """Return whether the text of a lane with these options follows the target's distribution."""
+    o = RunOptions(**options)
+    rule = o.find(o.rule)
+    knob = rule.knob
+    exact = knob and knob.exact is not None and getattr(o, knob.option) <= knob.exact
+    return bool(o.system == "plain" or rule.lossless or exact)
 
 
 def own(options: Values) -> dict[str, Any]:
@@ -124,10 +113,10 @@ def own(options: Values) -> dict[str, Any]:
 def read_plan(space: Space, values: Values) -> Plan:
     """Check a request for a race; see the head of this file. Raises HsdError, one line.
 
-    Plain decoding is always the first lane and is not named. A lane has the options of `LANE`, or,
-    where a server may be named, url and model. A lane without γ takes the shared one, else the
-    pair's own. Without lanes: the vanilla rule and HSD. A pair that is missing and not being
-    fetched, such as that of a recorded race, is replaced by another.
+    Plain decoding is always the first lane and is not named. A lane has the options of `LANE`;
+    without γ it takes the shared one, else the pair's own. Without lanes: the vanilla rule and HSD.
+    A pair that is missing and not being fetched, such as that of a recorded race, is replaced by
+    another.
     """
     lanes = values.get("lanes") or [{"rule": rule} for rule in (VANILLA["single"], USUAL)]
     if isinstance(lanes, str):  # of a link, see `to_link`
@@ -154,7 +143,7 @@ def read_plan(space: Space, values: Values) -> Plan:
     request = read(space, {"prompt": "", **shared, "system": "plain"})
     shared |= {name: options[name] for name in ("gamma",) if name in options}
     plain = Case(lane_name(request.options), _case_options(request.options))
-    others = (_lane(space, shared, plain, lane, n) for n, lane in enumerate(lanes, start=2))
+    others = (_lane(space, shared, lane, number) for number, lane in enumerate(lanes, start=2))
     cases = [plain, *others]
     names = [case.name for case in cases]
     counts = [names[: place + 1].count(name) for place, name in enumerate(names)]
@@ -166,14 +155,12 @@ def read_plan(space: Space, values: Values) -> Plan:
     return Plan(request, tuple(named), int(rounds))
 
 
-def _lane(space: Space, shared: Values, plain: Case, lane: Values, number: int) -> Case:
+def _lane(space: Space, shared: Values, lane: Values, number: int) -> Case:
     """Return a lane's case, without a seed, which all lanes share.
 
     Raises HsdError that names the lane's number.
     """
     try:
-        if "url" in lane:
-            return _server_lane(space, plain, lane["url"], lane.get("model"))
         unknown = [name for name in lane if name not in LANE]
         if unknown:
             raise HsdError(
@@ -255,42 +242,6 @@ def to_link(lanes: Sequence[Values]) -> str:
     )
 
 
-# ---- servers that a visitor names by URL, reached without a key
-#
-# No link has a URL, and on a Space none can be typed.
-
-
-def servers_allowed(space: Space) -> bool:
-    """Return whether visitors may name a server.
-
-    They never may on a Space, nor if the manifest forbids models of their own. If others than this
-    machine can reach the app, that needs --servers, and then only public servers are contacted.
-    """
-    trusted = trust.current.local or trust.current.servers
-    return trusted and space.own_pair != "never" and not device.on_a_space()
-
-
-def _server_lane(space: Space, plain: Case, url: object, model: object) -> ServerLane:
-    """Return a lane timed at a server, not contacted yet.
-
-    Raises HsdError for no URL, or where none is allowed.
-    """
-    if not servers_allowed(space):
-        raise HsdError(NOT_HERE)
-    base, name = (str(value or "").strip() for value in (url, model))
-    if not base:
-        raise HsdError("no server is named: give its base URL, such as http://localhost:8000")
-    if len(base) > MOST or len(name) > MOST:
-        raise HsdError(
-            f"a server's URL and its model's name have at most {MOST} characters: shorten them"
-        )
-    # nobody knows what decodes there
-    options = {key: value for key, value in plain.options.items() if key != "system"}
-    return ServerLane(
-        f"Server, {name[:60]}" if name else "Server", options, url=base_url(base), model=name
-    )
-
-
 # ---- runs
 
 
@@ -300,29 +251,14 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
     It yields {"header": facts} first, then {"events": some}, see `hsd.bench.race`.
 
     On ZeroGPU this runs in another process, so a plan can be pickled. Raises HsdError, before
-    anything runs, for a lane that the pair has no models for, or whose server is not there.
+    anything runs, for a lane that the pair has no models for.
     """
-    cases = [_reach(case, number) for number, case in enumerate(plan.cases, start=1)]
     loaded = pairs.load(plan.request.pair)
-    yield {"header": timing.facts(loaded, cases)}
+    yield {"header": timing.facts(loaded, plan.cases)}
     for events in timing.rounds(
-        loaded, plan.request.prompt, cases, plan.request.options.seed, plan.rounds
+        loaded, plan.request.prompt, plan.cases, plan.request.options.seed, plan.rounds
     ):
         yield {"events": events}
-
-
-def _reach(case: Case, number: int) -> Case:
-    """Return the lane as it is run; a server is contacted.
-
-    Raises HsdError, naming the lane, where there is none.
-    """
-    if not isinstance(case, ServerLane):
-        return case
-    try:
-        server = connect(case.url, case.model or None, SECONDS)
-    except HsdError as error:
-        raise HsdError(f"lane {number}: {error}") from None
-    return Case(case.name, {"model": server.model}, server.case(case.options).runner)
 
 
 def _most_tokens(plan: Plan) -> int:
@@ -334,27 +270,16 @@ race_on_lent_gpu = device.lent_gpu(lambda plan: gpu_seconds(_most_tokens(plan)))
 
 
 def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
-    """Yield the messages of a race.
+    """Yield the messages of a race: {"header"} first, and {"events"} as they come.
 
-    It yields {"header"} first, {"events"} as they come, and {"report"} after each timed run.
-
-    A race that takes longer than `seconds` ends after its current run with {"ending": one line}.
-    Raises HsdError.
+    What the events say of the lanes is for the reader to work out. A race that takes longer than
+    `seconds` ends after its current run with {"ending": one line}. Raises HsdError.
     """
     run = race_on_lent_gpu if pairs.needs_lent_gpu(plan.request.pair) else race
     began = time.monotonic()
-    records = []
     with closing(run(plan)) as running:  # type: ignore[type-var]
         for piece in running:
             yield {"header": {**plan.as_data(), **piece["header"]}} if "header" in piece else piece
-            ended = [
-                event["record"]
-                for event in piece.get("events", ())
-                if event["repetition"] and "record" in event
-            ]
-            records += ended
-            if ended and (numbers := report(plan.cases, records)):
-                yield {"report": numbers}
             if time.monotonic() - began > seconds:
                 yield {
                     "ending": f"stopped after {seconds:g} s, the longest time here: ask for less"
@@ -362,14 +287,13 @@ def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
                 return
 
 
-# ---- recorded races: one, or several of the same lanes on prompts of other domains
+# ---- recorded races
 
 
 @cache
 def recordings(file: Path = FILE) -> dict[str, Any]:
-    """Return the recorded races: {"races": domain, header, events, coins and report of each}.
+    """Return the recorded races: {"races": domain, header, events and coins of each}.
 
-    Of several domains at one temperature there is one more, "All", with the report of all together.
     Raises HsdError where none is recorded.
     """
     try:
@@ -378,36 +302,4 @@ def recordings(file: Path = FILE) -> dict[str, Any]:
         data = {}
     if data.get("format") != FORMAT:
         raise HsdError("there is no recorded race: run `python examples/reproduce/record_race.py`")
-    races = data["races"]
-    heats = dict.fromkeys(one["header"]["sampling"]["temperature"] for one in races)
-    groups = []
-    for heat in heats:
-        alike = [one for one in races if one["header"]["sampling"]["temperature"] == heat]
-        groups += [[one] for one in alike]
-        groups += [alike] if len(alike) > 1 else []
-    return {"races": [_reported(group) for group in groups]}
-
-
-def _reported(races: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return a race with its report; of several, one race on the prompts of all, without events."""
-    one, *more = races
-    cases = [Case(lane["name"], lane["options"]) for lane in one["header"]["lanes"]]
-    records = [
-        _numbered(e["record"], n)
-        for n, race in enumerate(races)
-        for e in race["events"]
-        if "record" in e
-    ]
-    coins = [_numbered(entry, n) for n, race in enumerate(races) for entry in race.get("coins", ())]
-    header = {**one["header"], "prompt": ""}
-    together = {"domain": "All", "header": header, "events": [], "coins": []}
-    whole = together if more else one
-    return {**whole, "report": report(cases, records, coins)}
-
-
-def _numbered(record: dict[str, Any], race: int) -> dict[str, Any]:
-    """Return the record with a prompt number that no other race has.
-
-    race: the race's own number, from 0.
-    """
-    return {**record, "prompt": 1_000 * race + record["prompt"]}
+    return {"races": data["races"]}

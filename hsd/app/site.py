@@ -205,7 +205,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
             name: [vars(one) | {"label": one.label} for one in own] for name, own in begin.items()
         },
         "limits": space.limits.model_dump(),
-        "race": race.limits(space),
+        "race": race.limits(),
         "credits": pairs.credits(space),
         "schema": f"{folder_of_modules()}trace.schema.json",
         "bytes": MAX_BYTES,

@@ -21,18 +21,11 @@ from hsd.errors import HsdError
 class Trust:
     """Who may reach the app, as it was started; loopback: only this machine.
 
-    names: further host names that it answers to, * for any. servers: visitors may name a server
-    though others reach it.
+    names: further host names that it answers to, * for any.
     """
 
     loopback: bool = True
     names: tuple[str, ...] = ()
-    servers: bool = False
-
-    @property
-    def local(self) -> bool:
-        """Whether only people at this machine can ask."""
-        return self.loopback and not self.names
 
     def refusal(self, headers: Headers, changes: bool) -> str:
         """Return why a request is refused, in one line; "" if it may pass.
@@ -60,7 +53,7 @@ current = Trust()
 """The trust of the app that this process serves; until it does, only the process itself asks."""
 
 
-def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = False) -> Trust:
+def started(host: str | None, allowed: tuple[str, ...] = ()) -> Trust:
     """Return the trust of an app that listens on `host`, None for Gradio's variable or 127.0.0.1.
 
     Raises HsdError.
@@ -72,8 +65,8 @@ def started(host: str | None, allowed: tuple[str, ...] = (), servers: bool = Fal
         raise HsdError(f"--allowed-host {wrong!r}: give a host's name, such as demo.example.org")
     public = filter(None, _parts(device.public_address())[:1])
     if _loopback(host):
-        return Trust(True, (*names, *public), servers)
-    return Trust(False, (*names, *public, host if names else "*"), servers)
+        return Trust(True, (*names, *public))
+    return Trust(False, (*names, *public, host if names else "*"))
 
 
 def _parts(address: str) -> tuple[str, int | None]:

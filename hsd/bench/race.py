@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from hsd.bench import Case, machine
-from hsd.bench.measure import NOTE, sums
+from hsd.bench.measure import sums
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.decoding.system import make_system
@@ -48,8 +48,6 @@ def facts(pair: Pair, cases: Sequence[Case]) -> dict[str, Any]:
 
 
 def _notes(pair: Pair, case: Case, number: int) -> list[str]:
-    if case.runner:
-        return [f"Model {case.options['model'][:60]}; {NOTE}."]
     try:
         system = make_system(pair, RunOptions(**case.options))
     except HsdError as error:
@@ -65,8 +63,7 @@ def rounds(
     """Run all cases `repetitions` times after one warm-up, in turn, and yield their new events.
 
     They are those of `_lane`, in lists. The last events of a round come together, when it has
-    ended. Closing the iterator ends the race and frees all caches. Raises HsdError for a server
-    that fails.
+    ended. Closing the iterator ends the race and frees all caches.
     """
     for repetition in range(repetitions + 1):
         lengths = list[int]()
@@ -85,10 +82,9 @@ def rounds(
                     sent = time.monotonic()
         yield held
         time.sleep(PAUSE_SECONDS)
-        if not repetition:  # no lane is timed on a longer text than another of this project
-            lanes = zip(cases, lengths, strict=True)
-            most = max(min(length for case, length in lanes if not case.runner), 1)
-            cases = [case if case.runner else _of_length(case, most) for case in cases]
+        if not repetition:  # no lane is timed on a longer text than another
+            most = max(min(lengths), 1)
+            cases = [_of_length(case, most) for case in cases]
 
 
 def _of_length(case: Case, new_tokens: int) -> Case:
@@ -98,13 +94,9 @@ def _of_length(case: Case, new_tokens: int) -> Case:
 def _lane(pair: Pair, prompt: str, case: Case, seed: int, which: Event) -> Iterator[Event]:
     """Run one lane once: yield an event per step, and a last one with its text and its record.
 
-    `end` of a step is in seconds of decoding: what passes here between two steps does not count. A
-    server has no steps.
+    `end` of a step is in seconds of decoding: what passes here between two steps does not count.
     """
     known = {"case": case.name, "prompt": 0, "repetition": which["repetition"]}
-    if case.runner:
-        yield {**which, "steps": [], "record": {**known, **case.runner(pair, prompt, seed)}}
-        return
     system = make_system(pair, RunOptions(seed=seed, **case.options))
     decoding = Decoding(system, prompt)
     calls = decoding.time_calls()

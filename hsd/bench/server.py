@@ -12,18 +12,14 @@ import time
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.request import build_opener
 
 from hsd.bench.measure import NOTE, UNTIMED, Case, Record
 from hsd.errors import HsdError
-from hsd.http_client import SHORT, NoRedirect, base_url, counter_growth, json_of, read_counters
+from hsd.http_client import SHORT, base_url, counter_growth, json_of, read_counters
 from hsd.models import Pair
-from hsd.models.loading.addresses import PUBLIC
 from hsd.sampling import Sampling
 
 TIMEOUT = 120.0  # seconds for an answer
-# in place of the client's opener where strangers name the server
-GUARDED = build_opener(NoRedirect, *PUBLIC)
 
 
 @dataclass(frozen=True)

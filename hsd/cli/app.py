@@ -14,6 +14,5 @@ def main(arguments: argparse.Namespace) -> int:
         arguments.open,
         not arguments.no_download,
         tuple(arguments.allowed_host),
-        arguments.servers,
     )
     return 0

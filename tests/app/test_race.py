@@ -5,17 +5,16 @@ recorded races.
 from __future__ import annotations
 
 import json
+from itertools import product
 from pathlib import Path
 
 import pytest
 from example_script import example_script
-from recorded_server import VLLM, Fake
 
 import hsd
 from hsd import facts, space
 from hsd.app import downloads, race
 from hsd.app.replies import compact
-from hsd.bench.race_report import lossless
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models.loading import fetch
@@ -28,6 +27,9 @@ SHARED = {
     "seed": 7,
 }
 SHARED |= {"temperature": 0.8}
+# what numbers are made of
+RAW = {"case", "prompt", "repetition", "new_tokens", "target_calls", "steps", "drafted", "kept"}
+RAW |= {"seconds", "time", "kept_histogram", "calls"}
 LANES = [{"rule": "tokenwise", "gamma": 4}, {"rule": "hsd", "gamma": 4}]
 SYSTEMS = [
     {"system": "stack", "rule": "hsd", "thresholds": "3, 4"},
@@ -63,7 +65,7 @@ def test_lanes_are_named_by_what_they_do():
     assert cases[1].options["thresholds"] == [3, 4]
     assert "gamma" not in cases[1].options
     assert cases[4].options["gamma"] == 5
-    assert [lane.get("lossless") for lane in plan(SYSTEMS).as_data()["lanes"]] == [
+    assert [lane["lossless"] for lane in plan(SYSTEMS).as_data()["lanes"]] == [
         True,
         True,
         True,
@@ -73,7 +75,7 @@ def test_lanes_are_named_by_what_they_do():
     exact = plan([{"rule": "fuzzy", "gamma": 4, "tolerance": -1}]).as_data()["lanes"][1]
     assert exact["lossless"]  # below 0 nothing passes
     # the target alone
-    assert lossless(race.Case("mixture", {"rule": "ensemble", "draft_weight": 0}))
+    assert race.lossless({"rule": "ensemble", "draft_weight": 0})
     two = [case.name for case in plan([LANES[1], LANES[1]]).cases]
     assert two == ["Plain decoding", "HSD, γ = 4", "HSD, γ = 4 (2)"]
 
@@ -168,6 +170,7 @@ def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
         ("rule:<img src=x>~gamma:5", 1, {}, "lane 2: unknown rule"),
         ("hsd~4~3", 1, {}, "lane 2: unknown option 'hsd'"),
         ("rule:hsd~magic:3", 1, {}, "lane 2: unknown option 'magic'"),
+        ([{"url": "http://localhost:8000"}], 1, {}, "lane 2: unknown option 'url'"),
         ("", "<b>", {}, "<b> timed runs per lane"),
     ],
 )
@@ -181,18 +184,12 @@ def test_what_cannot_be_raced_is_refused_in_one_line(lanes, rounds, shared, word
 # ---- links
 
 
-def test_a_link_reproduces_the_race_and_leaves_servers_out():
-    asked = plan(
-        [*SYSTEMS[:3], {"url": "http://localhost:8000"}],
-        3,
-        prompt_as="text",
-        seed="12345678901234567890",
-    )
+def test_a_link_reproduces_the_race():
+    asked = plan(SYSTEMS[:3], 3, prompt_as="text", seed="12345678901234567890")
     link = asked.link()
-    assert "localhost" not in json.dumps(link)
     assert link["seed"] == "12345678901234567890"
     again = race.read_plan(space.load(), json.loads(json.dumps(link)))
-    assert again.cases == asked.cases[:-1]
+    assert again.cases == asked.cases
     assert (again.link(), again.rounds) == (link, 3)
     assert all(case.options["prompt_as"] == "text" for case in again.cases)
 
@@ -205,7 +202,7 @@ def test_former_names_of_options_still_open():
 # ---- the stream
 
 
-def test_a_race_is_told_by_its_header_its_events_and_its_report():
+def test_a_race_is_sent_as_its_header_and_then_events_with_raw_records():
     asked = {**SHARED, "lanes": LANES, "rounds": 1}
     found = messages(asked)
     header = found[0]["header"]
@@ -216,7 +213,13 @@ def test_a_race_is_told_by_its_header_its_events_and_its_report():
         "HSD, γ = 4",
     ]
     assert header["machine"]["load"] >= 0
-    assert len(found[-1]["report"]["rows"]) == 3
+    assert {name for message in found[1:] for name in message} == {"events"}
+    ends = [event["record"] for event in events(found) if "record" in event]
+    assert [record["case"] for record in ends] == 2 * [lane["name"] for lane in header["lanes"]]
+    assert [record["repetition"] for record in ends] == [0, 0, 0, 1, 1, 1]
+    for record in ends:
+        assert set(record) >= RAW
+        assert record["seconds"] > 0
     options = {name: value for name, value in SHARED.items() if name not in ("prompt", "pair")}
     run = hsd.run(hsd.load_pair("tiny"), SHARED["prompt"], rule="hsd", gamma=4, **options)
     assert {e["text"] for e in events(found) if e["lane"] == 2 and "text" in e} == {run.text}
@@ -239,85 +242,47 @@ def test_a_lane_that_the_pair_has_no_models_for_is_refused_before_anything_runs(
         )
 
 
-def test_a_servers_lane_has_counts_and_seconds_only(fake: Fake):
-    fake.told = {"metrics": {"speculative_decoding": VLLM}}
-    asked = {
-        **SHARED,
-        "lanes": [{"rule": "hsd"}, {"url": f"{fake.url}/v1", "model": "one"}],
-        "rounds": 1,
-    }
-    found = messages(asked)
-    lane = found[0]["header"]["lanes"][2]
-    assert (lane["name"], lane["served"]) == ("Server, one", True)
-    assert fake.url not in json.dumps(found)
-    (row,) = [message["report"] for message in found if "report" in message][-1]["served"]
-    assert "speedup" not in row
-    assert "acceptance length AL 2.75" in row["sentence"]
-    fake.trouble = "refused"
-    fake.answers = 0
-    with pytest.raises(HsdError, match="HTTP 400: The prompt is too long"):
-        messages(asked)
-
-
-@pytest.mark.parametrize(("own_pair", "on_space"), [("never", False), ("always", True)])
-def test_no_server_is_asked_on_a_space(fake: Fake, monkeypatch, own_pair: str, on_space: bool):
-    manifest = space.load().model_copy(update={"own_pair": own_pair})
-    if on_space:
-        monkeypatch.setenv("SPACE_ID", "someone/somewhere")
-    assert not race.limits(manifest)["server"]
-    with pytest.raises(HsdError, match="lane 2: servers cannot be used from here"):
-        race.read_plan(manifest, {**SHARED, "lanes": [{"url": fake.url}]})
-    assert not fake.asked
-
-
 # ---- recorded
 
 
 def test_the_recorded_races_say_where_and_how_they_were_made():
     for shown in race.recordings()["races"]:
         header = shown["header"]
-        rows = shown["report"]["rows"]
         assert header["machine"]["processor"]
         assert header["machine"]["load"] >= 0
-        assert [lane["name"] for lane in header["lanes"]] == [row["case"] for row in rows]
-        assert {row["runs"] for row in rows} == {header["rounds"]}
+        names = [lane["name"] for lane in header["lanes"]]
+        for event in (event for event in shown["events"] if "record" in event):
+            assert event["record"]["case"] == names[event["lane"]]
+            assert event["record"]["repetition"] == event["repetition"]
+            assert set(event["record"]) >= RAW
 
 
-def test_four_domains_are_recorded_at_two_temperatures_and_counted_together():
+def test_four_domains_are_recorded_at_two_temperatures_with_all_that_numbers_are_made_of():
     shown = race.recordings()["races"]
     heats = list(dict.fromkeys(one["header"]["sampling"]["temperature"] for one in shown))
-    names = ["Stories", "Sums", "Code", "Questions", "All"]
+    names = ["Stories", "Sums", "Code", "Questions"]
     assert [(one["header"]["sampling"]["temperature"], one["domain"]) for one in shown] == [
         (heat, name) for heat in heats for name in names
     ]
     assert len(heats) == 2
     assert 0 in heats
-    for *races, whole in (shown[:5], shown[5:]):
-        prompts = races[0]["header"]["prompts"]
-        assert prompts >= 8
-        for i, row in enumerate(whole["report"]["rows"]):
-            assert {one["report"]["rows"][i]["case"] for one in races} == {row["case"]}
-            ends = [
-                e["record"]
-                for one in races
-                for e in one["events"]
-                if e["lane"] == i and "record" in e
-            ]
-            tokens, calls = (sum(r[name] for r in ends) for name in ("new_tokens", "target_calls"))
-            assert row["tokens_per_call"] == pytest.approx(tokens / calls)
-            assert row["prompts"] == 4 * prompts
-        assert f"these {4 * prompts} prompts" in whole["report"]["calls"]
-
-
-def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins():
-    for shown in (one for one in race.recordings()["races"] if one.get("coins")):
-        sums = {}
-        for one in shown["coins"]:
-            kept, drafts = sums.get(one["case"], (0, 0))
-            sums[one["case"]] = (kept + one["kept"], drafts + one["drafts"])
-        vanilla, usual = (kept / drafts for kept, drafts in sums.values())
-        words = f"HSD − vanilla: {usual - vanilla:+.3f}".replace("-", "−")
-        assert shown["report"]["rules"].startswith(words)
+    for one in shown:
+        header = one["header"]
+        assert header["prompts"] >= 8
+        runs = [
+            (event["lane"], event["record"]["prompt"], event["repetition"])
+            for event in one["events"]
+            if "record" in event
+        ]
+        prompts = range(header["prompts"])
+        rounds = range(1, header["rounds"] + 1)
+        assert sorted(runs) == list(product(range(len(header["lanes"])), prompts, rounds))
+        replayed = [event["lane"] for event in one["events"] if event["steps"]]
+        assert replayed == list(range(len(header["lanes"])))
+        drafts = [(coins["case"], coins["prompt"]) for coins in one["coins"]]
+        both = [lane["name"] for lane in header["lanes"][1:3]]
+        heat = header["sampling"]["temperature"]
+        assert sorted(drafts) == (sorted(product(both, prompts)) if heat else [])
 
 
 def test_a_recorded_race_says_what_the_form_would_ask_for():
@@ -353,19 +318,21 @@ def test_races_are_recorded_on_many_prompts_and_seeds_and_shown_again(tmp_path: 
     out = recording(tmp_path, monkeypatch, "--seeds 1 --gamma 2,3,2")
     shown = race.recordings(out)["races"]
     places = [(one["domain"], one["header"]["sampling"]["temperature"]) for one in shown]
-    assert places == [(name, heat) for heat in (0.7, 0.0) for name in ("One", "Two", "All")]
+    assert places == [(name, heat) for heat in (0.7, 0.0) for name in ("One", "Two")]
     for one in shown:
-        rows = one["report"]["rows"]
         heat = one["header"]["sampling"]["temperature"]
         gammas = [lane["options"]["gamma"] for lane in one["header"]["lanes"][1:]]
         assert gammas == ([2, 3, 2] if heat else [3, 3, 2])
-        assert (rows[1]["prompts"], rows[1]["runs"]) == (2 if one["domain"] == "All" else 1, 1)
-        if one["events"]:
-            steps = [event["steps"] for event in one["events"] if event["steps"]]
-            lengths = {sum(len(step["tokens"]) for step in own) for own in steps}
-            assert (len(steps), len(lengths)) == (4, 1)
-        begin = "HSD − vanilla: " if heat else "At temperature 0 both rules decide alike"
-        assert one["report"]["rules"].startswith(begin)
+        assert (one["header"]["prompts"], one["header"]["rounds"]) == (1, 1)
+        steps = [event["steps"] for event in one["events"] if event["steps"]]
+        lengths = {sum(len(step["tokens"]) for step in own) for own in steps}
+        assert (len(steps), len(lengths)) == (4, 1)
+        ends = [event["record"] for event in one["events"] if "record" in event]
+        assert [end["case"] for end in ends] == [lane["name"] for lane in one["header"]["lanes"]]
+        assert all(end["seconds"] > 0 for end in ends)
+        assert [coins["case"] for coins in one["coins"]] == (
+            [lane["name"] for lane in one["header"]["lanes"][1:3]] if heat else []
+        )
     (tmp_path / "old.json").write_text('{"format": "hsd-race-1"}')
     with pytest.raises(HsdError, match="there is no recorded race"):
         race.recordings(tmp_path / "old.json")

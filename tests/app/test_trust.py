@@ -1,6 +1,4 @@
-"""Whom the app answers, and what it asks for others: no foreign page or name, no network but the
-internet.
-"""
+"""Whom the app answers, and that it asks no server for others: no foreign page or name."""
 
 from __future__ import annotations
 
@@ -19,13 +17,10 @@ from running_app import Server, free_port
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from hsd import http_client, space
-from hsd.app import race, trust
+from hsd import space
 from hsd.app.middleware import NOT_JSON, admitted
 from hsd.app.trust import Trust, started
-from hsd.bench import server as outside
 from hsd.errors import HsdError
-from hsd.models.loading import addresses
 from hsd.paths import ASSETS, ROOT
 
 JSON = {"Content-Type": "application/json"}
@@ -41,13 +36,6 @@ evil.example:80 0.0.0.0 10.0.0.1 user@localhost localhost@evil.example localhost
 ORIGINS = """
 https://evil.example null http://localhost.evil.example http://evil.example:7860 file://
 http://127.0.0.1.evil.example https://user@localhost chrome-extension://abc http:// x
-"""
-LOCAL_ADDRESSES = """
-127.0.0.1 127.1 127.255.255.254 2130706433 0x7f000001 0x7f.1 0177.0.0.1 017700000001 localhost
-localhost. 0.0.0.0 0 10.0.0.1 172.16.0.1 192.168.1.1 169.254.169.254 100.100.100.200 168.63.129.16
-192.0.0.192 198.18.0.1 224.0.0.1 255.255.255.255 240.0.0.1 [::1] [::] [::ffff:127.0.0.1]
-[::ffff:a00:1] [::127.0.0.1] [fe80::1] [fc00::1] [fd00:ec2::254] [fec0::1] [ff02::1]
-[64:ff9b::7f00:1] [64:ff9b:1::1] [2002:7f00:1::] [2001:db8::1]
 """
 
 
@@ -201,12 +189,9 @@ def test_an_app_that_others_can_reach_answers_to_any_name_or_to_those_that_were_
         monkeypatch.delenv(name, raising=False)
     everywhere = started("0.0.0.0")
     proxied = started(None, ("demo.example.org", "*.lab.example"))
-    assert (everywhere.local, proxied.local, started(None).local, started("::1").local) == (
-        False,
-        False,
-        True,
-        True,
-    )
+    assert (everywhere.loopback, everywhere.names) == (False, ("*",))
+    assert (proxied.loopback, proxied.names) == (True, ("demo.example.org", "*.lab.example"))
+    assert started(None) == started("::1") == Trust(loopback=True, names=())
     assert not says(everywhere, Host="anything.example")
     assert not says(everywhere, True, Host="nas:7860", Origin="http://nas:7860")
     assert "may not ask" in says(everywhere, True, Host="nas:7860", Origin="http://nas:8080")
@@ -257,102 +242,6 @@ def test_an_app_below_a_path_answers_there():
     ]
 
 
-# ---- servers that visitors name
-
-
-@pytest.fixture
-def reached(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """Who has connected to the server on this machine."""
-    seen: list[Any] = []
-    monkeypatch.setattr(fake, "verify_request", lambda _, address: seen.append(address) or True)
-    return seen
-
-
-@pytest.fixture
-def guarded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As in an app that others can reach, started with --servers."""
-    monkeypatch.setattr(trust, "current", Trust(loopback=False, names=("*",), servers=True))
-    monkeypatch.setattr(http_client, "OPENER", outside.GUARDED)
-
-
-@pytest.mark.parametrize("known", [started("0.0.0.0"), started(None, ("demo.example.org",))])
-def test_where_others_can_ask_a_server_may_be_named_only_with_an_option(
-    fake, reached, monkeypatch, known: Trust
-):
-    monkeypatch.setattr(trust, "current", known)
-    assert not race.limits(space.load())["server"]
-    with pytest.raises(HsdError, match=r"lane 2: servers cannot be used from here.*--servers"):
-        race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]})
-    assert not reached
-
-
-@pytest.mark.parametrize("name", LOCAL_ADDRESSES.split())
-@pytest.mark.usefixtures("guarded")
-def test_strangers_reach_no_local_address_however_it_is_spelled(fake: Fake, reached, name: str):
-    assert race.limits(space.load())["server"]
-    for scheme in ("http", "https"):
-        url = f"{scheme}://{name}:{fake.server_port}"
-        with pytest.raises(
-            HsdError, match=r"lane 2: (server .* has no public address|cannot reach)"
-        ):
-            list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": url}]}), 60))
-    assert not reached
-
-
-@pytest.mark.usefixtures("guarded")
-def test_a_name_that_changes_its_address_between_check_and_request_gains_nothing(
-    fake: Fake, reached, monkeypatch
-):
-    real = socket.getaddrinfo
-    answers = iter(["93.184.215.14", "127.0.0.1", "127.0.0.1", "127.0.0.1"])
-    dialled: list[tuple[str, int]] = []
-
-    def resolve(host: Any, port: Any, *more: Any, **other: Any) -> Any:
-        return real(next(answers) if host == "rebound.example" else host, port, *more, **other)
-
-    def note(address: tuple[str, int], *_: Any) -> socket.socket:
-        dialled.append(address)
-        raise ConnectionRefusedError(111, "refused")
-
-    monkeypatch.setattr(socket, "getaddrinfo", resolve)
-    monkeypatch.setattr(addresses.socket, "create_connection", note)
-    with pytest.raises(HsdError, match="cannot reach"):
-        outside.connect(f"http://rebound.example:{fake.server_port}")
-    with pytest.raises(HsdError, match="has no public address"):  # its next answer
-        outside.connect(f"http://rebound.example:{fake.server_port}")
-    assert dialled == [("93.184.215.14", fake.server_port)]
-    assert not reached
-
-
-@pytest.mark.usefixtures("guarded")
-def test_one_local_address_among_several_is_one_too_many_and_no_proxy_is_asked(
-    fake: Fake, reached, monkeypatch
-):
-    found = [(2, 1, 6, "", (one, fake.server_port)) for one in ("93.184.215.14", "127.0.0.1")]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda *_, **__: found)
-    monkeypatch.setenv("http_proxy", fake.url)
-    monkeypatch.delenv("no_proxy", raising=False)
-    with pytest.raises(HsdError, match="has no public address"):
-        outside.connect("http://two.example:8000")
-    assert not reached
-
-
-@pytest.mark.usefixtures("guarded")
-def test_a_public_server_is_reached_and_asked_for_its_models(fake: Fake, reached, monkeypatch):
-    monkeypatch.setattr(addresses, "public", lambda _: True)
-    assert outside.connect(fake.url, "one").model == "one"
-    assert reached
-
-
-def test_no_key_of_the_environment_goes_to_a_server_that_a_visitor_names(fake: Fake, monkeypatch):
-    monkeypatch.setenv("HSD_SERVER_KEY", "secret-key")
-    fake.key = "secret-key"
-    with pytest.raises(
-        HsdError, match=r"lane 2: .* answers with HTTP 401: Incorrect API key provided: [.]"
-    ):
-        list(race.pieces(race.read_plan(space.load(), {**RACE, "lanes": [{"url": fake.url}]}), 60))
-
-
 # ---- an app that listens to all, in a folder with nothing but what a Space gets
 
 
@@ -366,10 +255,18 @@ def open_app(nothing_fetched: None, tmp_path_factory: pytest.TempPathFactory) ->
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(ROOT / name, folder / name)
     listens = {"GRADIO_SERVER_NAME": "0.0.0.0", "GRADIO_SERVER_PORT": str(port)}
-    server = Server([sys.executable, "app.py", "--servers"], port, folder, **listens)
+    server = Server([sys.executable, "app.py"], port, folder, **listens)
     yield server
     server.stop()
     assert "Traceback" not in server.output, server.output
+
+
+@pytest.fixture
+def reached(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Who has connected to the server on this machine."""
+    seen: list[Any] = []
+    monkeypatch.setattr(fake, "verify_request", lambda _, address: seen.append(address) or True)
+    return seen
 
 
 def test_an_app_in_such_a_folder_runs_and_has_its_presets(open_app: Server):
@@ -384,7 +281,6 @@ def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(
     asked = {**RACE, "lanes": [{"rule": "hsd"}, {"url": fake.url}]}
     lan = {"Host": "nas.example:7860", **JSON}
     assert CLIENT.get(open_app.url, headers=lan).status_code == 200
-    assert json.loads(CLIENT.get(f"{open_app.url}data/page.json").text)["race"]["server"] is True
     call = f"{open_app.url}gradio_api/call/v2/race"
     foreign = CLIENT.post(
         call, json={"options": asked}, headers={**lan, "Origin": "https://evil.example"}
@@ -394,5 +290,5 @@ def test_an_app_for_others_answers_them_and_leads_nobody_into_its_network(
         call, json={"options": asked}, headers={**lan, "Origin": "http://nas.example:7860"}
     ).json()
     told = CLIENT.get(f"{open_app.url}gradio_api/call/race/{event['event_id']}", headers=lan).text
-    assert "lane 3: server '127.0.0.1' has no public address" in told
+    assert "lane 3: unknown option 'url'" in told
     assert not reached

@@ -11,7 +11,7 @@ from engine import Engine
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Engine]:
-    engine = Engine({"format": "kit/format.js"})
+    engine = Engine({"format": "kit/format.js", "statistics": "kit/statistics.js"})
     yield engine
     engine.stop()
 
@@ -109,7 +109,7 @@ def test_two_numbers_get_one_text_only_where_they_agree_in_it(page: Engine):
 @pytest.mark.parametrize("freedom", [1, 4, 8, 9, 15, 40, 1000])
 def test_students_factor_is_that_of_scipy(page: Engine, freedom: int):
     stats = pytest.importorskip("scipy.stats")
-    assert page.call("format.student", freedom) == pytest.approx(
+    assert page.call("statistics.student", freedom) == pytest.approx(
         stats.t.ppf(0.975, freedom), rel=5e-5
     )
 

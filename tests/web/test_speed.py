@@ -1,4 +1,4 @@
-"""The tab Speed in a browser: every number of a race and of a benchmark is what Python computes."""
+"""The tab Speed in a browser: what it shows of races, costs and benchmarks is what is computed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,9 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from engine import Engine
-from recorded_server import VLLM
 
 import hsd
 from hsd.app import race, site
-from hsd.bench import Case
-from hsd.bench.race_report import report
 from hsd.bench.report import cells, read
 from hsd.bench.view import view
 from hsd.paths import RESULTS, TRACES
@@ -66,11 +63,21 @@ def address(visitor) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(visitor.page.url).query).items()}
 
 
-def expected(told: dict) -> dict:
-    """The report of the records that the page has."""
-    cases = [Case(lane["name"], lane["options"]) for lane in told["header"]["lanes"]]
-    found = report(cases, [event["record"] for event in told["events"] if "record" in event])
-    return json.loads(json.dumps(found))
+@pytest.fixture(scope="module")
+def reports():
+    """The page's reports, which tests/web/test_race_report.py holds to Python's numbers."""
+    engine = Engine({"recorded": "speed/recorded.js"})
+    yield engine
+    engine.stop()
+
+
+@pytest.fixture(scope="module")
+def recorded(reports) -> list[dict]:
+    """The races that the page shows, with their reports."""
+    words = """(races) => recorded.withAll(races).map((race) => {
+      return { ...race, report: recorded.reportOf(race) };
+    })"""
+    return reports.call(words, race.recordings()["races"])
 
 
 def verdict(visitor) -> str:
@@ -100,9 +107,9 @@ def saved(visitor, button) -> str:
 
 @pytest.mark.core
 @pytest.mark.recorded(core=True)
-def test_the_recorded_race_is_there_at_a_glance(visitors):
+def test_the_recorded_race_is_there_at_a_glance(visitors, recorded):
     visitor = opened(visitors())
-    shown = race.recordings()["races"][0]
+    shown = recorded[0]
     rows = shown["report"]["rows"]
     assert verdict(visitor) == shown["report"]["verdict"]
     assert rates(visitor) == [in_words(row["tokens_per_second"]) for row in rows]
@@ -139,17 +146,16 @@ def test_everything_folded_takes_two_screens_and_no_number_stands_twice(visitors
 
 @pytest.mark.core
 @pytest.mark.recorded
-def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors):
+def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors, recorded):
     visitor = opened(visitors())
-    shown = race.recordings()["races"]
     choices = [
         visitor.page.get_by_role("group", name=name, exact=True)
         for name in ("Prompts", "Temperature")
     ]
     assert choices[0].locator(".hp-option").all_inner_texts() == list(
-        dict.fromkeys(one["domain"] for one in shown)
+        dict.fromkeys(one["domain"] for one in recorded)
     )
-    for one in shown[::-1]:
+    for one in recorded[::-1]:
         heat = f"{one['header']['sampling']['temperature']:g}"
         choices[1].get_by_role("radio", name=f"T = {heat}", exact=True).check()
         choices[0].get_by_role("radio", name=one["domain"]).check()
@@ -183,10 +189,10 @@ def test_opening_the_tab_puts_it_into_the_address(visitors):
 
 
 @pytest.mark.recorded
-def test_the_folded_numbers_are_those_that_python_computes(visitors):
+def test_the_folded_numbers_are_those_of_the_report(visitors, recorded):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
-    found = race.recordings()["races"][0]["report"]
+    found = recorded[0]["report"]
     assert found["calls"] in visitor.page.inner_text(".hf-words")
     for i, row in enumerate(found["rows"]):
         line = visitor.page.locator(f".hf-numbers tr[data-case='{row['case']}']")
@@ -214,11 +220,11 @@ def test_the_folded_numbers_are_those_that_python_computes(visitors):
 
 
 @pytest.mark.recorded
-def test_a_race_can_be_saved(visitors, tmp_path):
+def test_a_race_can_be_saved(visitors, reports, recorded, tmp_path):
     visitor = opened(visitors())
     fold(visitor, "Where the time went")
     buttons = visitor.page.locator(".hf-numbers .hp-row")
-    found = race.recordings()["races"][0]["report"]["rows"]
+    found = recorded[0]["report"]["rows"]
     for line, row in zip(
         csv.DictReader(io.StringIO(saved(visitor, buttons.get_by_text("CSV")))), found, strict=True
     ):
@@ -230,6 +236,7 @@ def test_a_race_can_be_saved(visitors, tmp_path):
     )
     (again,) = race.recordings(tmp_path / "race.json")["races"]
     assert again["report"]["rows"] == found
+    assert reports.call("(race) => recorded.reportOf(race)", again) == again["report"]
 
 
 @pytest.mark.recorded
@@ -281,7 +288,9 @@ def test_the_form_says_what_is_recorded_and_a_race_here_repeats_it(visitors):
     assert names.all_inner_texts() == [lane["name"] for lane in header["lanes"][1:]]
 
 
-def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_records(visitors):
+def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_records(
+    visitors, reports
+):
     visitor = visitors()
     told = raced_here(
         visitor,
@@ -291,7 +300,7 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
             "rounds": 3,
         },
     )
-    assert told["report"] == expected(told)
+    assert told["report"] == reports.call("(race) => recorded.reportOf(race)", told)
     assert verdict(visitor) == told["report"]["verdict"]
     pair = hsd.load_pair("tiny")
     common = {name: value for name, value in SHARED.items() if name not in ("prompt", "pair")}
@@ -373,12 +382,12 @@ def test_the_link_of_a_race_runs_it_again(visitors):
 
 
 @pytest.mark.recorded
-def test_a_link_that_cannot_be_raced_says_so_and_shows_what_is_recorded(visitors):
+def test_a_link_that_cannot_be_raced_says_so_and_shows_what_is_recorded(visitors, recorded):
     visitor = opened(visitors(), {"prompt": "x", "lanes": "rule:<img src=x>~gamma:5"})
     assert "lane 2: unknown rule '<img src=x>'" in visitor.alert()
     visitor.until("window.__hsdSpeed.state !== 'running'")
     assert state(visitor)["domain"] == "Stories"
-    assert verdict(visitor) == race.recordings()["races"][0]["report"]["verdict"]
+    assert verdict(visitor) == recorded[0]["report"]["verdict"]
 
 
 def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors):
@@ -454,47 +463,20 @@ CANCEL_AT_FIRST_REPORT = """() => {
 }"""
 
 
-def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(visitors):
+def test_a_race_cancelled_between_lanes_keeps_the_numbers_of_the_lanes_that_were_timed(
+    visitors, reports
+):
     visitor = opened(visitors(), LONG)
     # from here it could come a lane too late
     visitor.page.wait_for_function(CANCEL_AT_FIRST_REPORT, polling=5)
     visitor.until("window.__hsdSpeed.state === 'cancelled'")
     told = state(visitor)
-    assert told["report"] == expected(told)
+    assert told["report"] == reports.call("(race) => recorded.reportOf(race)", told)
     assert verdict(visitor).startswith("The race was cancelled. What was timed until then: ")
     named = {row["case"] for row in told["report"]["rows"]}
     untimed = [lane["name"] not in named for lane in told["header"]["lanes"]]
     assert [words == "not timed" for words in rates(visitor)] == untimed
     assert visitor.page.get_by_role("button", name="Race here").is_enabled()
-
-
-def test_a_servers_lane_shows_counts_and_seconds_and_stays_out_of_links(visitors, fake):
-    fake.told = {"metrics": {"speculative_decoding": VLLM}}
-    visitor = raced_again = opened(
-        visitors(), {**SHARED, "lanes": "rule:hsd~gamma:4", "rounds": "1"}
-    )
-    visitor.until(DONE)
-    fold(visitor, "Another prompt")
-    visitor.page.get_by_role("button", name="Add a server").click()
-    problem = visitor.page.locator(".hf-setup .hp-problem", has_text="no server is named")
-    problem.wait_for()
-    for name, value in (("url", f"{fake.url}/v1"), ("model", "one")):
-        visitor.page.locator(f".hf-lanes [data-field={name}]").fill(value)
-    visitor.page.locator(".hf-lanes summary", has_text="Server, one").wait_for()
-    visitor.page.get_by_role("button", name="Race here").click()
-    visitor.until("window.__hsdSpeed.state === 'running'")
-    visitor.until(DONE)
-    told = state(raced_again)
-    assert told["report"]["served"][0]["case"] == "Server, one"
-    lane = visitor.page.locator('.hf-lane[data-lane="2"]')
-    assert "Model one; counts and seconds only, as the server tells them" in lane.inner_text()
-    assert lane.locator(".hf-text").is_hidden()
-    fold(visitor, "Where the time went")
-    assert "acceptance length AL 2.75" in visitor.page.inner_text(".hf-times")
-    visitor.until("location.search.includes('lanes=')")
-    assert address(visitor)["lanes"] == "rule:hsd~gamma:4"
-    button = visitor.page.locator(".hf-numbers .hp-row").get_by_text("JSON")
-    assert fake.url not in saved(visitor, button)
 
 
 # ---- the calculator

@@ -192,26 +192,6 @@ function placesOf(a, b) {
   return [2, 3, 4, 5, 6].find(adds) ?? 9;
 }
 
-// Student's t of 0 … 8 degrees of freedom
-const STUDENT = [Infinity, 12.7062, 4.3027, 3.1824, 2.7764, 2.5706, 2.4469, 2.3646, 2.306];
-
-/**
- * How many standard errors a 95 % interval reaches to each side, by Student's t with these degrees
- * of freedom.
- * @param {number} freedom
- */
-function student(freedom) {
-  if (freedom < STUDENT.length) return STUDENT[Math.floor(freedom)];
-  const z = 1.959963984540054;
-  const terms = [
-    (z ** 3 + z) / 4,
-    (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
-    (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384,
-    (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / 92160,
-  ];
-  return terms.reduce((total, term, i) => total + term / freedom ** (i + 1), z);
-}
-
 const THOUSANDS = /\B(?=(\d{3})+$)/g;
 /** "12,345". @param {number} n */
 const count = (n) => String(Math.round(n)).replace(THOUSANDS, ",");
@@ -339,18 +319,5 @@ function day(created) {
     : date.toLocaleDateString("en-GB", format);
 }
 
-export {
-  number,
-  exact,
-  short,
-  percent,
-  pair,
-  apart,
-  same,
-  shortest,
-  student,
-  placesOf,
-  adding,
-  count,
-};
+export { number, exact, short, percent, pair, apart, same, shortest, placesOf, adding, count };
 export { day, plural, real, subscript, runs, visible, shorten, size };

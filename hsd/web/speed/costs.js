@@ -1,14 +1,14 @@
 // Should drafting be switched on? What two rules give per pass at every draft length, times what
 // passes cost. Pure.
 import { facts } from "../kit/facts.js";
-import { student } from "../kit/format.js";
+import { sum } from "../kit/statistics.js";
 import { chances } from "../step/again.js";
 import { plain, say } from "../step/fill.js";
 import { readAlone } from "../step/model.js";
+import { jackknife } from "./intervals.js";
 
 const OPENS = "a trace, or a benchmark's file with vanilla and HSD at one draft length or more";
 const RULES = [facts.vanilla, facts.usual];
-const sum = (/** @type {number[]} */ numbers) => numbers.reduce((total, x) => total + x, 0);
 /** Tokens per pass of some texts together. @param {Given[]} given */
 function rate(given) {
   const tokens = sum(given.map((text) => text[0]));
@@ -63,17 +63,11 @@ function speedup(tokens, gamma, { pass, drafted }) {
  * @type {(above: Given[], below: Given[]) => Interval}
  */
 function over(above, below) {
-  const value = rate(above) / rate(below);
-  const count = above.length;
   const without = above.map((_, i) => {
     const rest = rate(above.toSpliced(i, 1));
     return rest / rate(below.toSpliced(i, 1));
   });
-  const middle = sum(without) / count;
-  const squares = sum(without.map((x) => (x - middle) ** 2));
-  const error = Math.sqrt(((count - 1) / count) * squares);
-  const half = count > 1 ? student(count - 1) * error : 0;
-  return [value, value - half, value + half];
+  return jackknife(rate(above) / rate(below), without);
 }
 
 /**

@@ -43,7 +43,7 @@ class Lane {
    * @param {RaceLane} lane
    * @param {string[]} notes - what a reader must know of the lane, as that exits were not trained
    */
-  constructor(index, { name, lossless, served }, notes = []) {
+  constructor(index, { name, lossless }, notes = []) {
     this.name = name;
     this.lossless = lossless;
     this.text = h("p.hf-text", {
@@ -52,10 +52,8 @@ class Lane {
       "translate": "no",
       "aria-label": `text of ${name}`,
       "tabindex": 0,
-      "hidden": served,
     });
-    const mark = served ? null : lossy({ lossless });
-    const title = h("h3.hf-name", name, mark, this.state);
+    const title = h("h3.hf-name", name, lossy({ lossless }), this.state);
     const bar = h("div.hf-bar", this.fill, this.number);
     const hints = notes.map((words) => h("p.hp-hint.hf-notes", words));
     const names = { "data-lane": index, "data-case": name };

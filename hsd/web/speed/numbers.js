@@ -32,7 +32,7 @@ const COLUMNS = [
     "target_calls",
     "target calls",
     "forward passes of the target after the prompt was read",
-    (x) => x ?? MISSING,
+    String,
   ],
   ["tokens_per_call", "tokens per call", "block efficiency: new tokens per target call", fixed],
   [
@@ -98,14 +98,12 @@ function numbers() {
   function show(/** @type {RaceReport | null} */ report) {
     element.hidden = !report;
     if (!report) return;
-    const timed = [...report.rows, ...report.served];
     const longest = Math.max(...report.rows.map((row) => row.ms_per_token));
     const [plain] = report.rows;
     bars.style.setProperty("--plain", `${(100 * plain.ms_per_token) / longest}%`);
-    const lanes = report.rows.map((row) => bar(row, longest));
-    bars.replaceChildren(...lanes, ...report.served.map(sentence));
+    bars.replaceChildren(...report.rows.map((row) => bar(row, longest)));
     saved.textContent = report.calls;
-    const cells = timed.map((row) => {
+    const cells = report.rows.map((row) => {
       const texts = COLUMNS.map(([name, , , text]) => text(row[name], row));
       return [row.case, ...texts];
     });
@@ -134,22 +132,24 @@ function bar(row, longest) {
   const style = `width: ${(100 * row.ms_per_token) / longest}%`;
   const stack = h("div.hf-stack", { ...names, style }, pieces);
   const name = h("h4.hf-name", row.case);
-  return h("li", { "data-case": row.case }, name, h("div.hf-track", stack), hint(row));
+  return h(
+    "li",
+    { "data-case": row.case },
+    name,
+    h("div.hf-track", stack),
+    h("p.hp-hint", row.sentence),
+  );
 }
 
-const hint = (/** @type {RaceRow} */ row) => h("p.hp-hint", row.sentence);
-const sentence = (/** @type {RaceRow} */ row) =>
-  h("li", { "data-case": row.case }, h("h4.hf-name", row.case), hint(row));
-
 /** The numbers as CSV, a line per lane. @param {RaceReport} report */
-function asCsv({ rows, served }) {
+function asCsv({ rows }) {
   const parts = PARTS.map(([part]) => part);
-  const line = (/** @type {RaceRow} */ { shares, ...row }) => {
+  const line = (/** @type {RaceRow} */ row) => {
     const fields = FIELDS.map((name) => row[name] ?? "");
-    return [row.case, ...fields, ...parts.map((part) => shares?.[part] ?? "")];
+    return [row.case, ...fields, ...parts.map((part) => row.shares[part])];
   };
   const heads = ["lane", ...FIELDS, ...parts.map((part) => `share_${part}`)];
-  return csv([heads, ...[...rows, ...served].map(line)]);
+  return csv([heads, ...rows.map(line)]);
 }
 
 export { asCsv, numbers };

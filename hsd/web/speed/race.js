@@ -9,6 +9,7 @@ import * as page from "../kit/page.js";
 import { button, say, segments } from "../kit/parts.js";
 import { Lane } from "./lanes.js";
 import { asCsv, numbers } from "./numbers.js";
+import { heatOf, reportOf, withAll } from "./recorded.js";
 import { Replay } from "./replay.js";
 import { Setup } from "./setup.js";
 
@@ -51,7 +52,7 @@ class Race {
    * @param {Values} about - the answer to ask("page")
    */
   constructor(recorded, about) {
-    this.recorded = recorded;
+    this.races = withAll(recorded.races);
     this.setup = new Setup(about);
     this.element = h("div.hf-part", this.build());
   }
@@ -132,9 +133,8 @@ class Race {
    */
   choose(domain, heat = heatOf(this.shown)) {
     this.kept = false;
-    const { races } = this.recorded;
-    const own = races.filter((race) => race.domain === domain);
-    const race = own.find((race) => heatOf(race) === heat) ?? own[0] ?? races[0];
+    const own = this.races.filter((race) => race.domain === domain);
+    const race = own.find((race) => heatOf(race) === heat) ?? own[0] ?? this.races[0];
     this.setup.set(race.header);
     this.show(race);
     this.offer(race);
@@ -143,12 +143,11 @@ class Race {
 
   /** Offer the recorded races, and mark the one that is shown. @param {RecordedRace} race */
   offer(race) {
-    const { races } = this.recorded;
     /** @type {(names: string[], prefix: string) => [string, string][]} */
     const options = (names, prefix) => [...new Set(names)].map((name) => [name, prefix + name]);
-    const domains = races.map(({ domain }) => domain);
+    const domains = this.races.map(({ domain }) => domain);
     this.choice.set(race.domain, options(domains, ""));
-    const heats = options(races.map(heatOf), "T = ");
+    const heats = options(this.races.map(heatOf), "T = ");
     this.heats.set(race.domain ? heatOf(race) : "", heats);
   }
 
@@ -159,8 +158,9 @@ class Race {
   show(race) {
     this.shown = race;
     this.draw();
+    race.report ??= reportOf(race);
     const { report, events } = race;
-    const rows = rowsOf(report);
+    const rows = report?.rows ?? [];
     for (const [i, lane] of this.lanes.entries()) {
       const { name } = race.header.lanes[i];
       lane.row = rows.find((row) => row.case === name) ?? null;
@@ -174,7 +174,7 @@ class Race {
     this.say(report?.verdict ?? "");
     say(this.rules, report?.rules ?? "");
     say(this.same, report ? sameness(this.lanes, race.header) : "");
-    this.numbers.show(report);
+    this.numbers.show(report ?? null);
     this.longest = Math.max(...rows.map((row) => row.tokens_per_second));
     const timed = this.lanes.filter((lane) => lane.row);
     const lengths = timed.map((lane) => lane.ends.at(-1)?.end ?? 0);
@@ -231,7 +231,7 @@ class Race {
   }
 
   started(/** @type {RaceHeader} */ header) {
-    const race = /** @type {RecordedRace} */ ({ domain: "", header, events: [], report: null });
+    const race = /** @type {RecordedRace} */ ({ domain: "", header, events: [] });
     this.replay.load(0);
     this.shown = race;
     this.kept = false;
@@ -248,11 +248,10 @@ class Race {
    * Add a message to a race that runs, and show it: of the warm-up the text, of the timed runs,
    * which write the same text again, only the times.
    * @param {RecordedRace} race
-   * @param {Values} message
+   * @param {{events?: RaceEvent[], ending?: string}} message
    */
-  take(race, { events = [], report, ending }) {
+  take(race, { events = [], ending }) {
     race.events.push(...events);
-    race.report = report ?? race.report;
     race.ending = ending;
     for (const { lane: i, repetition, steps, record } of events) {
       const lane = this.lanes[i];
@@ -268,9 +267,10 @@ class Race {
       lane.say(record ? "" : words);
       this.say(`${phase}${this.left(race)}.`);
     }
-    const rows = rowsOf(report);
+    const timed = events.some(({ repetition, record }) => repetition && record);
+    if (timed) race.report = reportOf(race);
     for (const lane of this.lanes) {
-      const row = rows.findLast((row) => row.case === lane.name);
+      const row = timed && race.report?.rows.find((row) => row.case === lane.name);
       if (row) lane.rate = row.tokens_per_second;
       this.longest = Math.max(this.longest, lane.rate ?? 0);
     }
@@ -332,12 +332,6 @@ class Race {
     };
   }
 }
-
-/** The temperature of a race, as text. @param {RecordedRace} race */
-const heatOf = ({ header }) => String(header.sampling.temperature);
-
-/** The rows of all lanes; none without a report. @param {RaceReport | null} report */
-const rowsOf = (report) => (report ? [...report.rows, ...report.served] : []);
 
 /**
  * The sentence about what the texts of the lossless lanes have in common; "" where there are not

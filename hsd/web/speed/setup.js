@@ -8,11 +8,7 @@ import { form } from "../kit/form.js";
 import { button, menu } from "../kit/parts.js";
 
 const BURST = 200; // milliseconds without a change
-const SERVER = { url: "", model: "" };
 const PROPERTIES = facts.options.properties;
-const SERVERS =
-  "Counts and seconds only, as the server reports them; another model may run there. " +
-  "Its address stays out of links.";
 
 const scoped = (/** @type {string} */ wanted) =>
   Object.keys(PROPERTIES).filter((name) => PROPERTIES[name].scope === wanted);
@@ -46,13 +42,8 @@ class Setup {
     /** @type {FormOptions["changed"]} */
     const changed = (name, value) => (name === "gamma" ? this.draftAlike(value) : later());
     this.shared = form(facts.options, { only: this.shares, prefix: "hsd-race", changed });
-    const another = () => {
-      const last = this.lanes.findLast((lane) => !lane.served);
-      this.append(last?.values() ?? {});
-    };
+    const another = () => this.append(this.lanes.at(-1)?.values() ?? {});
     this.add = button("Add a lane", "another lane, as the last one", another);
-    const none = { hidden: !race.server };
-    this.addServer = button("Add a server", SERVERS, () => this.append(SERVER), none);
     const fields = h(
       "div.hp-row",
       field("Prompt", this.prompt),
@@ -60,7 +51,7 @@ class Setup {
       field("timed", this.rounds),
     );
     const hint = "Plain decoding is the first lane. A lane may have a draft length of its own.";
-    const lanes = [h("p.hp-hint", hint), this.list, h("div.hp-row", this.add, this.addServer)];
+    const lanes = [h("p.hp-hint", hint), this.list, h("div.hp-row", this.add)];
     this.element = h("div.hf-setup", fields, this.shared.element, lanes, this.problem);
   }
 
@@ -82,7 +73,7 @@ class Setup {
 
   /** Set up what a race has. @param {RaceHeader} header */
   set({ link, lanes, rounds }) {
-    const given = lanes.filter(({ served }) => !served).slice(1);
+    const given = lanes.slice(1);
     const gamma = given.find(({ own }) => own.gamma)?.own.gamma;
     // older races call max_new_tokens `length`
     const older = link.length ? { max_new_tokens: link.length } : {};
@@ -102,16 +93,14 @@ class Setup {
   draw(/** @type {Values[]} */ all) {
     this.lanes = all.map((values, i) => this.lane(values, i + 2));
     this.list.replaceChildren(...this.lanes.map(({ element }) => element));
-    const full = all.length + 1 >= this.race.lanes;
-    this.add.disabled = full;
-    this.addServer.disabled = full;
+    this.add.disabled = all.length + 1 >= this.race.lanes;
   }
 
   /** Show what the lanes of a plan are called. @param {RaceLane[]} lanes */
   name(lanes) {
-    for (const [i, { title, served }] of this.lanes.entries()) {
+    for (const [i, { title }] of this.lanes.entries()) {
       const { name, lossless } = lanes[i + 1];
-      title.textContent = lossless || served ? name : `${name} ✕ not lossless`;
+      title.textContent = lossless ? name : `${name} ✕ not lossless`;
     }
   }
 
@@ -133,47 +122,20 @@ class Setup {
 
   /** Give all lanes one draft length. @param {unknown} gamma */
   draftAlike(gamma) {
-    const values = this.lanes.map((lane) =>
-      lane.served ? lane.values() : { ...lane.values(), gamma },
-    );
-    this.change(values);
+    this.change(this.own.map((values) => ({ ...values, gamma })));
   }
 
   /** @type {(given: Values, number: number) => SetupLane} */
   lane(given, number) {
-    const served = "url" in given;
-    const { element, values } = served ? this.server(given, number) : this.options(given, number);
-    const title = h("span.hf-name", served ? "Server" : "…");
-    const remove = button("✕", `remove lane ${number}`, () => this.remove(number));
-    const options = h("details", h("summary", title), element);
-    const item = h("li", { "data-lane": number }, options, remove);
-    return { element: item, title, served, values };
-  }
-
-  options(/** @type {Values} */ given, /** @type {number} */ number) {
     const only = [...new Set(["system", ...scoped("lane")])];
     const changed = () => this.later();
     const options = form(facts.options, { only, prefix: `hsd-lane-${number}`, changed });
     options.set(given);
-    return options;
-  }
-
-  server(/** @type {Values} */ given, /** @type {number} */ number) {
-    /** @type {(name: string, words: string, placeholder: string) => HTMLInputElement} */
-    const box = (name, words, placeholder) =>
-      h("input.hp-field", {
-        "value": given[name],
-        "oninput": () => this.later(),
-        "data-field": name,
-        "aria-label": `${words} of lane ${number}`,
-        placeholder,
-        "maxlength": 200,
-      });
-    const url = box("url", "URL", "http://localhost:8000");
-    const model = box("model", "model", "the only one");
-    const values = () => ({ url: url.value.trim(), model: model.value.trim() });
-    const fields = [field("URL", url), field("model", model)];
-    return { element: h("div.hp-row", fields, h("p.hp-hint", SERVERS)), values };
+    const title = h("span.hf-name", "…");
+    const remove = button("✕", `remove lane ${number}`, () => this.remove(number));
+    const fold = h("details", h("summary", title), options.element);
+    const element = h("li", { "data-lane": number }, fold, remove);
+    return { element, title, values: options.values };
   }
 
   // ---- what the server says

@@ -8,23 +8,22 @@ type RaceStep = {
   last: Origin;
   end: number;
 };
-type RaceEvent = { lane: number; repetition: number; steps: RaceStep[]; record?: Values };
+type RaceEvent = { lane: number; repetition: number; steps: RaceStep[]; record?: LaneRecord };
+/** What of a record is summed over runs. */
+type LaneCount = "new_tokens" | "target_calls" | "steps" | "drafted" | "kept" | "seconds";
+/** How many tokens a lane keeps of its drafts on a prompt, on average over all coins. */
+type RaceCoins = { case: string; prompt: number; kept: number; drafts: number };
 /** The numbers of a lane. */
 type RaceRow = Values & {
   case: string;
+  lossless: boolean;
   tokens_per_second: number;
   ms_per_token: number;
+  speedups: number[];
   shares: Record<string, number>;
 };
-type RaceReport = {
-  rows: RaceRow[];
-  served: RaceRow[];
-  verdict: string;
-  calls: string;
-  basis: string;
-  rules?: string;
-};
-type RaceLane = { name: string; own: Values; lossless: boolean; served?: boolean };
+type RaceReport = { rows: RaceRow[]; verdict: string; calls: string; basis: string; rules: string };
+type RaceLane = { name: string; options: Values; own: Values; lossless: boolean };
 type RaceHeader = Values & {
   lanes: RaceLane[];
   rounds: number;
@@ -36,18 +35,14 @@ type RecordedRace = {
   domain: string;
   header: RaceHeader;
   events: RaceEvent[];
-  report: RaceReport | null;
-  coins?: Values[];
+  /** Of what was timed so far, once it is shown. */
+  report?: RaceReport | null;
+  coins?: RaceCoins[];
   ending?: string;
 };
 type RecordedRaces = { races: RecordedRace[] };
 /** A lane of the setup. */
-type SetupLane = {
-  element: HTMLElement;
-  title: HTMLElement;
-  served: boolean;
-  values: () => Values;
-};
+type SetupLane = { element: HTMLElement; title: HTMLElement; values: () => Values };
 
 /** Columns: their names, and what they mean. */
 type Columns = [name: string, meaning: string][];

@@ -1,11 +1,10 @@
 // Both rules over a whole run, in numbers: what each keeps of the drafts, with these coins and over
 // all coins, and where two texts part. Pure.
 import { rule as ruleInfo } from "../kit/facts.js";
-import { number, student } from "../kit/format.js";
+import { number } from "../kit/format.js";
+import { student, sum } from "../kit/statistics.js";
 import { plain, say } from "./fill.js";
 
-/** The sum of numbers. @param {number[]} numbers */
-const add = (numbers) => numbers.reduce((a, b) => a + b, 0);
 /** The tokens that a step wrote. @param {Step} step */
 const ids = (step) => step.committed.map(({ token }) => token);
 
@@ -16,7 +15,7 @@ const ids = (step) => step.committed.map(({ token }) => token);
  */
 function mean(steps, rule) {
   const means = steps.map((step) => (step.drafted ? step.expected_kept[rule] : 0));
-  return steps.length && means.every((kept) => kept !== undefined) ? add(means) : null;
+  return steps.length && means.every((kept) => kept !== undefined) ? sum(means) : null;
 }
 
 /**
@@ -30,9 +29,9 @@ function spread(steps, [{ rule: own }, { rule: second }]) {
   const gaps = steps.map(({ drafted, expected_kept: kept }) =>
     drafted ? kept[own] - kept[second] : 0,
   );
-  const center = add(gaps) / count;
+  const center = sum(gaps) / count;
   const squares = gaps.map((gap) => (gap - center) ** 2);
-  const variance = add(squares) / (count - 1);
+  const variance = sum(squares) / (count - 1);
   return student(count - 1) * Math.sqrt(variance / count);
 }
 
@@ -42,11 +41,11 @@ function spread(steps, [{ rule: own }, { rule: second }]) {
  */
 const ran = (steps, rule = "") => ({
   rule,
-  drafted: add(steps.map((step) => step.drafted)),
-  kept: add(steps.map((step) => step.kept)),
+  drafted: sum(steps.map((step) => step.drafted)),
+  kept: sum(steps.map((step) => step.kept)),
   mean: mean(steps, rule),
-  tokens: add(steps.map((step) => step.committed.length)),
-  calls: add(steps.map((step) => step.target_calls)),
+  tokens: sum(steps.map((step) => step.committed.length)),
+  calls: sum(steps.map((step) => step.target_calls)),
 });
 
 /**

@@ -1,6 +1,7 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of
 // the page, commit, record.
 import { facts } from "../../kit/facts.js";
+import { median } from "../../kit/statistics.js";
 import { openResidual } from "../../rules/audit.js";
 import { kept, likeliest, next, pick, place, chain as ruleOf, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "./merged.js";
@@ -11,7 +12,6 @@ import { HeadText, TargetText } from "./engine.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { median } from "./report.js";
 import { rowsOf, spread } from "./sampling.js";
 import { chain } from "./stopping.js";
 

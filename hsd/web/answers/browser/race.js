@@ -4,7 +4,6 @@ import { divergence, facts, rule as ruleOf, system } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS } from "../../rules/law.js";
 import { Refusal } from "../refusal.js";
 import { link, readRequest, recorded } from "./options.js";
-import { report } from "./report.js";
 
 const KNOWN = facts.options.properties;
 const scoped = (/** @type {string} */ wanted) =>
@@ -102,8 +101,6 @@ const toLink = ({ own }) =>
 /** @type {(shared: Values, lane: Values, number: number, page: Values) => RunRequest} */
 function laneOf(shared, lane, number, page) {
   try {
-    if ("url" in lane)
-      throw new Refusal("this page reaches no server: run the app, as its foot says");
     const unknown = Object.keys(lane).find((name) => !scoped("lane").includes(name));
     if (unknown)
       throw new Refusal(`unknown option '${unknown.slice(0, 40)}': choose from ${LANE.join(", ")}`);
@@ -192,9 +189,9 @@ function ranOn({ chip, pair }, threads) {
 async function* raced({ header, lanes }, page, threads, call, signal) {
   const notes = lanes.map(() => []);
   yield { header: { ...header, ...ranOn(page.browser, threads), notes } };
-  const records = /** @type {LaneRecord[]} */ ([]);
   // new tokens: all that count are as long as the shortest text of the warm-up
   let longest = Infinity;
+  const lengths = /** @type {number[]} */ ([]);
   for (let repetition = 0; repetition <= header.rounds; repetition += 1) {
     for (const [lane, { options, ...rest }] of lanes.entries()) {
       const limited = { ...options, max_new_tokens: Math.min(options.max_new_tokens, longest) };
@@ -210,12 +207,9 @@ async function* raced({ header, lanes }, page, threads, call, signal) {
         const record = { case: header.lanes[lane].name, prompt: 0, repetition, ...timed };
         const ended = over && { text: result.text, finish: result.finish, record };
         yield { events: [{ lane, repetition, steps, ...ended }] };
-        if (over) records.push(record);
+        if (over) lengths.push(record.new_tokens);
       }
-      const numbers = repetition ? report(header.lanes, records) : null;
-      if (numbers) yield { report: numbers };
     }
-    const lengths = records.map((record) => record.new_tokens);
     longest = Math.max(Math.min(longest, ...lengths), 1);
   }
 }

@@ -1,7 +1,6 @@
 // A run that records only its times, for a race: hsd/bench/race.py and measure.py.
-import { sum } from "../../rules/law.js";
+import { median, sum } from "../../kit/statistics.js";
 import { Decoding } from "./decoding.js";
-import { median } from "./report.js";
 
 /**
  * Return the seconds of a model's passes by how many tokens they read: count, sum and median. The

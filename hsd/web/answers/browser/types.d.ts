@@ -147,12 +147,10 @@ type RunRecord = {
   seconds: number;
   time: Record<string, number>;
   kept_histogram: Record<string, number>;
-  calls: Record<"target" | "draft", PassSummary>;
+  calls: Record<string, PassSummary>;
 };
-type LaneRecord = RunRecord & { case: string; repetition: number };
+type LaneRecord = RunRecord & { case: string; prompt: number; repetition: number };
 type Reader = "draft" | "target";
-/** A row of a race's table, by the names of hsd/bench. */
-type TableRow = Record<string, any>;
 /** The race that is asked for: what a page must know of it, and what each lane asks for. */
 type RacePlan = { header: Values & { rounds: number; lanes: Lane[] }; lanes: RunRequest[] };
 /** What a head brings along for γ "auto". */
