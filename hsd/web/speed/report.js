@@ -31,14 +31,16 @@ const groups = (/** @type {LaneRecord[]} */ records, /** @type {"prompt" | "repe
 function passesOf(records, model) {
   const calls = records.map((record) => record.calls[model] ?? NO_CALLS);
   const widths = calls.flatMap((call) => Object.entries(call.widths));
+  const byWidth = Map.groupBy(widths, ([width]) => width);
   /** @type {(width: number | string) => number} */
   const call = (width) => {
-    const own = widths.filter(([name]) => name === String(width));
-    return median(own.map(([, [, , middle]]) => middle));
+    const passes = byWidth.get(String(width)) ?? [];
+    return median(passes.map(([, [, , middle]]) => middle));
   };
-  const medians = new Map(widths.map(([width]) => [width, 0]));
-  for (const width of medians.keys()) medians.set(width, call(width));
-  const spent = widths.map(([width, [count]]) => count * (medians.get(width) ?? 0));
+  const spent = [...byWidth].map(([width, passes]) => {
+    const count = sum(passes.map(([, [count]]) => count));
+    return count * call(width);
+  });
   const first = sum(calls.map((call) => call.first));
   const later = sum(widths.map(([, [, seconds]]) => seconds));
   return { call, first, seconds: first + later, typical: sum(spent) / total(records, "steps") };
