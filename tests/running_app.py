@@ -118,7 +118,7 @@ def main(port: int) -> None:
     class Slow(Decoding):
         def __next__(self):  # type: ignore[no-untyped-def]
             time.sleep(
-                MORE_SECONDS * len(self.steps) if self.options.seed == PATIENT else STEP_SECONDS
+                MORE_SECONDS * len(self.steps) if self.system.seed == PATIENT else STEP_SECONDS
             )
             return super().__next__()
 
