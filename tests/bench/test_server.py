@@ -356,8 +356,8 @@ def test_a_model_of_no_server_is_refused(capsys: pytest.CaptureFixture[str]):
     assert "--server-model is for --server" in capsys.readouterr().err
 
 
-def test_the_page_has_one_way_to_a_server():
-    """A Space's visitors reach `hsd.app`: `race.py` is where they are stopped."""
+def test_the_page_has_no_way_to_a_server():
+    """A Space's visitors reach `hsd.app`, which asks no server for them."""
     folder = ROOT / "hsd"
     texts = {
         file.relative_to(folder).as_posix(): file.read_text(encoding="utf-8")
@@ -366,7 +366,8 @@ def test_the_page_has_one_way_to_a_server():
     users = sorted(
         name for name, text in texts.items() if "bench.server import" in text and "connect" in text
     )
-    assert users == ["app/race.py", "cli/bench.py"]
-    assert not [
-        name for name, text in texts.items() if name.startswith("app/") and "cli.bench" in text
-    ]
+    assert users == ["cli/bench.py"]
+    app = "".join(text for name, text in texts.items() if name.startswith("app/"))
+    assert "cli.bench" not in app
+    assert "bench.server" not in app
+    assert "http_client" not in app
