@@ -6,6 +6,11 @@ import { button, card, field, say, segments, setField, setSlider, slider } from 
 import { range } from "../rules/law.js";
 import { names, parse, PRESETS, rowName } from "./state.js";
 
+/**
+ * Something in the card that follows the state; bad: the rows that are wrong, by side and position.
+ * @typedef {{update: (state: LabState, bad: Set<string>) => void}} LabCell
+ */
+
 const SIDES = { p: "Target", q: "Draft" };
 
 /** The card. @param {LabActions} actions */
@@ -37,7 +42,13 @@ function inputs(actions) {
   let drawn = "";
   let cells = /** @type {LabCell[]} */ ([]);
 
-  /** @param {LabInputsView} view */
+  /**
+   * @param {object} view
+   * @param {LabState} view.state
+   * @param {LabProblem[]} view.problems
+   * @param {string} view.message
+   * @param {string | null} view.presetName - of the preset that the state is
+   */
   function update({ state, problems, message, presetName }) {
     const wanted = [state.kind, state.vocab, state.gamma].join();
     if (wanted !== drawn) {
@@ -153,7 +164,7 @@ function row(state, side, t, actions, cells) {
  * from where they stood when it began.
  * @param {string} token
  * @param {string} label - the name of both controls
- * @param {LabPlace} place
+ * @param {{side: LabSide, t: number, i: number}} place
  * @param {LabActions} actions
  * @param {LabCell[]} cells
  */

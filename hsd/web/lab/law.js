@@ -40,7 +40,12 @@ function legend() {
   );
 }
 
-/** A bar for each sequence. @type {(bars: LabBars, vocab: number) => HTMLElement[]} */
+/**
+ * A bar for each sequence of the first tokens.
+ * @param {{shown: number, target: number[], output: number[]}} bars - how many tokens, and the laws
+ *   of target and rule
+ * @param {number} vocab
+ */
 function drawBars({ shown, target, output }, vocab) {
   const top = Math.max(...target, ...output);
   const at = (/** @type {number} */ x) => `${((100 * x) / top).toFixed(3)}%`;
@@ -62,7 +67,9 @@ const span = (from, to) => `left:${from};width:calc(${to} - ${from})`;
 
 /**
  * The pieces of a bar: the probability that target and rule share, and what either has more.
- * @type {(target: number, output: number, at: LabScale) => Child[]}
+ * @param {number} target
+ * @param {number} output
+ * @param {(x: number) => string} at - the place of a probability on a bar, as a CSS length
  */
 function pieces(target, output, at) {
   const both = Math.min(target, output);

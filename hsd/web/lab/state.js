@@ -7,6 +7,11 @@ import { count, subscript } from "../kit/format.js";
 import { MAX_OUTCOMES } from "../rules/audit.js";
 import { range, SETTINGS, sum, USUAL } from "../rules/law.js";
 
+/**
+ * A preset; it says nothing of the rule and the settings.
+ * @typedef {Omit<LabState, "rule" | "settings"> & {title: string}} LabPreset
+ */
+
 const LETTERS = "abcdefgh";
 const SUM_TOLERANCE = 1e-9;
 /** @type {(x: number, places: number) => string} */

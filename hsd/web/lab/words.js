@@ -8,6 +8,9 @@ import { evaluate } from "../rules/expression.js";
 import { range, USUAL, VANILLA } from "../rules/law.js";
 import { LETTERS } from "./state.js";
 
+/** @typedef {Record<string, Audit>} LabAudits */
+/** @typedef {{title: string, text: string}} LabNote */
+
 /** A number with four places; a tiny one with three digits. @param {number} x */
 const four = (x) => (x > 0 && x < 0.001 ? exact(x) : x.toFixed(4));
 /** @param {string} name - of a rule */

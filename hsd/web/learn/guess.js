@@ -3,6 +3,9 @@ import { h, plain, prose } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
 
+/** @typedef {(guess: Guess) => void} Answered */
+/** @typedef {(lesson: Lesson, given: Guess | null, answered: Answered) => HTMLElement} DrawGuess */
+
 /**
  * Draw the guess of a lesson. given: the guess that was made before, or null; answered(guess) is
  * called once.

@@ -6,6 +6,8 @@ import { chances, masses as massesOf, trial } from "../step/cells.js";
 import { capped, ratio, readAlone, rho } from "../step/model.js";
 import { bars, mean } from "../step/odds.js";
 
+/** @typedef {LearnContent & {view: any, lesson: Lesson, answered: boolean}} LessonScene */
+
 const SHOWN = 4; // candidates of a place that have a row of their own
 
 // What a row says above itself, and how it is drawn.

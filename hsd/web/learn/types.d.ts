@@ -41,13 +41,3 @@ type LearnContent = {
   times: { width: number; ms: number }[];
   costs: { gamma: number; cost: number; brings: number }[];
 };
-type LessonScene = LearnContent & {
-  view: any;
-  lesson: Lesson;
-  answered: boolean;
-};
-type DrawGuess = (
-  lesson: Lesson,
-  given: Guess | null,
-  answered: (guess: Guess) => void,
-) => HTMLElement;

@@ -290,6 +290,8 @@ function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
   return Float64Array.from(residual, (x) => x / mass);
 }
 
+/** @typedef {Pick<Law, "forward" | "threshold">} Thresholds */
+
 /** Return the positions in the order in which they are tested. @param {Thresholds} law */
 function order({ forward, threshold }) {
   const positions = threshold.map((_, i) => i + 1);

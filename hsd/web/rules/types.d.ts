@@ -51,7 +51,6 @@ type Law = DraftedRows & {
   a: number[];
   b: number[];
 };
-type Thresholds = Pick<Law, "forward" | "threshold">;
 
 /** Rows that depend on the position only. */
 type AuditModel = {

@@ -8,6 +8,29 @@ import * as page from "../kit/page.js";
 import { card, elsewhere, menu, said } from "../kit/parts.js";
 import { Planner } from "./planner/planner.js";
 
+/**
+ * A recorded run that the page lists, see hsd/app/site.py.
+ * @typedef {{name: string, title: string, why: string, per_call: number[]}} ListedRun
+ */
+/**
+ * A system that the page lists; figure: the title of its charts.
+ * @typedef {object} ListedSystem
+ * @property {string} name
+ * @property {string} title
+ * @property {string} words
+ * @property {string} source
+ * @property {string} figure
+ * @property {ListedRun[]} shown
+ */
+/**
+ * @typedef {object} SystemChart
+ * @property {string} name
+ * @property {string} title
+ * @property {string} words
+ * @property {{type: string}[]} data
+ * @property {{height: number, [key: string]: unknown}} layout
+ */
+
 const INTRODUCTION =
   "Several levels, several drafts, or another rule. A recorded run opens on Watch, whose menu " +
   "has more of them.";

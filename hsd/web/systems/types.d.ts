@@ -1,31 +1,4 @@
-// What the Systems page gets, see hsd/app/site.py, and what its planner asks and gets, see
-// hsd/app/systems/planner.py.
-
-/** A recorded run that the page lists. */
-interface ListedRun {
-  name: string;
-  title: string;
-  why: string;
-  per_call: number[];
-}
-
-/** figure: the title of its charts. */
-interface ListedSystem {
-  name: string;
-  title: string;
-  words: string;
-  source: string;
-  figure: string;
-  shown: ListedRun[];
-}
-
-interface SystemChart {
-  name: string;
-  title: string;
-  words: string;
-  data: { type: string }[];
-  layout: { height: number; [key: string]: unknown };
-}
+// What the planner asks and gets, see hsd/app/systems/planner.py, and what its parts share.
 
 /** Inputs to start from. */
 interface PlannerPreset {
@@ -35,13 +8,6 @@ interface PlannerPreset {
   costs: string[];
   acceptance: string[][];
   per_token?: string[];
-}
-
-/** What to start from, how many models there may be, and the highest threshold. */
-interface PlannerContents {
-  presets: PlannerPreset[];
-  most: number;
-  longest: number;
 }
 
 /** What models cost and how often they agree, as the texts in the page's fields. */
@@ -98,14 +64,3 @@ interface PlannerPart {
   element: HTMLElement;
   update: (shown: PlannerView) => void;
 }
-
-/** What is computed, and how. */
-type PlannerLine = [string, ...(string | Element)[]];
-
-/**
- * preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy().
- */
-type PlannerActions = Record<string, (...given: any[]) => void>;
-
-/** What shows each number. */
-type PlannerFillers = ((inputs: PlannerInputs) => void)[];

@@ -10,6 +10,13 @@ const LOST =
   "the model was lost, as a browser may do with a page in the background: press Run again";
 const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
 
+/**
+ * @typedef {object} WaitingCall
+ * @property {(value: any) => void} resolve
+ * @property {(error: Error) => void} reject
+ * @property {(progress: Values) => void} [heard]
+ */
+
 let worker = /** @type {ReturnType<typeof started> | null} */ (null);
 let last = Promise.resolve(); // the end of the last run
 

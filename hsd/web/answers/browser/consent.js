@@ -10,9 +10,14 @@ const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} M
 
 /**
  * Ask the visitor. Resolves to a File if one was picked, false to load what lies beside the page,
- * null for a refusal. missing: files and how many bytes of each are to be loaded; weights: the file
- * that may have to be picked.
- * @type {(question: ConsentQuestion) => Promise<File | false | null>}
+ * null for a refusal.
+ * @param {object} question
+ * @param {PiecedFile[]} question.missing - files and how many bytes of each are to be loaded
+ * @param {PiecedFile} question.weights - the file that may have to be picked
+ * @param {string} question.title
+ * @param {string} question.licence
+ * @param {AbortSignal} [question.signal]
+ * @returns {Promise<File | false | null>}
  */
 function consent({ missing, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));

@@ -15,6 +15,27 @@ import { Recorder } from "./record.js";
 import { rowsOf, spread } from "./sampling.js";
 import { chain } from "./stopping.js";
 
+/**
+ * What a proposer drafted; support: all tokens that it could have drafted.
+ * @typedef {{tokens: number[], rows: Sampled[], support: number[]}} Proposal
+ */
+/**
+ * @typedef {object} Proposer
+ * @property {HeadText} [text]
+ * @property {(text: number[], draws: (number | Row)[]) => Proposal} propose
+ * @property {(token: number) => Row} extend
+ * @property {(length: number) => void} settle
+ * @property {(length: number) => void} rewind
+ */
+/**
+ * @callback MakeProposer
+ * @param {Pair} pair
+ * @param {TargetText} target
+ * @param {FlatOptions} options
+ * @param {boolean} keepsRaw
+ * @returns {Proposer}
+ */
+
 const BELOW_ONE = 1 - 2 ** -53;
 const now = () => performance.now() / 1000;
 
@@ -194,7 +215,9 @@ class Decoding {
     const { times, lap } = clock();
     const played = this.play(Math.min(this.longest, this.room - 1), lap);
     this.text.push(...played.committed);
-    const details = this.bare ? /** @type {StepDetails} */ ({}) : this.recorder.details(played);
+    const details = this.bare
+      ? /** @type {ReturnType<Recorder["details"]>} */ ({})
+      : this.recorder.details(played);
     lap("rest");
     const work = calls().map((count, i) => ({
       calls: count - before[i],

@@ -115,7 +115,7 @@ class Engine {
 
   /**
    * Return make(row) for each of some rows of numbers, which are there until the next call.
-   * @type {<T>(place: number, count: number, width: number, make: UseRow<T>) => T[]}
+   * @type {<T>(place: number, count: number, width: number, make: (row: Float32Array) => T) => T[]}
    */
   rows(place, count, width, make) {
     if (width > this.softened) this.powers = this.made("take", this.place, 12 * width);
@@ -265,7 +265,7 @@ class TargetText {
   /**
    * Read tokens; returns make(logits) after each of the last `keep` of them. How many tokens were
    * read, and the seconds, are added to `times`.
-   * @type {ReadTokens}
+   * @type {<T>(tokens: number[], keep: number, make: (row: Float32Array) => T) => T[]}
    */
   read(tokens, keep, make) {
     const begin = performance.now();

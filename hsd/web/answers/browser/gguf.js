@@ -2,6 +2,13 @@
 // the engine packs.
 import { Refusal } from "../refusal.js";
 
+/** @typedef {Omit<Tensor, "take"> & {name: string, offset: number}} PlacedTensor */
+/**
+ * The beginning of a file, its tensors in the order of their places; end: where it ends, from which
+ * offsets count.
+ * @typedef {{fields: Record<string, any>, tensors: PlacedTensor[], end: number}} FileHeader
+ */
+
 // By GGUF's type: weights and bytes of a block, and the places of the exponents of its own numbers.
 const KINDS = /** @type {Record<any, number[]>} */ ({
   0: [1, 4, 2],

@@ -5,9 +5,11 @@ import { lawOf, oneHot, sum, uses } from "../../rules/law.js";
 import { chainRecipe } from "../../rules/tests.js";
 
 /**
- * Return a draft, and in `small` the same with all tokens outside `support` in one. read: rows of
- * the target; drafted: rows of the draft; support: ids, each once.
- * @type {MergeDraft}
+ * Return a draft, and in `small` the same with all tokens outside `support` in one.
+ * @param {Sampled[]} read - rows of the target
+ * @param {Sampled[]} drafted - rows of the draft
+ * @param {number[]} tokens
+ * @param {number[]} support - ids, each once
  */
 function draftOf(read, drafted, tokens, support) {
   const p = read.map(({ row }) => row);

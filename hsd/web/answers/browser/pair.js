@@ -8,9 +8,14 @@ import { link, notes, recorded } from "./options.js";
 import { Codec } from "./text.js";
 
 /**
- * Load the pair. about: what the page knows of it, see hsd/app/browser.py; module: compiled for the
- * result of `sharing`.
- * @type {(about: Values, loaded: LoadedFiles) => Promise<Pair>}
+ * Load the pair.
+ * @param {Values} about - what the page knows of it, see hsd/app/browser.py
+ * @param {object} loaded
+ * @param {WebAssembly.Module} loaded.module - compiled for the result of `sharing`
+ * @param {Sharing} [loaded.shared]
+ * @param {Blob} loaded.weights
+ * @param {Blob} loaded.head
+ * @returns {Promise<Pair>}
  */
 async function makePair(about, { module, shared, weights, head }) {
   const file = await readGguf(weights);

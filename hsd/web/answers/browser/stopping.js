@@ -1,6 +1,10 @@
 // When a draft is long enough, as hsd/draft/stopping.py has it: by the draft's own rows and the
 // tokens drawn from them.
 
+/**
+ * What a head brings along for γ "auto".
+ * @typedef {{weights: number[], usual: number, least: {browser?: number}}} Stopping
+ */
 const UNFITTED = /** @type {Stopping} */ ({
   weights: [0, 1, 0, 0, 0],
   usual: 0.5,

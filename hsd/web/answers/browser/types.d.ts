@@ -5,17 +5,6 @@ type Bytes = Uint8Array<ArrayBuffer>;
 type Piece = { path: string; bytes: number; sha256: string };
 type PiecedFile = { name: string; bytes: number; pieces: Piece[] };
 /**
- * Where the files of the pair lie; engine and threaded: the module for one thread, and for several.
- */
-type PairFiles = { engine: string; threaded: string; weights: PiecedFile; head: PiecedFile };
-type ConsentQuestion = {
-  missing: PiecedFile[];
-  weights: PiecedFile;
-  title: string;
-  licence: string;
-  signal?: AbortSignal;
-};
-/**
  * How many threads compute; memory: what they share, null for one thread with a memory of its own.
  */
 type Sharing = { threads: number; memory: WebAssembly.Memory | null };
@@ -27,12 +16,6 @@ type Take = (count: number) => Promise<Bytes>;
  * safetensors.
  */
 type Tensor = { kind: number | string; rows: number; columns: number; bytes: number; take: Take };
-type PlacedTensor = Omit<Tensor, "take"> & { name: string; offset: number };
-/**
- * The beginning of a file, its tensors in the order of their places; end: where it ends, from which
- * offsets count.
- */
-type FileHeader = { fields: Record<string, any>; tensors: PlacedTensor[]; end: number };
 /** What a file says of itself, and its tensors by name. */
 type ModelFile = { fields: Record<string, any>; tensors: Record<string, Tensor> };
 /**
@@ -42,17 +25,9 @@ type ModelFile = { fields: Record<string, any>; tensors: Record<string, Tensor> 
 type Model = Awaited<ReturnType<typeof import("./engine.js").loadModel>>;
 type Head = Awaited<ReturnType<typeof import("./engine.js").loadHead>>;
 
-/** Makes something of a row that stands in the engine's memory for the moment. */
-type UseRow<T> = (row: Float32Array) => T;
-type ReadTokens = <T>(tokens: number[], keep: number, make: UseRow<T>) => T[];
 /** The number of tokens of a pass, and its seconds. */
 type PassTime = [tokens: number, seconds: number];
 
-type WaitingCall = {
-  resolve: (value: any) => void;
-  reject: (error: Error) => void;
-  heard?: (progress: Values) => void;
-};
 /** Asks the worker. */
 type Call = (name: string, argument?: Values, heard?: (progress: Values) => void) => Promise<any>;
 
@@ -86,33 +61,11 @@ type MakeRun = (
 
 /** Rows over a vocabulary. */
 type WideRow = Float32Array | Float64Array;
-type Draws = (number | Row)[];
 /**
  * A row that is sampled from, and the one at temperature 1, with nothing cut off, where a rule
  * wants it.
  */
 type Sampled = { row: WideRow; raw: WideRow };
-/** What a proposer drafted; support: all tokens that it could have drafted. */
-type Proposal = { tokens: number[]; rows: Sampled[]; support: number[] };
-type Proposer = {
-  text?: import("./engine.js").HeadText;
-  propose: (text: number[], draws: Draws) => Proposal;
-  extend: (token: number) => Row;
-  settle: (length: number) => void;
-  rewind: (length: number) => void;
-};
-type MergeDraft = (
-  read: Sampled[],
-  drafted: Sampled[],
-  tokens: number[],
-  support: number[],
-) => MergedDraft;
-type MakeProposer = (
-  pair: Pair,
-  target: import("./engine.js").TargetText,
-  options: FlatOptions,
-  keepsRaw: boolean,
-) => Proposer;
 /**
  * The random numbers of a round: of the drafted tokens, of the tests, and of the token after the
  * kept ones.
@@ -131,8 +84,6 @@ type Round = MergedDraft &
     committed: number[];
   };
 
-type StepDetails = ReturnType<import("./record.js").Recorder["details"]>;
-
 /** The record of one timed run; see hsd/bench. */
 type PassSummary = {
   first: number;
@@ -150,11 +101,7 @@ type RunRecord = {
   calls: Record<string, PassSummary>;
 };
 type LaneRecord = RunRecord & { case: string; prompt: number; repetition: number };
-type Reader = "draft" | "target";
 /** The race that is asked for: what a page must know of it, and what each lane asks for. */
 type RacePlan = { header: Values & { rounds: number; lanes: Lane[] }; lanes: RunRequest[] };
-/** What a head brings along for γ "auto". */
-type Stopping = { weights: number[]; usual: number; least: { browser?: number } };
-type LoadedFiles = { module: WebAssembly.Module; shared?: Sharing; weights: Blob; head: Blob };
 /** A lane of a race, as its header has it. */
 type Lane = { name: string; options: Values; own: Values; lossless: boolean };

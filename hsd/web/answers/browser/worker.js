@@ -26,7 +26,7 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
    * pair; files: {engine, weights, head}; picked: a File to take the weights from, or null.
    */
   async load({ about, files, picked }, progress) {
-    const { weights, head } = /** @type {PairFiles} */ (files);
+    const { weights, head } = /** @type {Record<string, PiecedFile>} */ (files);
     const total = weights.bytes + head.bytes;
     const small = await whole(head, null, (bytes) => progress({ loaded: bytes, total }));
     const large = await whole(weights, picked, (bytes) =>

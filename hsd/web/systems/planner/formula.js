@@ -20,10 +20,10 @@ function formula() {
 
 /**
  * A line for each level: its calls, their cost with all levels below, and the tokens handed up.
- * @type {(way: PlannerWay, count: number) => PlannerLine[]}
+ * Each begins with what is computed; the rest says how.
+ * @type {(way: PlannerWay, count: number) => string[][]}
  */
 function wayLines({ levels, thresholds, latency, speedup }, count) {
-  /** @type {PlannerLine[]} */
   const lines = levels.map((level, k) => {
     const name = modelName(level.model, count);
     const pass = four(level.pass);

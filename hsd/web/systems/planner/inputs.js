@@ -5,6 +5,15 @@ import { button, field, say, segments, setField, setSlider, slider } from "../..
 import { modelName } from "../parts.js";
 import { value } from "./models.js";
 
+/**
+ * preset(name), cost(i, text), further(i, text), acceptance(i, j, text), add(), remove(i), copy().
+ * @typedef {Record<string, (...given: any[]) => void>} PlannerActions
+ */
+/**
+ * What shows each number.
+ * @typedef {((inputs: PlannerInputs) => void)[]} PlannerFillers
+ */
+
 const DECADES = { low: -2, high: 3 }; // the cost slider goes from 0.01 to 1000
 const HINT =
   "c is the time of one pass. Then, for every two models, the chance that the larger keeps a " +

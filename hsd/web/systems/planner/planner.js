@@ -20,7 +20,10 @@ class Planner {
   busy = false; // a question is under way
 
   /**
-   * @param {PlannerContents} known
+   * @param {object} known - what to start from, how many models there may be, the highest threshold
+   * @param {PlannerPreset[]} known.presets
+   * @param {number} known.most
+   * @param {number} known.longest
    * @param {string | null} linked - what `link` gave in an earlier visit
    * @param {() => void} changed - called when `link` gives something else
    * @param {() => void} copy - copies a link to the page
