@@ -13,9 +13,8 @@ import { names } from "./state.js";
 import { viewOf } from "./step.js";
 import { PAPER_TEXT, paperSentence } from "./words.js";
 
-const TITLES = /** @type {[string, string][]} */ (
-  [...CHAINS.values()].map(({ name, title }) => [name, title])
-);
+/** @type {[string, string][]} */
+const TITLES = [...CHAINS.values()].map(({ name, title }) => [name, title]);
 const HINT =
   "A test succeeds when its coin falls below its threshold. Drag a coin, open a test, or " +
   "choose a token to see its branch.";
@@ -74,8 +73,10 @@ function draft(actions) {
   );
   let drawn = "";
   let node = 0;
-  let lines = /** @type {ReturnType<typeof position>[]} */ ([]);
-  let view = /** @type {ReturnType<typeof viewOf> | null} */ (null);
+  /** @type {ReturnType<typeof position>[]} */
+  let lines = [];
+  /** @type {ReturnType<typeof viewOf> | null} */
+  let view = null;
 
   function update(/** @type {LabDraftView} */ { valid, model }) {
     const wanted = [valid.kind, valid.vocab, valid.gamma].join();

@@ -40,7 +40,8 @@ function inputs(actions) {
     rows,
   );
   let drawn = "";
-  let cells = /** @type {LabCell[]} */ ([]);
+  /** @type {LabCell[]} */
+  let cells = [];
 
   /**
    * @param {object} view
@@ -169,7 +170,8 @@ function row(state, side, t, actions, cells) {
  * @param {LabCell[]} cells
  */
 function line(token, label, { side, t, i }, actions, cells) {
-  let before = /** @type {number[] | null} */ (null);
+  /** @type {number[] | null} */
+  let before = null;
   const range = slider(`${label}, slider`, {
     css: `is-${side}`,
     oninput: () => {

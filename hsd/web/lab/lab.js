@@ -36,8 +36,10 @@ class Lab {
   valid = this.state; // the last one without a mistake
   model = model(this.state); // its numbers
   // the law of every rule; of the paper's one draft there is none
-  exact = /** @type {LabExact | null} */ (null);
-  presetName = /** @type {string | null} */ (null);
+  /** @type {LabExact | null} */
+  exact = null;
+  /** @type {string | null} */
+  presetName = null;
   message = ""; // what is wrong with the state
   exactKey = ""; // what the numbers were worked out for
   ms = 0; // what the last change took

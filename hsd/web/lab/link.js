@@ -11,13 +11,15 @@ import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
 const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
 const UNUSED = "1"; // older links have a number in this place, which nothing needs
-const KINDS = /** @type {LabKind[]} */ (["same", "own", "step"]);
+/** @type {LabKind[]} */
+const KINDS = ["same", "own", "step"];
 const CARD_GONE = /\*keys$/;
 const DIVERGENCES = facts.divergences.map(({ name }) => name);
 const MODES = facts.modes.map(({ name }) => name);
 const FOLLOWERS = facts.options.properties.after_kept.oneOf ?? [];
 const AFTERS = FOLLOWERS.map((choice) => choice.const);
-const BY_OPTION = /** @type {Map<string, Knob>} */ (new Map());
+/** @type {Map<string, Knob>} */
+const BY_OPTION = new Map();
 for (const { knob } of CHAINS.values()) if (knob) BY_OPTION.set(knob.option, knob);
 const KNOBS = [...BY_OPTION.values()]; // a link has them in this order, the first before the mode
 const MORE = KNOBS.slice(1);

@@ -51,14 +51,15 @@ const same = (title, rows, draft, coins) => {
 
 const ROW = "0.5 0.3 0.2";
 const NEAR = "0.6 0.25 0.15";
-const PRESETS = /** @type {Record<string, LabPreset>} */ ({
+/** @type {Record<string, LabPreset>} */
+const PRESETS = {
   toy: same("Two-token toy", { p: "1/3 2/3", q: "2/3 1/3" }, [0, 1], [0.7, 0.4]),
   equal: same("Equal", { p: ROW, q: ROW }, [0, 1, 0], [0.8, 0.5, 0.95]),
   disjoint: same("Disjoint", { p: "0.6 0.4 0 0", q: "0 0 0.7 0.3" }, [2, 3, 2], [0.1, 0.1, 0.1]),
   near: same("Near", { p: ROW, q: NEAR }, [0, 1, 0, 2], [0.9, 0.5, 0.6, 0.3]),
   certain: same("One-hot draft", { p: ROW, q: "1 0 0" }, [0, 0, 0], [0.4, 0.3, 0.8]),
   paper: paperStep(),
-});
+};
 const LOOKS = { rule: USUAL, settings: SETTINGS };
 
 /**
@@ -293,5 +294,7 @@ export {
   problems,
   tooLarge,
   normalise,
+  model,
+  drag,
+  reshape,
 };
-export { model, drag, reshape };

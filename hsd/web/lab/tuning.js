@@ -7,14 +7,14 @@ import { chainRecipe, forms } from "../rules/tests.js";
 import { barWords, excludedWords, mixtureWords, modeWords, nearWords } from "./words.js";
 
 /** @typedef {[string, string][]} Options values, and their words */
-const FORMULAS = /** @type {Options} */ (
-  facts.divergences.map(({ name, formula }) => [name, formula])
-);
-const MODES = /** @type {Options} */ (facts.modes.map(({ name, title }) => [name, title]));
+
+/** @type {Options} */
+const FORMULAS = facts.divergences.map(({ name, formula }) => [name, formula]);
+/** @type {Options} */
+const MODES = facts.modes.map(({ name, title }) => [name, title]);
 const AFTER = facts.options.properties.after_kept;
-const AFTERS = /** @type {Options} */ (
-  (AFTER.oneOf ?? []).map(({ const: name, title }) => [name, title])
-);
+/** @type {Options} */
+const AFTERS = (AFTER.oneOf ?? []).map(({ const: name, title }) => [name, title]);
 
 /**
  * The functions that write the sentences about a rule with these settings.

@@ -354,5 +354,9 @@ export {
   nearWords,
   modeWords,
   excludedWords,
+  lawHint,
+  lawSentence,
+  paperSentence,
+  capital,
+  PAPER_TEXT,
 };
-export { lawHint, lawSentence, paperSentence, capital, PAPER_TEXT };

@@ -11,18 +11,20 @@ import { choices, guess } from "./guess.js";
 import { scene } from "./scene.js";
 import * as store from "./store.js";
 
-const TURNS = /** @type {Record<string, string>} */ ({
+/** @type {Record<string, string>} */
+const TURNS = {
   ArrowLeft: "back",
   ArrowRight: "forward",
   Home: "first",
   End: "last",
-});
-const PRESENTED = /** @type {typeof TURNS} */ ({
+};
+/** @type {typeof TURNS} */
+const PRESENTED = {
   ...TURNS,
   " ": "forward",
   PageUp: "back",
   PageDown: "forward",
-});
+};
 
 /** A link into the app, with the parameters in `query`. @param {LessonLink} see */
 const link = ({ words, query }) =>
@@ -106,10 +108,11 @@ class Learn {
       if (!move || event.ctrlKey || event.metaKey || event.altKey) return;
       event.preventDefault();
       event.stopPropagation();
-      const presented = /** @type {Record<string, () => void>} */ ({
+      /** @type {Record<string, () => void>} */
+      const presented = {
         ...moves,
         forward: () => this.reveal(),
-      });
+      };
       presented[move]();
     });
   }

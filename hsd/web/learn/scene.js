@@ -11,7 +11,8 @@ import { bars, mean } from "../step/odds.js";
 const SHOWN = 4; // candidates of a place that have a row of their own
 
 // What a row says above itself, and how it is drawn.
-const ROWS = /** @type {Record<string, [string, (at: LessonScene) => Child]>} */ ({
+/** @type {Record<string, [string, (at: LessonScene) => Child]>} */
+const ROWS = {
   "draft": ["the text so far, and the draft", draft],
   "pass": ["one pass of the target", pass],
   "times": ["time of one pass, in milliseconds", times],
@@ -31,7 +32,7 @@ const ROWS = /** @type {Record<string, [string, (at: LessonScene) => Child]>} */
   ],
   "kept-hsd": ["HSD: chance of keeping so many, over all coins", (at) => kept(at, at.view.own)],
   "costs": ["at each γ: what a step costs, in plain passes · how many tokens it brings", costs],
-});
+};
 
 /**
  * The picture of a lesson, before or after its answer.

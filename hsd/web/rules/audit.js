@@ -73,7 +73,8 @@ function endings(model, name, drafts) {
   const rows = bySequence(model, /** @type {Row | null} */ (null));
   /** @type {Row[][]} */
   const known = range(gamma + 1).map(() => []);
-  const thresholds = /** @type {(number[] | null)[]} */ ([]);
+  /** @type {(number[] | null)[]} */
+  const thresholds = [];
   drafts.forEach((weight, code) => {
     thresholds.push(null);
     if (weight === 0) return;
@@ -110,7 +111,8 @@ function spread(model, rule, { rows }, targets, drafts) {
   for (const t of range(gamma + 1)) {
     const longer = new Array(vocab ** (t + 1)).fill(0);
     for (const prefix of range(vocab ** t)) {
-      let going = /** @type {Row} */ (p[t]);
+      /** @type {Row} */
+      let going = p[t];
       if (rule.resamples && t < gamma && t > 0)
         going = openResidual(targets[t][prefix], drafts[t][prefix], p[t], q[t]);
       const ending = rows[t][prefix];

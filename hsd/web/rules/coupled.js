@@ -16,7 +16,8 @@ function coupledLeft(p, q, x) {
   const left = p.slice();
   const whole = sum(p);
   // tokens by rising ratio q/p; those with q = 0 come first, in any order
-  const order = /** @type {number[]} */ ([]);
+  /** @type {number[]} */
+  const order = [];
   let ahead = sum(q); // Σ q of the tokens from the current one on
   let behind = 0; // Σ p of the tokens before it
   for (let i = 0; i < p.length; i += 1) {

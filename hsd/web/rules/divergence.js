@@ -132,12 +132,13 @@ function totalVariation(p, q) {
   return whole / 2;
 }
 
-const DIVERGENCES = /** @type {Record<string, (p: Row, q: Row) => number>} */ ({
+/** @type {Record<string, (p: Row, q: Row) => number>} */
+const DIVERGENCES = {
   "kl": (p, q) => relativeEntropy(q, p),
   "reverse-kl": relativeEntropy,
   "js": jensenShannon,
   "tv": (p, q) => Math.min(totalVariation(p, q), 1),
-});
+};
 
 /** Return −Σ x·log x over the entries of a row. @param {Row} row */
 function entropy(row) {

@@ -5,23 +5,23 @@
 const SMALLEST = 1e-300; // a divisor of 0 counts as that
 /** @type {(a: number, b: number) => number} */
 const quotient = (a, b) => (a > 0 ? a / Math.max(b, SMALLEST) : 0);
-const OPERATORS =
-  /** @type {Record<string, (a: number, b: number, c: number) => number | boolean>} */ ({
-    "+": (a, b) => a + b,
-    "-": (a, b) => a - b,
-    "*": (a, b) => (a && b ? a * b : 0),
-    "/": quotient,
-    "**": (a, b) => (a || b > 0 ? a ** b : 1),
-    "<": (a, b) => a < b,
-    "<=": (a, b) => a <= b,
-    ">": (a, b) => a > b,
-    ">=": (a, b) => a >= b,
-    "min": (a, b) => Math.min(a, b),
-    "max": (a, b) => Math.max(a, b),
-    "exp": Math.exp,
-    "sqrt": Math.sqrt,
-    "per": (a, b, c) => (a > 0 || b > 0 ? quotient(a, b) : c),
-  });
+/** @type {Record<string, (a: number, b: number, c: number) => number | boolean>} */
+const OPERATORS = {
+  "+": (a, b) => a + b,
+  "-": (a, b) => a - b,
+  "*": (a, b) => (a && b ? a * b : 0),
+  "/": quotient,
+  "**": (a, b) => (a || b > 0 ? a ** b : 1),
+  "<": (a, b) => a < b,
+  "<=": (a, b) => a <= b,
+  ">": (a, b) => a > b,
+  ">=": (a, b) => a >= b,
+  "min": (a, b) => Math.min(a, b),
+  "max": (a, b) => Math.max(a, b),
+  "exp": Math.exp,
+  "sqrt": Math.sqrt,
+  "per": (a, b, c) => (a > 0 || b > 0 ? quotient(a, b) : c),
+};
 /** @type {WeakMap<Expression[], (numbers: Numbers) => any>} */
 const compiled = new WeakMap();
 

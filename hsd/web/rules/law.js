@@ -212,7 +212,8 @@ function lawOf(name, p, q, tokens, settings = SETTINGS, raw = null) {
   };
 }
 
-const CAPPED = /** @type {Tests} */ ({ a: "capped", b: 1, each: [], whole: null, inner: null });
+/** @type {Tests} */
+const CAPPED = { a: "capped", b: 1, each: [], whole: null, inner: null };
 
 /**
  * Return what explains each branch t = 0 … γ-1 of a draft, as a trace has it: r, m (after how many
@@ -350,8 +351,17 @@ function exactWith(name, settings) {
   return knob !== null && knob.exact !== null && settings[knob.option] <= knob.exact;
 }
 
-export { Along, CHAINS, chain, exactWith, explain, groundsAt, kept, lawOf, leftOver, likeliest };
 export {
+  Along,
+  CHAINS,
+  chain,
+  exactWith,
+  explain,
+  groundsAt,
+  kept,
+  lawOf,
+  leftOver,
+  likeliest,
   mean,
   next,
   oneHot,

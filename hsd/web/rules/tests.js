@@ -77,7 +77,8 @@ function groundsOf(recipe, numbers, whole) {
     const applies = names.length > 1 && form.when ? holds(form.when, numbers) : true;
     if (applies === null) return null;
     if (!applies) continue;
-    const grounds = /** @type {Numbers & {form: string}} */ ({ form: name });
+    /** @type {Numbers & {form: string}} */
+    const grounds = { form: name };
     for (const [key, tree] of Object.entries(form.along)) {
       const value = evaluate(tree, numbers);
       if (value === null) return null;
@@ -173,5 +174,11 @@ export {
   groundsOf,
   letters,
   readGrounds,
+  recipeOf,
+  SETTINGS,
+  stops,
+  thresholdAt,
+  thresholdOf,
+  USUAL,
+  VANILLA,
 };
-export { recipeOf, SETTINGS, stops, thresholdAt, thresholdOf, USUAL, VANILLA };

@@ -66,7 +66,8 @@ function figure({ name, figure: title }) {
   };
   const begin = async () => {
     try {
-      const charts = /** @type {SystemChart[]} */ (await ask("charts", { name }));
+      /** @type {SystemChart[]} */
+      const charts = await ask("charts", { name });
       const chosen = (/** @type {string} */ wanted) =>
         show(charts.find((chart) => chart.name === wanted) ?? charts[0]);
       const options = charts.map(

@@ -17,7 +17,8 @@ const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs
  * @property {(progress: Values) => void} [heard]
  */
 
-let worker = /** @type {ReturnType<typeof started> | null} */ (null);
+/** @type {ReturnType<typeof started> | null} */
+let worker = null;
 let last = Promise.resolve(); // the end of the last run
 
 function started() {
@@ -26,7 +27,8 @@ function started() {
     type: "module",
     name: document.baseURI,
   });
-  const waiting = /** @type {Map<number, WaitingCall>} */ (new Map());
+  /** @type {Map<number, WaitingCall>} */
+  const waiting = new Map();
   // once it runs, it answers a request that nobody made
   const there = new Promise((resolve, reject) => waiting.set(0, { resolve, reject }));
   thread.onmessage = ({ data: { id, value, refusal, progress } }) => {

@@ -115,7 +115,8 @@ function followed(text, most, agreeing) {
  * @type {MakeProposer}
  */
 function copier(_, target, { proposer }) {
-  let rows = /** @type {Sampled[]} */ ([]);
+  /** @type {Sampled[]} */
+  let rows = [];
   let begin = 0;
   let length = 0;
   const settle = (/** @type {number} */ to) => {
@@ -144,7 +145,8 @@ const recordOf = (/** @type {string} */ name) =>
 /** A run under way. */
 class Decoding {
   begin = now();
-  finish = /** @type {Result["finish"]} */ ("cancelled");
+  /** @type {Result["finish"]} */
+  finish = "cancelled";
   count = 0; // of steps
 
   constructor(

@@ -170,7 +170,8 @@ class Engine {
    * @param {ModelFile["tensors"]} tensors
    */
   async tensors(tensors, width = 0) {
-    const places = /** @type {Record<string, number>} */ ({});
+    /** @type {Record<string, number>} */
+    const places = {};
     for (const [name, tensor] of Object.entries(tensors)) {
       places[name] = name.endsWith("norm.weight")
         ? this.vector(await numbers(tensor))
@@ -249,7 +250,8 @@ async function loadModel(engine, { fields, tensors }, tapped) {
 /** A text that a model reads, and that may be cut back. */
 class TargetText {
   length = 0;
-  times = /** @type {PassTime[]} */ ([]);
+  /** @type {PassTime[]} */
+  times = [];
 
   /**
    * place: of the text in the engine; width: of a row of logits. A head's text has its own.
@@ -269,7 +271,8 @@ class TargetText {
    */
   read(tokens, keep, make) {
     const begin = performance.now();
-    const rows = /** @type {any[]} */ ([]);
+    /** @type {any[]} */
+    const rows = [];
     for (let done = 0; done < tokens.length; ) {
       const many = Math.min(this.most(), ROWS, tokens.length - done);
       const wanted = Math.max(0, Math.min(many, done + many - (tokens.length - keep)));

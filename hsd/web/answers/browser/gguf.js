@@ -10,23 +10,25 @@ import { Refusal } from "../refusal.js";
  */
 
 // By GGUF's type: weights and bytes of a block, and the places of the exponents of its own numbers.
-const KINDS = /** @type {Record<any, number[]>} */ ({
+/** @type {Record<any, number[]>} */
+const KINDS = {
   0: [1, 4, 2],
   1: [1, 2, 0],
   3: [32, 20, 0, 2],
   8: [32, 34, 0],
-});
+};
 const TEXT = 8;
 const LIST = 9;
 const F32 = 0;
 const BOOL = 7;
 const LONGEST_LIST = 2 ** 20; // no field has a longer list
-const TYPES = /** @type {Record<string, number | string>} */ ({
+/** @type {Record<string, number | string>} */
+const TYPES = {
   F32,
   F16: 1,
   I64: "I64",
   U8: "U8",
-});
+};
 // By GGUF's type: the method that reads a number, whose name ends with its bits.
 const NUMBERS = /** @type {const} */ ([
   "getUint8",

@@ -71,7 +71,8 @@ function streams(seed) {
     return (/** @type {number} */ count) => Array.from({ length: count }, next);
   };
   // by place: of the last call, as the next one begins at places that it had
-  let known = /** @type {Map<number, Float64Array>} */ (new Map());
+  /** @type {Map<number, Float64Array>} */
+  let known = new Map();
   const timesAt = (/** @type {number} */ place, /** @type {number} */ vocab) => {
     const next = stream(seed, `race/${place}`);
     return Float64Array.from({ length: vocab }, () => -Math.log1p(-next()));

@@ -136,7 +136,8 @@ function readRequest(given, { limits, browser }) {
 function recorded(options) {
   const undrafted = { proposer: proposers[proposers.length - 1].name, gamma: 0 };
   const values = options.system === "plain" ? { ...options, ...undrafted } : options;
-  const groups = /** @type {Values} */ ({ knobs: {} });
+  /** @type {Values} */
+  const groups = { knobs: {} };
   for (const [name, { at }] of Object.entries(KNOWN)) {
     const [group, inner] = at?.split(".") ?? [];
     if (inner) {

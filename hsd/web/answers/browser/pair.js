@@ -31,7 +31,8 @@ async function makePair(about, { module, shared, weights, head }) {
  */
 function described(text, ids, forced, codec) {
   const tokens = ids.map((id) => codec.described(id));
-  const bytes = /** @type {Record<number, string>} */ ({});
+  /** @type {Record<number, string>} */
+  const bytes = {};
   tokens.forEach((token, i) => {
     if (token.bytes) bytes[i] = token.bytes;
   });
@@ -80,7 +81,8 @@ function playedRun(pair, request) {
     prompt: described(prompt, decoding.prompt, options.forced.length, codec),
   };
   // the first step that differs from the other rule's
-  let telling = /** @type {number | null} */ (null);
+  /** @type {number | null} */
+  let telling = null;
   return {
     decoding,
     first: { header, link: link(prompt, options, about) },

@@ -19,7 +19,8 @@ const written = (x) => (x === Infinity ? "Infinity" : x);
  * @type {(row: Row, count: number) => number[]}
  */
 function largest(row, count) {
-  const top = /** @type {number[]} */ ([]);
+  /** @type {number[]} */
+  const top = [];
   let least = -Infinity;
   for (let i = 0; i < row.length; i += 1) {
     if (row[i] <= least) continue;
@@ -109,8 +110,10 @@ class Recorder {
       row,
       token: ended ? null : pick(row, number),
     });
-    const chances = /** @type {Record<string, number[]>} */ ({});
-    const expected = /** @type {Record<string, number>} */ ({});
+    /** @type {Record<string, number[]>} */
+    const chances = {};
+    /** @type {Record<string, number>} */
+    const expected = {};
     for (const [name, { threshold, forward }] of laws) {
       chances[name] = stops(threshold, forward);
       expected[name] = mean(chances[name]);
@@ -228,7 +231,8 @@ class Recorder {
 
   /** @type {(law: Law, coins: number[]) => Decision[]} */
   decisions(law, coins) {
-    const decisions = /** @type {Decision[]} */ ([]);
+    /** @type {Decision[]} */
+    const decisions = [];
     for (const t of order(law)) {
       const threshold = law.threshold[t - 1];
       const coin = coins[t - 1];

@@ -5,11 +5,13 @@
  * What a head brings along for γ "auto".
  * @typedef {{weights: number[], usual: number, least: {browser?: number}}} Stopping
  */
-const UNFITTED = /** @type {Stopping} */ ({
+
+/** @type {Stopping} */
+const UNFITTED = {
   weights: [0, 1, 0, 0, 0],
   usual: 0.5,
   least: {},
-});
+};
 const LEAST = 0.3; // where nobody has measured what a drafted token costs
 const UNSPENT = 0.7; // of a token's cost, once its row is read
 const DEEPEST = 3; // tokens: a greater depth makes no difference

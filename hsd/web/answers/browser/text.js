@@ -13,7 +13,8 @@ const BYTE_LEVEL = {
 
 /** Turns text into tokens of the model, and back. */
 class Codec {
-  known = /** @type {Map<number, Omit<Committed, "origin">>} */ (new Map());
+  /** @type {Map<number, Omit<Committed, "origin">>} */
+  known = new Map();
 
   /**
    * @param {Record<string, any>} fields - of the file
@@ -22,8 +23,10 @@ class Codec {
    */
   constructor(fields, chat) {
     const field = (/** @type {string} */ name) => fields[`tokenizer.ggml.${name}`];
-    const tokens = /** @type {string[]} */ (field("tokens"));
-    const kinds = /** @type {number[]} */ (field("token_type"));
+    /** @type {string[]} */
+    const tokens = field("tokens");
+    /** @type {number[]} */
+    const kinds = field("token_type");
     const special = kinds.flatMap((kind, id) => {
       if (kind !== SPECIAL) return [];
       return [{ id, content: tokens[id], special: true, normalized: false }];

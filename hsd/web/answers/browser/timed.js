@@ -23,7 +23,8 @@ function summary([first, ...others]) {
  */
 function timedRun(pair, request) {
   const decoding = new Decoding(pair, { ...request, bare: true });
-  const steps = /** @type {Step[]} */ ([]);
+  /** @type {Step[]} */
+  const steps = [];
   return {
     decoding,
     first: {},

@@ -10,9 +10,11 @@ const UPDATE = 0.05; // seconds: at most 20 messages of steps each
 
 /** @type {Pair} loaded before a run begins */
 let pair;
-let run = /** @type {ReturnType<MakeRun> | null} */ (null);
+/** @type {ReturnType<MakeRun> | null} */
+let run = null;
 
-const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>} */ ({
+/** @type {Record<string, (argument?: any, progress?: any) => any>} */
+const DOES = {
   /** Resolve to the files of these that are still to be loaded. bytes: how much of each. */
   async missing({ files }) {
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({
@@ -64,7 +66,7 @@ const DOES = /** @type {Record<string, (argument?: any, progress?: any) => any>}
     run = null;
     return ended ?? {};
   },
-});
+};
 
 const LITTLE =
   "this browser has too little memory for the model: close other tabs, or use another device";

@@ -63,7 +63,8 @@ function inputs(presets, most, actions) {
   const row = h("div.hp-row", add, copy);
   const head = [start.element, note, h("p.hp-hint", HINT), problem];
   const element = h("div.hf-inputs", head, body, row, warned);
-  let shown = /** @type {PlannerFillers} */ ([]);
+  /** @type {PlannerFillers} */
+  let shown = [];
   let drawn = 0;
 
   /** @type {(now: PlannerInputs, words: string, warnings: string[]) => void} */

@@ -14,8 +14,10 @@ const BAD_LINK =
 
 class Planner {
   notice = ""; // a line to show until the next change
-  plan = /** @type {PlannerPlan | null} */ (null); // the last one that could be made
-  planned = /** @type {PlannerInputs | null} */ (null); // the inputs that it was made of
+  /** @type {PlannerPlan | null} */
+  plan = null; // the last one that could be made
+  /** @type {PlannerInputs | null} */
+  planned = null; // the inputs that it was made of
   problem = ""; // what is wrong with the inputs
   busy = false; // a question is under way
 

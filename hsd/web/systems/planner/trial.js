@@ -17,8 +17,10 @@ function trial(longest, choose) {
     choose(null),
   );
   const element = h("div.hf-trial", lead, rows, h("div.hp-row.hf-back", back));
-  let now = /** @type {number[]} */ ([]);
-  let lines = /** @type {ReturnType<typeof row>[]} */ ([]);
+  /** @type {number[]} */
+  let now = [];
+  /** @type {ReturnType<typeof row>[]} */
+  let lines = [];
 
   function update(/** @type {PlannerView} */ { plan, count }) {
     const { way, trial: tried } = plan;
