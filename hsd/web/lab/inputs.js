@@ -36,7 +36,7 @@ function inputs(actions) {
       "Drag, or type numbers such as 0.25 or 1/3.",
     presets,
     h("div.hf-choices", vocab.element, gamma.element, kind.element),
-    h("div.hf-wrong", words, repair),
+    h("div.hp-bar.hf-wrong", words, repair),
     rows,
   );
   let drawn = "";
@@ -122,7 +122,7 @@ function position(state, t, block, cells) {
   const element = h(
     "details.hf-position",
     { open: t === 0 },
-    h("summary", h("b", place), digest),
+    h("summary.hp-row", h("b", place), digest),
     block,
   );
   const text = (/** @type {string[] | undefined} */ row) =>

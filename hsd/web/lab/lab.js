@@ -42,7 +42,6 @@ class Lab {
   presetName = null;
   message = ""; // what is wrong with the state
   exactKey = ""; // what the numbers were worked out for
-  ms = 0; // what the last change took
   alert = h("p.hp-problem.hf-bad-link", { role: "alert" });
 
   constructor(/** @type {HTMLElement} */ root) {
@@ -156,7 +155,11 @@ class Lab {
       this.compute();
       this.draw();
     }
-    this.grey(Boolean(message));
+    // while the input is wrong the last results stay, greyed and out of reach
+    for (const element of this.cards) {
+      element.classList.toggle("is-stale", Boolean(message));
+      element.inert = Boolean(message);
+    }
     this.bar.remember();
     this.mirror(performance.now() - begun);
   }
@@ -188,22 +191,10 @@ class Lab {
     this.draft.update({ valid, model: numbers });
   }
 
-  /**
-   * While the input is wrong the last results stay, greyed and out of reach.
-   * @param {boolean} stale
-   */
-  grey(stale) {
-    for (const element of this.cards) {
-      element.classList.toggle("is-stale", stale);
-      element.inert = stale;
-    }
-  }
-
   // ---- for tests
 
   /** @param {number} ms - what the last change took */
   mirror(ms) {
-    this.ms = ms;
     const { valid, model: numbers, exact, message } = this;
     window.__hsdLab = {
       ready: true,

@@ -6,9 +6,8 @@
 import { facts } from "../kit/facts.js";
 import { plural } from "../kit/format.js";
 import { CHAINS, SETTINGS } from "../rules/law.js";
-import { LETTERS, NUMBER, PAPER, problems, tooLarge } from "./state.js";
+import { LETTERS, NUMBER, PAPER_GAMMA, problems, tooLarge } from "./state.js";
 
-const PAPER_GAMMA = PAPER.tokens.length;
 const VERSION = "1";
 const UNUSED = "1"; // older links have a number in this place, which nothing needs
 /** @type {LabKind[]} */
@@ -72,7 +71,10 @@ function decode(text) {
   need(fits, `the paper's step has γ = ${PAPER_GAMMA}`);
   need(!tooLarge(state), tooLarge(state) ?? "");
   const drafted = readDraft(state, letters, coinTexts);
-  return checked({ ...state, ...drafted, ...readRows(state, p, q) });
+  const linked = { ...state, ...drafted, ...readRows(state, p, q) };
+  const [wrong] = problems(linked);
+  need(!wrong, wrong?.message ?? "");
+  return linked;
 }
 
 /** @type {(text: string) => Settings} */
@@ -135,12 +137,6 @@ function readRows({ kind, vocab, gamma }, p, q) {
     return rows;
   };
   return { p: read(p, gamma + 1, "p"), q: read(q, gamma, "q") };
-}
-
-function checked(/** @type {LabState} */ state) {
-  const [first] = problems(state);
-  need(!first, first?.message ?? "");
-  return state;
 }
 
 export { encode, decode, LinkError };

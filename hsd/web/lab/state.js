@@ -285,7 +285,7 @@ function resize(cells, vocab) {
 export {
   NUMBER,
   PRESETS,
-  PAPER,
+  PAPER_GAMMA,
   LETTERS,
   preset,
   parse,

@@ -63,11 +63,11 @@ function slide({ ask, guess: range }, given, answered) {
   };
   if (given === null) {
     const done = button("That is my guess", "see the answer", settle);
-    return h("div.hf-slide", h("div.hf-rail", input), output, done);
+    return h("div.hp-row.hf-slide", h("div.hf-rail", input), output, done);
   }
   const mark = h("i.hf-right", { style: `--at:${(right - low) / (high - low)}` });
   const verdict = h("span.hf-verdict", given.right ? "✓ near enough" : "✕ not near");
-  return h("div.hf-slide", h("div.hf-rail", input, mark), output, verdict);
+  return h("div.hp-row.hf-slide", h("div.hf-rail", input, mark), output, verdict);
 }
 
 /** The choices of a guess as text, where nothing can be clicked. @param {Lesson} lesson */

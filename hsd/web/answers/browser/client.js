@@ -55,7 +55,7 @@ function stop(line) {
 }
 
 /** Send the worker a request. heard(progress): called while it works. @type {Call} */
-function call(name, argument = {}, heard = undefined) {
+function call(name, argument = {}, heard) {
   worker ??= started();
   const { thread, waiting, there } = worker;
   worker.count += 1;

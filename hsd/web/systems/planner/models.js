@@ -18,12 +18,11 @@ function value(text, otherwise) {
  * @type {(preset: PlannerPreset) => PlannerInputs}
  */
 function fromPreset({ name, costs, acceptance, per_token: further }) {
-  const perToken = further ? [...further] : costs.map(() => "0");
   return {
     preset: name,
-    costs: [...costs],
+    costs,
     acceptance,
-    perToken,
+    perToken: further ?? costs.map(() => "0"),
     picked: null,
     tried: null,
   };
