@@ -48,8 +48,9 @@ OPERATORS: dict[str, Callable[..., Any]] = {
     "sqrt": math.sqrt,
     "per": lambda a, b, c: _quotient(a, b) if a > 0 or b > 0 else c,
 }
-_NODES = ("Add", "Sub", "Mult", "Div", "Pow", "Lt", "LtE", "Gt", "GtE")
-_SIGNS = dict(zip(_NODES, OPERATORS, strict=False))
+_SIGNS = dict(
+    zip(("Add", "Sub", "Mult", "Div", "Pow", "Lt", "LtE", "Gt", "GtE"), OPERATORS, strict=False)
+)
 
 
 @cache

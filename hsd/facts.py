@@ -133,7 +133,7 @@ def _rule(order: int, name: str) -> Facts:
         "short": short(name),
         "head": head(name),
         "lossless": rule.lossless,
-        "greedy": own is not None and own.greedy,
+        "greedy": rule.greedy,
         "forward": rule.forward,
         "asked": chain_name(name),
         "recursive": f"recursive-{name}" if own and f"recursive-{name}" in TREE_RULES else None,

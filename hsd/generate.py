@@ -79,18 +79,20 @@ def custom_generate(
             "no draft model: pass assistant_model=…, a smaller model with the same vocabulary"
         )
     limits = (generation_config, *stopping_criteria)
-    most = min(getattr(limit, "max_length", torch.inf) for limit in limits)
-    options: dict[str, Any] = {
-        "rule": rule,
-        "gamma": gamma,
-        "drafts": drafts,
-        "tree": tree,
-        "seed": seed,
-    }
-    options |= {"proposer": proposer, "trace": False, **sampling_of(generation_config)}
-    options["max_new_tokens"] = most - input_ids.shape[1]
+    most = min(getattr(limit, "max_length", sys.maxsize) for limit in limits)
+    options = RunOptions(
+        rule=rule,
+        gamma=gamma,
+        drafts=drafts,
+        tree=tree,
+        seed=seed,
+        proposer=proposer,
+        trace=False,
+        max_new_tokens=most - input_ids.shape[1],
+        **sampling_of(generation_config),
+    )
     pair = _pair(model, draft, [generation_config, *stopping_criteria])
-    system = make_system(pair, RunOptions(**options))
+    system = make_system(pair, options)
     decoding = Decoding(system, "", prompt_ids=_read(input_ids, further))
     ids = input_ids[0].tolist()
     for note in decoding.notes:
@@ -155,7 +157,7 @@ def _check_call(
         )
     for item in processors:
         kind = type(item).__name__
-        field = WARPERS.get(type(item).__name__, "")
+        field = WARPERS.get(kind, "")
         own = (
             getattr(item, field, None),
             getattr(item, "min_tokens_to_keep", 1),

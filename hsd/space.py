@@ -99,7 +99,7 @@ class Space(Strict):
 
     @model_validator(mode="after")
     def _names_are_unique(self) -> "Space":
-        for kind, names in (("pair", [p.name for p in self.pairs]), ("preset", list(self.presets))):
+        for kind, names in (("pair", [p.name for p in self.pairs]), ("preset", self.presets)):
             double = next((name for name in names if names.count(name) > 1), None)
             if double:
                 raise ValueError(f"the {kind} {double!r} is listed twice")
@@ -273,10 +273,12 @@ def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str 
         card = next(name for name in files if name.endswith("card.png"))
         shown = f"thumbnail: https://huggingface.co/spaces/{repo_id}/resolve/main/{card}\n---\n"
         where: dict[str, Any] = {"repo_id": repo_id, "repo_type": "space"}
-        # files of an earlier version that this one no longer has
-        stale: dict[str, Any] = {"delete_patterns": "*"}
         api.upload_folder(
-            folder_path=root, allow_patterns=files, commit_message=message, **where, **stale
+            folder_path=root,
+            allow_patterns=files,
+            delete_patterns="*",  # files of an earlier version that this one no longer has
+            commit_message=message,
+            **where,
         )
         # the manifest cannot know where its Space will be
         linked = readme.replace("\n---\n", f"\n{shown}", 1).encode()

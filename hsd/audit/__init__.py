@@ -56,8 +56,13 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
         wrong = f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}"
         raise HsdError(f"{wrong}: reduce drafts or gamma")
     models = random_models(vocab, gamma, seed)
-    result: dict[str, Any] = {"vocab": vocab, "gamma": gamma, "seed": seed, "drafts": drafts}
-    result["rules"] = audit_rules(models)
+    result: dict[str, Any] = {
+        "vocab": vocab,
+        "gamma": gamma,
+        "seed": seed,
+        "drafts": drafts,
+        "rules": audit_rules(models),
+    }
     if drafts > 1:
         of_trees, result["skipped"] = audit_tree_rules(models, drafts)
         result["rules"] |= of_trees

@@ -61,8 +61,8 @@ def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
     The draft resembles the target.
     """
     generator = torch.Generator().manual_seed(seed % 2**64)
-    target: dict[Prefix, Tensor] = {}
-    draft: dict[Prefix, Tensor] = {}
+    target = {}
+    draft = {}
     for path in prefixes(vocab, gamma):
         logits, noise = (
             torch.randn(vocab, generator=generator, dtype=torch.float64) for _ in range(2)

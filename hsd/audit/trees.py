@@ -231,8 +231,8 @@ def audit_tree_rules(
     Those have too many outcomes.
     """
     truth = target_law(models)
-    findings: dict[str, dict[str, float | bool]] = {}
-    skipped: list[str] = []
+    findings = {}
+    skipped = []
     for layout, shape in shapes(drafts, models.gamma, models.vocab).items():
         for name, rule in TREE_RULES.items():
             has_paths = shape.paths or not name.startswith("recursive")

@@ -33,7 +33,7 @@ for `length` tokens.
 import importlib.util
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -144,13 +144,13 @@ def limit_candidates(adapter: Adapter, models: TableModels) -> TableModels:
     """Return the pair, its draft model limited to the adapter's candidates if there is a limit."""
     if not adapter.candidates:
         return models
-    cut = (row.topk(min(adapter.candidates, len(row))) for row in models.draft.values())
-    rows = [
-        torch.zeros(models.vocab, dtype=one.values.dtype).scatter(0, one.indices, one.values)
-        for one in cut
-    ]
-    draft = {x: row / row.sum() for x, row in zip(models.draft, rows, strict=True)}
-    return TableModels(models.target, draft, models.vocab, models.gamma)
+
+    def limited(row: Tensor) -> Tensor:
+        weights, ids = row.topk(min(adapter.candidates, len(row)))
+        kept = torch.zeros_like(row).scatter(0, ids, weights)
+        return kept / kept.sum()
+
+    return replace(models, draft={text: limited(row) for text, row in models.draft.items()})
 
 
 class BlackBox:
@@ -258,12 +258,12 @@ class BlackBox:
         gamma = len(self._drafts[draft])
         p, q = (tuple(rows.shape[1:]) for rows in self._rows[:2])
         numbers = [float(f"{x:.6g}") for x in point]
-        own = {
-            "uniforms": numbers[:gamma],
-            "noise": numbers[gamma:] if self.adapter.exponential else numbers[gamma],
-        }
-        own = {} if self.adapter.sampled else {"noise": numbers} if self.adapter.shared else own
-        given = {"p": p, "q": q, "tokens": self._drafts[draft], **own}
+        given: dict[str, Any] = {"p": p, "q": q, "tokens": self._drafts[draft]}
+        if self.adapter.shared:
+            given["noise"] = numbers
+        elif not self.adapter.sampled:
+            given["uniforms"] = numbers[:gamma]
+            given["noise"] = numbers[gamma:] if self.adapter.exponential else numbers[gamma]
         return ", ".join(f"{name} {value}" for name, value in given.items())
 
 

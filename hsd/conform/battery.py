@@ -45,23 +45,18 @@ def battery(seed: int, exponential: bool) -> list[Case]:
     exponential: as of the adapter.
     """
     wide = 200 if exponential else 1_000
+    sizes = (
+        (6, 1, "corrections of up to five tokens"),
+        (6, 2, "the same after a kept token"),
+        (5, 2, "each size of vocabulary up to 8, and larger ones"),
+        *((n, 1, "the same") for n in (7, 8, 16)),
+        (2, 6, "the fourth drafted position and later ones"),
+        *((2, n, "each length of draft up to 12") for n in (4, 5)),
+    )
     return [
-        Case("6 tokens, γ = 1", "corrections of up to five tokens", random_models(6, 1, seed)),
-        Case("6 tokens, γ = 2", "the same after a kept token", random_models(6, 2, seed)),
-        Case(
-            "5 tokens, γ = 2",
-            "each size of vocabulary up to 8, and larger ones",
-            random_models(5, 2, seed),
-        ),
-        *(Case(f"{n} tokens, γ = 1", "the same", random_models(n, 1, seed)) for n in (7, 8, 16)),
-        Case(
-            "2 tokens, γ = 6",
-            "the fourth drafted position and later ones",
-            random_models(2, 6, seed),
-        ),
         *(
-            Case(f"2 tokens, γ = {n}", "each length of draft up to 12", random_models(2, n, seed))
-            for n in (4, 5)
+            Case(f"{v} tokens, γ = {n}", covers, random_models(v, n, seed))
+            for v, n, covers in sizes
         ),
         *(
             Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed))
@@ -92,16 +87,14 @@ def battery(seed: int, exponential: bool) -> list[Case]:
         *(
             Case(
                 f"{v:,} tokens, γ = {n}",
-                covers,
-                _grown(v, n, _large(v, n, *most), seed),
+                "long rows" if n == 1 else "more tokens and longer drafts together",
+                _grown(v, n, _large(v, n, at_first, after_text), seed),
                 points=FEWER // 4,
             )
-            for covers, (v, n, *most) in (
-                ("long rows", (wide, 1, wide, wide // 10)),
-                *(
-                    ("more tokens and longer drafts together", sizes)
-                    for sizes in (*LARGE, (wide, 4, 6, 6))
-                ),
+            for v, n, at_first, after_text in (
+                (wide, 1, wide, wide // 10),
+                *LARGE,
+                (wide, 4, 6, 6),
             )
         ),
     ]
@@ -110,8 +103,8 @@ def battery(seed: int, exponential: bool) -> list[Case]:
 def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
     """Return a random pair with the rows of `shape`, after each text that its draft can write."""
     generator = torch.Generator().manual_seed(seed % 2**64)
-    target: dict[Outcome, Tensor] = {}
-    draft: dict[Outcome, Tensor] = {}
+    target = {}
+    draft = {}
     texts: list[Outcome] = [()]
     for _ in range(gamma + 1):
         for x in texts:

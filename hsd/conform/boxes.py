@@ -99,7 +99,7 @@ def boxes(
     nearer than `width` to a face. Raises HsdError for more than `most` boxes.
     """
     near = [edges(of, width) for of in hints]
-    known: dict[Point, Outcome] = {}
+    known = {}
 
     def ask(point: Point) -> Search[Outcome]:
         if point not in known:
@@ -122,8 +122,8 @@ def boxes(
             start = moved
         return None
 
-    whole: list[Box] = []
-    todo: list[tuple[Point, Point]] = [((0.0,) * axes, (1.0,) * axes)]
+    whole = []
+    todo = [((0.0,) * axes, (1.0,) * axes)]
     while todo:
         low, high = todo.pop()
         # Corners lie a little inside: a face is known to half of `width`, and 0 itself has no
@@ -132,17 +132,16 @@ def boxes(
             tuple(_inside(at, to, end, width) for at, to in zip(low, high, strict=True))
             for end in (0, 1)
         )
+        box = Box(low, high, (yield from ask(a)))
         along_coins = ((*b[:coins], *a[coins:]), (*a[:coins], *b[coins:]))
         cut = yield from change(a, along_coins[0])
         cut = cut or (yield from change(along_coins[1], b))
         cut = cut or (yield from change(a, along_coins[1]))
         for point in witnesses if cut is None else ():
-            if all(
-                at + width <= x < to - width for at, to, x in zip(low, high, point, strict=True)
-            ):
+            if box.holds(point, width):
                 cut = cut or (yield from change(a, point))
         if cut is None:
-            whole.append(Box(low, high, (yield from ask(a))))
+            whole.append(box)
             continue
         if len(whole) + len(todo) > most:
             raise HsdError(

@@ -188,7 +188,7 @@ def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
     Their tolerance is the largest KL(output ‖ target) of any row, in nats.
     """
     models = judged[0].models
-    rows = defaultdict[Outcome, Tensor](lambda: torch.zeros(judged[0].models.vocab).double())
+    rows = defaultdict[Outcome, Tensor](lambda: torch.zeros(models.vocab).double())
     for draft, law in judged[0].laws.items():
         weight = models.joint(models.draft, draft)
         for t, token in enumerate(draft):  # A(X, x) + C(X) r(x), as in `counterexample`
@@ -196,11 +196,12 @@ def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
             rows[draft[:t]][token] += weight * law.stop[t + 1 :].sum()
     written = {x: row / row.sum() for x, row in rows.items() if row.sum() > MET}
     spent = max(float(relative_entropy(row, models.target[x])) for x, row in written.items())
-    rules = [rule for rule in RULES.values() if rule.recipe.clipped and spent > tolerance]
+    if spent <= tolerance:
+        return []
     return [
-        f"{x.name} (tolerance {spent:.4g})"
-        for x in rules
-        if _equal(judged, x.tuned(spent).law, 100 * tolerance)
+        f"{rule.name} (tolerance {spent:.4g})"
+        for rule in RULES.values()
+        if rule.recipe.clipped and _equal(judged, rule.tuned(spent).law, 100 * tolerance)
     ]
 
 
@@ -257,7 +258,7 @@ class Counterexample:
         if self.models.vocab > len(LETTERS):
             return {"p": [], "q": []}
         models = self.models
-        count = min(len(self.draft) + 1, self.models.gamma + 1)
+        count = len(self.draft) + 1
         p = models.rows(models.target, self.draft, count)
         q = models.rows(models.draft, self.draft, min(count, models.gamma))
         return {"p": p.tolist(), "q": q.tolist()}
@@ -265,14 +266,9 @@ class Counterexample:
 
 def format_apart(probability: float, allowed: float) -> tuple[str, str]:
     """Return both numbers as text, with as many digits as show that they differ, at least four."""
-    return next(
-        (
-            (a, b)
-            for digits in range(4, 17)
-            if (a := f"{probability:.{digits}f}") != (b := f"{allowed:.{digits}f}")
-        ),
-        (f"{probability:.4f}", f"{allowed:.4f}"),
-    )
+    differ = (n for n in range(4, 17) if f"{probability:.{n}f}" != f"{allowed:.{n}f}")
+    digits = next(differ, 4)
+    return f"{probability:.{digits}f}", f"{allowed:.{digits}f}"
 
 
 def row(values: list[float]) -> str:

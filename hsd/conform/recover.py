@@ -158,8 +158,8 @@ def _together(box: BlackBox, drafts: Sequence[int], search: Callable[[int], Sear
     A call evaluates one point of every search.
     """
     searches = {draft: search(draft) for draft in drafts}
-    pending: dict[int, Point] = {}
-    results: dict[int, T] = {}
+    pending = {}
+    results = {}
     answers: dict[int, Outcome | None] = dict.fromkeys(searches)
     while answers:
         for draft, answer in answers.items():
@@ -209,11 +209,10 @@ def _added_up(regions: list[Region], gamma: int) -> RecoveredLaw:
     for region in regions:
         mass[len(region.box.outcome) - 1] += region.box.volume * region.law
     stop = mass.sum(-1)
-    boxes = [region.box for region in regions]
     coins = any(
         low > 0 or high < 1
-        for box in boxes
-        for low, high in list(zip(box.low, box.high, strict=True))[:gamma]
+        for region in regions
+        for low, high in list(zip(region.box.low, region.box.high, strict=True))[:gamma]
     )
     constant = len(regions) == 1 and float(regions[0].law.max()) == 1
     return RecoveredLaw(stop, mass / stop.clamp_min(1e-300).unsqueeze(-1), coins, constant)
@@ -230,13 +229,12 @@ def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generato
 
     The other numbers are the centre of the largest box, for each draft and number of kept tokens.
     """
-    drafts = list[int]()
-    points = list[Point]()
+    drafts = []
+    points = []
     for draft, of in enumerate(regions):
-        largest = {
-            len(one.box.outcome): one.box for one in sorted(of, key=lambda one: one.box.volume)
-        }
-        for base in (box_.centre for box_ in largest.values()):
+        by_volume = sorted((region.box for region in of), key=lambda box: box.volume)
+        largest = {len(part.outcome): part.centre for part in by_volume}
+        for base in largest.values():
             for axis in range(len(base)):
                 begin = float(torch.rand((), generator=generator, dtype=torch.float64))
                 rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.exponential else 0))

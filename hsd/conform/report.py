@@ -84,13 +84,6 @@ def conform(
         vocab = models.vocab
         gamma = models.gamma
         named = {"the given rows": models}
-    verdict = {
-        "adapter": adapter.name,
-        "vocab": vocab,
-        "gamma": gamma,
-        "seed": seed,
-        "expected": expect,
-    }
     by_sampling = calls or adapter.sampled or adapter.text
     if (by_sampling or adapter.shared) and expect:
         raise HsdError(
@@ -108,8 +101,18 @@ def conform(
     sizes = sorted({(named[name].vocab, named[name].gamma) for name in result["pairs"]})
     claim = [*result["claim"], sizes_in_words(sizes)] if result["claim"] else []
     same = expect in {name.split(" (")[0] for name in result["equals"]} if expect else None
-    verdict |= {**result, "claim": claim, "sizes": sizes, "as_expected": same}
-    return verdict | {"seconds": round(time.perf_counter() - start, 2)}
+    return {
+        "adapter": adapter.name,
+        "vocab": vocab,
+        "gamma": gamma,
+        "seed": seed,
+        "expected": expect,
+        **result,
+        "claim": claim,
+        "sizes": sizes,
+        "as_expected": same,
+        "seconds": round(time.perf_counter() - start, 2),
+    }
 
 
 def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
@@ -169,7 +172,7 @@ def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], 
     Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier
     one.
     """
-    judged: dict[str, Judgement] = {}
+    judged = {}
     for case in cases:
         try:
             one = judge(adapter, case.models, case.sweep, case.points, case.repeats)

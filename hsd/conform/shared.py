@@ -15,7 +15,7 @@ from torch import Tensor
 from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox, limit_candidates
 from hsd.conform.battery import Case
-from hsd.conform.boxes import Outcome, Point
+from hsd.conform.boxes import Outcome
 from hsd.rules import RULES
 
 Pick = Callable[[Tensor, Tensor], int]
@@ -60,7 +60,7 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
         numbers = _numbers(adapter, models, max(case.points, 100), generator)
         drafts = [_text(models.draft, models.gamma, one, pick(adapter)) for one in numbers]
         places = {x: i for i, x in enumerate(models.drafts())}
-        points_: list[Point] = [tuple(one.flatten().tolist()) for one in numbers]
+        points_ = [tuple(one.flatten().tolist()) for one in numbers]
         outputs = box.ask([places[x] for x in drafts], points_)
         for one, draft, output in zip(numbers, drafts, outputs, strict=True):
             text = _text(models.target, models.gamma + 1, one, pick(adapter))
@@ -77,31 +77,25 @@ def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
             "total_variation": None,
             "wrong": case.name in wrong,
         }
-    equals = []
-    cause = ""
-    counterexample = None
-    notes = []
-    if wrong:
-        first = next(iter(wrong))
-        where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {first!r}"
-        cause = f"{where}: what is committed is not what plain decoding says on the same numbers"
-        counterexample = {"words": wrong[first], "p": [], "q": []}
-    else:
-        notes = [SAYS]
-        if adapter.exponential:
-            notes.append(KEYS)
-            equals = [name for name, rule in RULES.items() if rule.recipe.coupled]
     tried = f"{points:,} random numbers on {len(cases)} pairs"
-    return {
+    verdict = {
         "lossless": not wrong,
-        "equals": equals,
-        "cause": cause,
-        "counterexample": counterexample,
-        "notes": notes,
         "claim": [f"{tried}, and either side of every threshold"],
         "pairs": covered,
         "calls": calls,
     }
+    if wrong:
+        first = next(iter(wrong))
+        where = f"wrong on {len(wrong)} of {len(cases)} pairs, first on {first!r}"
+        return verdict | {
+            "cause": f"{where}: what is committed is not what plain decoding says on the same "
+            "numbers",
+            "counterexample": {"words": wrong[first], "p": [], "q": []},
+        }
+    if not adapter.exponential:
+        return verdict | {"notes": [SAYS]}
+    equals = [name for name, rule in RULES.items() if rule.recipe.coupled]
+    return verdict | {"notes": [SAYS, KEYS], "equals": equals}
 
 
 def _numbers(

@@ -45,7 +45,7 @@ class GrownProposer(Proposer):
         self._breadth = breadth
         self._size = size
         self._mixed = mixed
-        self._read: list[int] = [0]  # the number that each node had while the tree grew
+        self._read = [0]  # the number that each node had while the tree grew
         self.readers = [reader]
 
     def _most(self, gamma: int) -> int:

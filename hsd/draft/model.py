@@ -54,12 +54,15 @@ class ModelProposer(Proposer):
                     break
         if not rows:
             return Draft.empty(reader.vocab_size, reader.device)
-        draws = draws[: len(rows)]
-        coins = coins[: len(rows)]
-        q = torch.cat([row.p for row in rows])
-        logits = tuple(row.logits for row in rows)
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
-        draft = Draft.chain(torch.cat(tokens), q, draws, coins, logits=logits, visits=(visit,))
+        draft = Draft.chain(
+            torch.cat(tokens),
+            torch.cat([row.p for row in rows]),
+            draws[: len(rows)],
+            coins[: len(rows)],
+            logits=tuple(row.logits for row in rows),
+            visits=(visit,),
+        )
         return draft.until_end(self._end_ids)
 
     def extend(self, token: Tensor) -> Tensor:

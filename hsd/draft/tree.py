@@ -44,7 +44,7 @@ def _comb(drafts: int, gamma: int) -> list[int]:
 
 
 _from_root = lambda drafts, gamma: [0] * drafts  # noqa: E731
-LAYOUTS: dict[str, Layout] = {
+LAYOUTS = {
     "paths": Layout("independent drafts", _from_root),
     "comb": Layout("one draft with spare continuations at each of its tokens", _comb),
     "distinct": Layout(
@@ -149,12 +149,9 @@ class TreeProposer(Proposer):
             if not new:
                 break
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
-        return self._draft(tree, gamma, visit)
-
-    def _draft(self, tree: _Tree, gamma: int, visit: Visit) -> Draft:
         inner = sorted(tree.rows)
         return Draft(
-            torch.tensor(tree.tokens, device=self._reader.device),
+            torch.tensor(tree.tokens, device=reader.device),
             torch.stack([tree.rows[node] for node in inner]),
             torch.tensor(tree.draws, dtype=torch.float64),
             tree.parents,

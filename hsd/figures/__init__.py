@@ -26,9 +26,7 @@ Chart = dict[str, Any]
 LONGEST = 60  # characters of a name that fit into a legend
 # title; sign in the name of a case
 AXES = {"gamma": ("draft length γ", "γ="), "temperature": ("temperature", "T=")}
-LOOKS: dict[str, Any] = json.loads(
-    Path(__file__).with_name("looks.json").read_text(encoding="utf-8")
-)
+LOOKS = json.loads(Path(__file__).with_name("looks.json").read_text(encoding="utf-8"))
 # colour, hatch and title of each part of the time
 PARTS: dict[str, dict[str, str]] = LOOKS["parts"]
 PALE = LOOKS["pale"]  # a hatch, over the bar's colour
@@ -68,8 +66,14 @@ def block_efficiency(rows: Sequence[Row], by: str = "gamma") -> Chart:
     for name, line in _lines(drafting, by):
         columns = zip(*(row["block_efficiency"] for row in line), strict=True)
         values, lows, highs = map(np.array, columns)
-        error = {"type": "data", "symmetric": False, "thickness": 1.5, "width": 5}
-        error |= {"array": (highs - values).tolist(), "arrayminus": (values - lows).tolist()}
+        error = {
+            "type": "data",
+            "symmetric": False,
+            "thickness": 1.5,
+            "width": 5,
+            "array": (highs - values).tolist(),
+            "arrayminus": (values - lows).tolist(),
+        }
         dash = _dash(drafting, line[0], "gamma" if by == "temperature" else "temperature")
         x = [row["options"][by] for row in line]
         traces.append({**_line(name, x, values.tolist(), line[0], dash), "error_y": error})
@@ -146,17 +150,18 @@ def _line(name: object, x: list[Any], y: list[Any], row: Row, dash: str) -> Char
 
 def chart(traces: list[Chart], height: int, x: Chart, y: Chart, **layout: Any) -> Chart:
     """Return a chart. height: in pixels; x, y: the axes, each with a "title"."""
-    titles = ({"text": own["title"], "standoff": 6, "font": {"size": 13}} for own in (x, y))
-    axes = [
-        {**LOOKS["axis"], **own, "title": title} for own, title in zip((x, y), titles, strict=True)
-    ]
+
+    def axis(own: Chart) -> Chart:
+        title = {"text": own["title"], "standoff": 6, "font": {"size": 13}}
+        return {**LOOKS["axis"], **own, "title": title}
+
     return {
         "data": traces,
         "layout": {
             "height": height,
             **LOOKS["layout"],
-            "xaxis": axes[0],
-            "yaxis": axes[1],
+            "xaxis": axis(x),
+            "yaxis": axis(y),
             **layout,
         },
     }

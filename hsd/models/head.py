@@ -15,7 +15,7 @@ own). Files: `hsd.models.loading.heads`.
 """
 
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -103,9 +103,10 @@ class HeadModel:
 class HeadSession(Following):
     """A text read by a head, see `hsd.models.base.Session`."""
 
+    _target: CausalSession
+
     def __init__(self, model: HeadModel) -> None:
         self._model = model
-        self._target = cast(CausalSession, None)
         self.alone = model.alone
         self.close()
 

@@ -76,7 +76,7 @@ def computing(pair: Pair) -> Iterator[None]:
     """
     target = pair.target
     before = torch.get_num_threads()
-    most = threads_of(pair.target)
+    most = threads_of(target)
     if target.device.type != "cpu":
         yield
         return

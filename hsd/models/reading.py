@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -76,7 +76,7 @@ class Reader:
         self.sampling = sampling
         self.vocab_size = vocab_size
         self.calls = 0
-        self.passes = cast("Passes | None", None)
+        self.passes: Passes | None = None
         # columns of the cache that lead from the text to each node
         self._lineages: dict[int, list[int]] = {}
         self._base = 0  # how many columns the text has, once there are nodes

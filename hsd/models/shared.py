@@ -119,12 +119,10 @@ class ModuleText(SharedText):
             output = self._parts[group](**known, past_key_values=self.caches[group], use_cache=True)
             rows = output.last_hidden_state[0]
         self.states[group] = extended(self.states[group], rows)
-        logits = self._logits(inputs_embeds=rows[None, -keep:]).logits[0] if keep else None
-        return (
-            rows.new_empty(0, self._model.vocab_size)
-            if logits is None
-            else logits.to(self._model.device)
-        )
+        if not keep:
+            return rows.new_empty(0, self._model.vocab_size)
+        logits: Tensor = self._logits(inputs_embeds=rows[None, -keep:]).logits[0]
+        return logits.to(self._model.device)
 
     def forget(self, level: int, length: int) -> None:
         for group, (first, _) in enumerate(self.groups[level:], start=level):

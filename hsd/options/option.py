@@ -12,7 +12,6 @@ from pydantic.fields import FieldInfo
 
 from hsd.errors import HsdError
 
-When = Mapping[str, Sequence[str] | str]
 # the ends of the whole numbers that JSON's readers and writers take
 LEAST = -(2**63)
 MOST = 2**64 - 1
@@ -53,7 +52,7 @@ class Option:
     open: bool = False
     unset: str = ""
     words: Mapping[str, int] = field(default_factory=dict)
-    when: When = field(default_factory=dict)
+    when: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
     step: float | None = None
     shown: tuple[float, float] | None = None
     scope: str = "lane"

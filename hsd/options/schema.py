@@ -51,8 +51,10 @@ def _property(model: type[Model], option: Option, menus: Menus) -> dict[str, Any
         "group": option.group,
         "when": model.when(option.name),
         "step": option.step,
+        "shown": list(option.shown or ()),
+        "always": option.always,
+        "at": option.place,
     }
-    more |= {"shown": list(option.shown or ()), "always": option.always, "at": option.place}
     extra = {name: value for name, value in more.items() if value}
     default = list(option.default) if option.several else option.default
     if option.words:

@@ -35,7 +35,7 @@ class LowerBounds:
         self.longest = longest
         self.above = above
         self.prices = np.append(0.0, np.geomspace(1e-7, 2, 127)) * max(models.costs)
-        self.tables: dict[tuple[int, int], Array] = {}
+        self.tables = {}
         pairs = [(lower, model) for lower, uppers in above.items() for model in uppers]
         for lower, model in sorted(pairs, key=lambda pair: -pair[1]):
             self.tables[lower, model] = self._table(lower, model)

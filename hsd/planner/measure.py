@@ -70,13 +70,15 @@ def _texts(
     The target writes at most `new_tokens` each time.
     """
     for seed, prompt in enumerate(prompts):
-        options = {
-            "system": "plain",
-            "max_new_tokens": new_tokens,
+        trace = run(
+            pair,
+            prompt,
+            seed=seed,
+            system="plain",
+            max_new_tokens=new_tokens,
+            trace=False,
             **vars(sampling),
-            "trace": False,
-        }
-        trace = run(pair, prompt, seed=seed, **options)
+        )
         yield trace.prompt.ids, trace.tokens
 
 

@@ -38,7 +38,7 @@ def measure_trees(
     shared: dict[str, Any] = {**vars(sampling), "max_new_tokens": new_tokens}
     trees: Trees = {}
     levels: dict[int, list[float]] = {drafts: [] for drafts in BROAD}
-    around: list[float] = []
+    around = []
     for seed, prompt in enumerate(prompts):
         for drafts in BROAD:
             tree = {
@@ -47,8 +47,8 @@ def measure_trees(
                 "drafts": drafts,
                 "gamma": DEEP,
                 "nodes": LARGE,
+                "seed": seed,
             }
-            tree["seed"] = seed
             steps = run(pair, prompt, **tree, **shared).steps
             trees.setdefault(drafts, []).extend(tree_nodes(step) for step in steps if _deep(step))
             timed = run(pair, prompt, **tree | {"nodes": LARGEST}, **shared, trace=False).steps[1:]

@@ -96,7 +96,7 @@ def _backward(
     )
 
 
-RULES: dict[str, Rule] = {
+RULES = {
     rule.name: rule
     for rule in [
         Rule(

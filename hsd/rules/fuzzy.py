@@ -142,8 +142,16 @@ class Fuzzy:
         )
 
 
-_USE = "Up to this a token passes; below 0: exact."
-TOLERANCE = Knob("tolerance", "T", "Tolerance", _USE, Fuzzy.tolerance, -0.05, exact=0, open=True)
+TOLERANCE = Knob(
+    "tolerance",
+    "T",
+    "Tolerance",
+    "Up to this a token passes; below 0: exact.",
+    Fuzzy.tolerance,
+    -0.05,
+    exact=0,
+    open=True,
+)
 
 
 def fuzzy_law(

@@ -237,7 +237,7 @@ class Law:
         Synchronises with the device.
         """
         left = 1.0
-        ends = list[float]()
+        ends = []
         for success in self.threshold.tolist()[:: 1 if self.forward else -1]:
             ending, further = (1 - success, success) if self.forward else (success, 1 - success)
             ends.append(left * ending)

@@ -14,7 +14,6 @@ from functools import partial
 
 Row = Sequence[float]
 Masses = Callable[[int, float], tuple[float, float]]
-Decide = Callable[[Row, Row, Row, Masses], tuple[int, float]]
 
 
 def tokenwise(p: Row, q: Row, coins: Row, masses: Masses) -> tuple[int, float]:
@@ -54,5 +53,9 @@ def hsd(p: Row, q: Row, coins: Row, masses: Masses, released: bool = False) -> t
 
 
 # one law, by either name
-QUICK: dict[str, Decide] = {"tokenwise": tokenwise, "hsd": hsd, "blockwise": hsd}
-QUICK["hsd-released"] = partial(hsd, released=True)
+QUICK: dict[str, Callable[[Row, Row, Row, Masses], tuple[int, float]]] = {
+    "tokenwise": tokenwise,
+    "hsd": hsd,
+    "blockwise": hsd,
+    "hsd-released": partial(hsd, released=True),
+}

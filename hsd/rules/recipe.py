@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hsd.expression import Numbers, evaluate, parse
+from hsd.expression import evaluate, parse
 from hsd.rules.coupled import CoupledLaw, leads
 from hsd.rules.forms import Form, Grounds
 from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
@@ -96,7 +96,8 @@ class Recipe:
         thresholds = [test.threshold for test in along.grounds()]
         if self.inner:
             thresholds[:-1] = [
-                float(evaluate(parse(self.inner), along.at(t))) for t in range(1, along.gamma)
+                float(evaluate(parse(self.inner), NumbersAt(along, t)))
+                for t in range(1, along.gamma)
             ]
         threshold, a, b = (
             p.new_tensor(x, dtype=torch.float64) for x in (thresholds, *along.factors)
@@ -140,7 +141,7 @@ class DraftNumbers:
         It has the form that applies there, with the values of its fields.
         """
         for t in range(1, self.gamma + 1):
-            here = self.at(t)
+            here = NumbersAt(self, t)
             whole = self.recipe.whole if t == self.gamma else None
             *most, last = (whole,) if whole else self.recipe.each
             form = next((form for form in most if evaluate(parse(form.when), here)), last)
@@ -153,12 +154,8 @@ class DraftNumbers:
         """Return the residual's factors a and b after 0 … γ-1 kept tokens, as lists of γ floats."""
         a = parse(self.recipe.a)
         b = parse(self.recipe.b)
-        here = [self.at(t) for t in range(self.gamma)]
+        here = [NumbersAt(self, t) for t in range(self.gamma)]
         return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]
-
-    def at(self, t: int) -> Numbers:
-        """Return a mapping from names of `LETTERS` to their values at position t."""
-        return _At(self, t)
 
     def column(self, name: str) -> Any:
         """Return the values of a number for every t, as a list.
@@ -198,7 +195,9 @@ class DraftNumbers:
 
 
 @dataclass(frozen=True)
-class _At:
+class NumbersAt:
+    """A mapping from names of `LETTERS` to their values at position t."""
+
     along: DraftNumbers
     t: int
 

@@ -122,12 +122,11 @@ MIXED = Form(
     {"p": "p", "q": "q", "weight": "draft_weight"},
     " = w + (1 − w)·min(1, p/q) with w = {weight}, p = {p}, q = {q}",
 )
-_MIXTURE = {"mixed": "mixed", "rival": "rival"}
 LEADS = Form(
     "leads",
     "a",
     "1",
-    _MIXTURE,
+    {"mixed": "mixed", "rival": "rival"},
     ", as it is the likeliest of (1 − w)·p + w·q, which gives it {mixed} and no other more than "
     "{rival}",
     when="mixed > rival",
@@ -143,12 +142,11 @@ TRAILS = replace(
     when="mixed <= rival",
 )
 _BAR = "min(epsilon, sqrt(epsilon) * exp(-entropy))"
-_LIKELY = {"p": "p", "q": "q", "entropy": "entropy"}
 LIKELY = Form(
     "likely",
     "a",
     "1",
-    _LIKELY,
+    {"p": "p", "q": "q", "entropy": "entropy"},
     ", as p is above min(ε, √ε·e⁻ᴴ) with H = {entropy}",
     when=f"p > {_BAR}",
     coin=False,
@@ -191,25 +189,26 @@ COLD = replace(
     "every drafted place.",
 )
 ENSEMBLE = replace(ENSEMBLE, cold=COLD)
-_WHOLE = (
-    "The test took nothing from p, so nothing is taken out of it: the next token follows the whole "
-    "target p."
+DRAWN = Recipe(
+    (LIKELY, UNLIKELY),
+    b="0",
+    residual="The test took nothing from p, so nothing is taken out of it: the next token follows "
+    "the whole target p.",
 )
-_CHOSEN = (
-    "As in Medusa the target’s likeliest token follows the kept ones, whatever p gives the others: "
-    "nothing is drawn."
+LIKELIEST = replace(
+    DRAWN,
+    residual="As in Medusa the target’s likeliest token follows the kept ones, whatever p gives "
+    "the others: nothing is drawn.",
+    follow="target",
 )
-AFTER = {
-    "drawn": Recipe((LIKELY, UNLIKELY), b="0", residual=_WHOLE),
-    "likeliest": Recipe((LIKELY, UNLIKELY), b="0", residual=_CHOSEN, follow="target"),
-}
+AFTER = {"drawn": DRAWN, "likeliest": LIKELIEST}
 TYPICAL = Rule(
     "typical",
     "Typical",
     "typical",
     "Cai et al. 2024, arXiv 2401.10774",
     False,
-    AFTER["drawn"],
+    DRAWN,
     typical_law,
     knob=EPSILON,
     loses="a token passes wherever p > min(ε, √ε·e⁻ᴴ), ε = {value}, however often "

@@ -4,7 +4,7 @@ The names are for menus, tables and figures.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from functools import partial
 from typing import Any
 
@@ -75,10 +75,11 @@ class RuleInfo:
     short: str
     citation: str
     lossless: bool
-    look: Look = field(default=OTHER_LOOK, kw_only=True)
-    knob: Knob | None = field(default=None, kw_only=True)
-    greedy: bool = field(default=False, kw_only=True)
-    exactly: str = field(default="", kw_only=True)
+    _: KW_ONLY
+    look: Look = OTHER_LOOK
+    knob: Knob | None = None
+    greedy: bool = False
+    exactly: str = ""
 
     @property
     def info(self) -> dict[str, Any]:

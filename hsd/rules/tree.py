@@ -41,7 +41,7 @@ def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
     It forks at its first node that no draft before it has.
     """
     known = set[int]()
-    paths = list[Path]()
+    paths = []
     for nodes in lines:
         paths.append(Path(tuple(nodes), sum(node in known for node in nodes)))
         known.update(nodes)
@@ -169,12 +169,8 @@ class Test:
     @property
     def answers(self) -> list[tuple[bool, float]]:
         """The outcomes that are possible, True and False, with their probabilities."""
-        outcomes = list[tuple[bool, float]]()
-        if self.threshold > 0:
-            outcomes.append((True, self.threshold))
-        if self.threshold < 1:
-            outcomes.append((False, 1 - self.threshold))
-        return outcomes
+        chances = ((True, self.threshold), (False, 1 - self.threshold))
+        return [(answer, chance) for answer, chance in chances if chance > 0]
 
 
 @dataclass(frozen=True)
@@ -250,7 +246,7 @@ def decide(
 
     Return its ending, and (test, coin, outcome) for each test in order.
     """
-    tests: list[tuple[Test, float, bool]] = []
+    tests = []
     try:
         test = next(process)
         while True:
@@ -264,7 +260,7 @@ def decide(
 
 def line(parents: Sequence[int], node: int) -> list[int]:
     """Return the nodes from depth 1 down to `node`, where node i has the parent parents[i - 1]."""
-    nodes = list[int]()
+    nodes = []
     while node:
         nodes.append(node)
         node = parents[node - 1]

@@ -9,8 +9,7 @@ from hsd.rules.rule import Look, Rule
 from hsd.rules.traversal import traversal
 from hsd.rules.tree import TreeRule
 
-INDEPENDENT = frozenset({"independent"})
-SAMPLED = INDEPENDENT | {"distinct", "mixed"}
+SAMPLED = frozenset({"independent", "distinct", "mixed"})
 ANY = SAMPLED | {"chosen"}
 
 
@@ -26,7 +25,7 @@ def _draft_after_draft(rule: Rule) -> TreeRule:
     )
 
 
-TREE_RULES: dict[str, TreeRule] = {
+TREE_RULES = {
     rule.name: rule
     for rule in [
         *(_draft_after_draft(rule) for rule in RULES.values() if rule.drafts),
@@ -97,10 +96,8 @@ def find_tree_rule(name: str) -> TreeRule:
 
     Raises HsdError, with the list of names, for an unknown one.
     """
-    known = {
-        **{rule.removeprefix("recursive-"): rule for rule in TREE_RULES},
-        **{rule: rule for rule in TREE_RULES},
-    }
+    known = {rule.removeprefix("recursive-"): rule for rule in TREE_RULES}
+    known |= {rule: rule for rule in TREE_RULES}
     if name not in known:
         why = f"rule {name} does not fit" if name in RULES else f"unknown rule {name!r} for"
         raise HsdError(f"{why} several drafts: choose one of {', '.join(known)}")

@@ -207,16 +207,19 @@ def download(model: Fetchable, work: Path, progress: Progress) -> Path:
         "-r",
         str(wanted),
     ]
-    how: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "stdin": subprocess.DEVNULL}
-    how |= {
-        "stdout": subprocess.PIPE,
-        "stderr": subprocess.STDOUT,
-        "env": {**os.environ, "TMPDIR": str(temporary)},
-    }
     largest = 0
     messages = None
     progress("downloading", 0.0)
-    with subprocess.Popen(command, cwd=work, **how) as pip:
+    with subprocess.Popen(
+        command,
+        cwd=work,
+        env={**os.environ, "TMPDIR": str(temporary)},
+        encoding="utf-8",
+        errors="replace",
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as pip:
         try:
             while messages is None:
                 with suppress(subprocess.TimeoutExpired):

@@ -165,19 +165,19 @@ def _shape(config: dict[str, Any], target: Any) -> tuple[Any, tuple[int, ...]]:
     kind = kinds[0] if isinstance(kinds, list | tuple) else kinds
     positions = (llama.rope_parameters or {}).get("rope_type", "default")
     unread = f"not supported: choose one published as {ARCHITECTURES[0]}"
-    own, other = ((config.hidden_size, config.vocab_size) for config in (llama, theirs))
     checks = (
         (kind not in ARCHITECTURES, f"its architecture is {kind}, which is {unread}"),
         (form, f"{form} in its config.json makes it another model, which is {unread}"),
         (activation != "silu", f"the activation {activation!r} is {unread}"),
         (positions not in ROPES, f"positions of the kind {positions!r} are {unread}"),
         (
-            own[0] != other[0],
-            f"its hidden size is {own[0]:,}, that of {target.name} {other[0]:,}: {ANOTHER}",
+            llama.hidden_size != theirs.hidden_size,
+            f"its hidden size is {llama.hidden_size:,}, that of {target.name} "
+            f"{theirs.hidden_size:,}: {ANOTHER}",
         ),
         (
-            abs(own[1] - other[1]) > PADDING,
-            f"it knows {own[1]:,} tokens, {target.name} {other[1]:,}: {ANOTHER}",
+            abs(llama.vocab_size - theirs.vocab_size) > PADDING,
+            f"it knows {llama.vocab_size:,} tokens, {target.name} {theirs.vocab_size:,}: {ANOTHER}",
         ),
     )
     if reason := next((words for wrong, words in checks if wrong), None):

@@ -85,7 +85,6 @@ def of_config(config: Any) -> Sizes | None:
         head_dim = getattr(text, "head_dim", None) or hidden // heads
         kv_heads = getattr(text, "num_key_value_heads", None) or heads
         context = max(getattr(text, "max_position_embeddings", None) or 0, 0) or TOKENS
-        tied = text.tie_word_embeddings
         return Sizes(
             parameters,
             text.num_hidden_layers,
@@ -93,14 +92,14 @@ def of_config(config: Any) -> Sizes | None:
             kv_heads,
             head_dim,
             text.vocab_size,
-            tied,
+            text.tie_word_embeddings,
             context,
         )
     return None
 
 
 SIZES = {
-    name: Sizes(**sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()
+    name: Sizes(*sizes) for kind in ("models", "heads") for name, sizes in PUBLISHED[kind].items()
 }
 
 

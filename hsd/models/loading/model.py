@@ -59,11 +59,15 @@ def load_model(
     where its files lack weights, or have some that it would not use.
     """
     placed = _placement(device, dtype, device_map, quantize)
-    reporting = {"output_loading_info": True, "ignore_mismatched_sizes": True}
     with loading("a model", source):
         library: Any = AutoModelForCausalLM
         model, report = library.from_pretrained(
-            source.name, dtype=dtype, **source.options, **placed, **reporting
+            source.name,
+            dtype=dtype,
+            output_loading_info=True,
+            ignore_mismatched_sizes=True,
+            **source.options,
+            **placed,
         )
         model = model if placed else model.to(torch.device(device))
     if find_spec("peft") is None and file_of(source, "adapter_config.json"):
@@ -123,8 +127,9 @@ def _placement(
     elif where := device_map or ({"": device} if device.startswith("cuda") or quantize else None):
         placed["device_map"] = where
     if quantize:
-        of_4bit = {"bnb_4bit_quant_type": "nf4", "bnb_4bit_compute_dtype": dtype}
         placed["quantization_config"] = BitsAndBytesConfig(
-            **{f"load_in_{quantize}": True}, **of_4bit
+            **{f"load_in_{quantize}": True},
+            bnb_4bit_quant_type="nf4",
+            bnb_4bit_compute_dtype=dtype,
         )
     return placed

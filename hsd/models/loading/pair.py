@@ -185,11 +185,10 @@ def _load_new(recipe: Recipe) -> Pair:
     for source in drafting:
         # padded sizes of the models may differ
         if (theirs := load_tokenizer(source).get_vocab()) != ours:
-            why = (
+            raise HsdError(
                 f"the target's {len(ours):,} tokens and the draft's {len(theirs):,} have different "
-                "ids"
+                "ids: choose a draft with the same tokenizer"
             )
-            raise HsdError(f"{why}: choose a draft with the same tokenizer")
     text.codec_of(tokenizer, bool(recipe.chat))  # refuses a chat without a template
     device_map = _make_room(recipe, *sizes)
     here = f"cuda:{torch.cuda.current_device()}" if recipe.device == "cuda" else recipe.device

@@ -168,7 +168,7 @@ def load_small(
     """
     with reading("a Llama", name):
         fields = file.fields
-        kind = str(file.fields.get("general.architecture"))[:40]
+        kind = str(fields.get("general.architecture"))[:40]
         if kind != "llama":
             raise HsdError(
                 f"it is of the kind {kind!r}, and the portable engine reads Llama's: choose "
@@ -184,8 +184,9 @@ def load_small(
             "llama.attention.key_length",
             "llama.attention.value_length",
         )
-        same: dict[str, object] = {"llama.vocab_size": shape.vocab, **dict.fromkeys(widths, width)}
-        same |= {
+        same: dict[str, object] = {
+            "llama.vocab_size": shape.vocab,
+            **dict.fromkeys(widths, width),
             "llama.rope.scaling.type": "none",
             "llama.expert_count": 0,
             "llama.attention.sliding_window": 0,
@@ -255,13 +256,12 @@ def _tensor_shapes(shape: Shape) -> Shapes:
         "attn_k": (kept, hidden),
         "attn_v": (kept, hidden),
         "ffn_norm": (1, hidden),
-    }
-    layer |= {
         "attn_output": (hidden, hidden),
         "ffn_gate": (shape.inner, hidden),
         "ffn_up": (shape.inner, hidden),
+        "ffn_down": (hidden, shape.inner),
+        "attn_norm": (1, hidden),
     }
-    layer |= {"ffn_down": (hidden, shape.inner), "attn_norm": (1, hidden)}
     layers = {
         f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()
     }

@@ -105,10 +105,9 @@ class Engine:
 
     def vector(self, numbers: Tensor) -> int:
         """Copy float32 numbers (n,) into the module's memory, for good; return their place."""
-        place = self.take(4 * numbers.numel())
-        self.write(
-            place, 4 * numbers.numel(), numbers.detach().to(torch.float32).contiguous().numpy().data
-        )
+        held = numbers.detach().float().contiguous().numpy()
+        place = self.take(held.nbytes)
+        self.write(place, held.nbytes, held.data)
         return place
 
     def floats(self, numbers: Tensor) -> int:

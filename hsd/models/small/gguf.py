@@ -90,7 +90,7 @@ class _Reader:
 
     def texts(self, count: int) -> list[str]:
         """Read texts, each after its length; a vocabulary has tens of thousands of them."""
-        found = list[str]()
+        found = []
         data = self.data
         end = len(self.data)
         length_at = struct.Struct("<Q").unpack_from

@@ -4,7 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 from weakref import finalize
 
 import numpy as np
@@ -131,7 +131,7 @@ class SmallModel:
         self.tapped = tuple(tapped)
         self.layers = shape.layers
         self.threads = 1
-        self.parts = cast(Any, None)
+        self.parts: Any = None
         self.vocab_size = shape.vocab
         self.context = min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
