@@ -168,8 +168,10 @@ def _check_call(
         )
         if kind != "LogitNormalization" and not as_configured:
             what = f"with {field} {own[0]} " if field else ""
-            remedy = "leave out the option that asks for it"
-            raise HsdError(f"the processor {kind} {what}is not supported: {remedy}")
+            raise HsdError(
+                f"the processor {kind} {what}is not supported: leave out the option that asks for "
+                "it"
+            )
     for kind in {type(item).__name__ for item in criteria} - CRITERIA:
         raise HsdError(
             f"the stopping criterion {kind} is not supported: leave out the option that asks for it"

@@ -152,7 +152,7 @@ def front_matter(space: Space | None = None, sdk: str = "gradio") -> str:
     return f"---\n{body}---\n"
 
 
-def _card(space: Space, sdk: str = "gradio") -> dict[str, Any]:
+def _card(space: Space, sdk: str) -> dict[str, Any]:
     """The manifest under the Hub's own names.
 
     For a static Space it lacks the settings that only Python needs.
@@ -215,7 +215,7 @@ def space_files(root: Path = ROOT, sdk: str = "gradio") -> list[str]:
     )
 
 
-def listing(sdk: str, root: Path = ROOT) -> list[str]:
+def listing(sdk: str, root: Path) -> list[str]:
     """What `publish` would send, a line each: every setting, and every file with its bytes.
 
     sdk: as for `publish`.
@@ -257,8 +257,10 @@ def publish(repo_id: str, token: str | None = None, root: Path = ROOT, sdk: str 
     files = space_files(root, sdk)
     differences = check(root / "README.md", sdk)
     if differences:
-        what = f"README.md does not match the Spacefile ({differences[0]})"
-        raise HsdError(f"{what}: run `python -m hsd space check`")
+        raise HsdError(
+            f"README.md does not match the Spacefile ({differences[0]}): "
+            "run `python -m hsd space check`"
+        )
     token = token or get_token()
     if not token:
         raise HsdError(

@@ -50,11 +50,15 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
         if value < 1:
             raise HsdError(f"{name} {value}: choose at least 1")
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
-        wrong = f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}"
-        raise HsdError(f"{wrong}: reduce vocab or gamma")
+        raise HsdError(
+            f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: "
+            "reduce vocab or gamma"
+        )
     if drafts > 1 and drafts ** min(gamma, 12) > MAX_NODES:
-        wrong = f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}"
-        raise HsdError(f"{wrong}: reduce drafts or gamma")
+        raise HsdError(
+            f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}: "
+            "reduce drafts or gamma"
+        )
     models = random_models(vocab, gamma, seed)
     result: dict[str, Any] = {
         "vocab": vocab,

@@ -58,7 +58,7 @@ def edges(hints: Sequence[float], width: float) -> list[float]:
 
 
 def threshold(
-    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float] = ()
+    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float]
 ) -> Search[float]:
     """Search for the number between `low` and `high` at which the outcome changes.
 

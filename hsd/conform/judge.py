@@ -361,8 +361,10 @@ def check_size(vocab: int, gamma: int) -> None:
         if value < least:
             raise HsdError(f"{name} {value}: choose at least {least}")
     if vocab > 26 or gamma > 12 or vocab ** (gamma + 1) > MOST_OUTCOMES:
-        what = f"{vocab}^{gamma + 1} outcomes are over the limit of {MOST_OUTCOMES:,}"
-        raise HsdError(f"{what}: reduce vocab (26 at most) or gamma")
+        raise HsdError(
+            f"{vocab}^{gamma + 1} outcomes are over the limit of {MOST_OUTCOMES:,}: "
+            "reduce vocab (26 at most) or gamma"
+        )
 
 
 def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
@@ -379,8 +381,10 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
     for name, rows in (("p", p), ("q", q)):
         for t, one in enumerate(rows):
             if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
-                wrong = f"row {t} of {name} {one} sums to {sum(one):.6g}"
-                raise HsdError(f"{wrong}: give probabilities that sum to 1")
+                raise HsdError(
+                    f"row {t} of {name} {one} sums to {sum(one):.6g}: "
+                    "give probabilities that sum to 1"
+                )
     vocab = len(p[0])
     gamma = len(q)
     check_size(vocab, gamma)

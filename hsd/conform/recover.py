@@ -362,9 +362,9 @@ class Repeats:
         drafts, points, place = batches[0]
         calls = self.box.calls
         why = cause(self.box, first, batches, self.points[:OTHERS], seldom)
-        words = (
+        error = HsdError if why.endswith(OWN) else Unsteady
+        return error(
             f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on "
             f"these models, {list(then)} for the same numbers: {why}; "
             f"sent {self.box.args(drafts[place], points[place])}"
         )
-        return (HsdError if why.endswith(OWN) else Unsteady)(words)

@@ -187,8 +187,10 @@ def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], 
             where = f"; on the pair {case.name!r} ({case.covers})" if judged else ""
             raise HsdError(f"{error}{where}") from error
         if case is cases[0] and all(law.constant for law in one.laws.values()):
-            wrong = f"{adapter.name}: verify ignores uniforms and noise"
-            raise HsdError(f"{wrong}: draw with them, or use --sampled")
+            raise HsdError(
+                f"{adapter.name}: verify ignores uniforms and noise: "
+                "draw with them, or use --sampled"
+            )
     return judged, ""
 
 

@@ -128,11 +128,10 @@ def _evidence(counts: Tensor, truth: Tensor) -> float:
 
     It is a mean over lengths of prefixes and Dirichlet priors.
     """
+    vocab = len(truth)
     logs = []
     for length in range(1, counts.ndim + 1):
-        rest = tuple(range(length, counts.ndim))
-        n = (counts.sum(rest) if rest else counts).flatten()
-        law = (truth.sum(rest) if rest else truth).flatten()
+        n, law = (table.reshape(vocab**length, -1).sum(1) for table in (counts, truth))
         if bool((n[law == 0] > 0).any()):
             return LARGEST
         n = n[law > 0]

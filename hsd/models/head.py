@@ -170,7 +170,7 @@ class HeadSession(Following):
         model = self._model
         place = hidden.device
         begin = self.length
-        end = self.length + len(tokens)
+        end = begin + len(tokens)
         positions = view.positions.to(place) if view else torch.arange(begin, end, device=place)
         sees = (
             view.visible.to(place)

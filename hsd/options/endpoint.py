@@ -15,8 +15,8 @@ from hsd.options.schema import Menus, words
 def takes(
     model: type[Model],
     menus: Menus,
-    without: Container[str] = (),
-    unset: Mapping[str, tuple[Any, str]] | None = None,
+    without: Container[str],
+    unset: Mapping[str, tuple[Any, str]],
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that replaces a function's `**options` by a parameter per option.
 
@@ -25,7 +25,6 @@ def takes(
     on. Lists are passed as text. The docstring's last section must be "Args:"; it is continued with
     the options.
     """
-    unset = unset or {}
     options = {name: one for name, one in model.options().items() if name not in without}
 
     def usual(name: str) -> Any:

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any
 
 from hsd.errors import HsdError
@@ -120,19 +121,16 @@ def _check_triples(rows: Sequence[Sequence[float]], count: int) -> None:
 
     It holds for their mean total variations, 1 - a.
     """
-    apart = {(i, j): 1 - rows[i][j - i - 1] for i in range(count) for j in range(i + 1, count)}
-    for i in range(count):
-        for j in range(i + 1, count):
-            for k in range(j + 1, count):
-                sides = apart[i, j], apart[j, k], apart[i, k]
-                if 2 * max(sides) > sum(sides) + ROUNDING:
-                    a, b, c = (f"{1 - side:g}" for side in sides)
-                    raise HsdError(
-                        f"models {i}, {j}, {k}: "
-                        f"acceptances {a} ({i}, {j}), {b} ({j}, {k}) and {c} ({i}, {k}) "
-                        "cannot all be true, two are too high for the third: "
-                        "measure all three on the same text"
-                    )
+    apart = {(i, j): 1 - rows[i][j - i - 1] for i, j in combinations(range(count), 2)}
+    for i, j, k in combinations(range(count), 3):
+        sides = apart[i, j], apart[j, k], apart[i, k]
+        if 2 * max(sides) > sum(sides) + ROUNDING:
+            a, b, c = (f"{1 - side:g}" for side in sides)
+            raise HsdError(
+                f"models {i}, {j}, {k}: acceptances {a} ({i}, {j}), {b} ({j}, {k}) and {c} "
+                f"({i}, {k}) cannot all be true, two are too high for the third: measure all three "
+                "on the same text"
+            )
 
 
 def check_stack(models: Models, stack: Sequence[int], thresholds: Sequence[int]) -> None:
@@ -147,8 +145,10 @@ def check_stack(models: Models, stack: Sequence[int], thresholds: Sequence[int])
             f"stack {numbers}: give model numbers from small to large, the last one {models.target}"
         )
     if len(thresholds) != len(numbers) - 1:
-        given = f"{len(thresholds)} thresholds for {len(numbers)} models"
-        raise HsdError(f"{given}: give one for each but the target")
+        raise HsdError(
+            f"{len(thresholds)} thresholds for {len(numbers)} models: "
+            "give one for each but the target"
+        )
     for threshold in thresholds:
         if not 1 <= threshold <= MOST_LONGEST:
             raise HsdError(f"threshold {threshold}: choose 1 to {MOST_LONGEST}")

@@ -56,8 +56,10 @@ def measure_trees(
             levels[drafts] += [1e3 * step.times.draft / step.below[0].calls for step in drafting]
             around += [1e3 * (step.times.verify + step.times.rest) for step in timed]
     if not all(trees.values()) or not all(levels.values()):
-        wrong = f"the texts are too short for trees of {DEEP} levels"
-        raise HsdError(f"{wrong}: choose more new tokens, or other prompts")
+        raise HsdError(
+            f"the texts are too short for trees of {DEEP} levels: "
+            "choose more new tokens, or other prompts"
+        )
     median = {drafts: statistics.median(times) for drafts, times in levels.items()}
     ids = torch.arange(CONTEXT + LARGEST) % pair.target.vocab_size
     with computing(pair):

@@ -152,10 +152,12 @@ class DraftNumbers:
     @property
     def factors(self) -> tuple[list[float], list[float]]:
         """Return the residual's factors a and b after 0 … γ-1 kept tokens, as lists of γ floats."""
-        a = parse(self.recipe.a)
-        b = parse(self.recipe.b)
-        here = [NumbersAt(self, t) for t in range(self.gamma)]
-        return [float(evaluate(a, one)) for one in here], [float(evaluate(b, one)) for one in here]
+        places = [NumbersAt(self, t) for t in range(self.gamma)]
+        a, b = (
+            [float(evaluate(parse(text), numbers)) for numbers in places]
+            for text in (self.recipe.a, self.recipe.b)
+        )
+        return a, b
 
     def column(self, name: str) -> Any:
         """Return the values of a number for every t, as a list.

@@ -155,8 +155,10 @@ class Rule(RuleInfo):
         """
         gamma = tokens.shape[0]
         if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
-            shapes = f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)}"
-            raise HsdError(f"{shapes} do not fit: they must be (γ+1, V), (γ, V) and (γ,)")
+            raise HsdError(
+                f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)} "
+                "do not fit: they must be (γ+1, V), (γ, V) and (γ,)"
+            )
         if self.raw and raw and (raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape):
             shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
             raise HsdError(

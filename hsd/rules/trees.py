@@ -83,10 +83,11 @@ def check_fit(rule: TreeRule, tree: str, siblings: str, drafts: int = 2) -> None
         fitting = ", ".join(
             name for name, other in TREE_RULES.items() if siblings in other.siblings
         )
-        given = f"drafts {drafts}, tree {tree!r}"
         name = rule.name.removeprefix("recursive-")
-        choice = f"choose rule {fitting}, or another tree, such as paths"
-        raise HsdError(f"{given}: rule {name} does not fit a tree that {NEEDS[siblings]}: {choice}")
+        raise HsdError(
+            f"drafts {drafts}, tree {tree!r}: rule {name} does not fit a tree that "
+            f"{NEEDS[siblings]}: choose rule {fitting}, or another tree, such as paths"
+        )
 
 
 def find_tree_rule(name: str) -> TreeRule:

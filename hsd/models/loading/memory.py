@@ -59,9 +59,9 @@ class Sizes:
         each = QUANTISED.get(quantize or "", dtype.itemsize)
         return (self.parameters - kept) * each + kept * dtype.itemsize
 
-    def cache(self, dtype: torch.dtype, tokens: int = TOKENS) -> float:
-        """Return the bytes of the key/value cache of a text of so many tokens."""
-        return float(self.cache_per_token * dtype.itemsize * min(tokens, self.context))
+    def cache(self, dtype: torch.dtype) -> float:
+        """Return the bytes of the key/value cache of a text of `TOKENS` tokens."""
+        return float(self.cache_per_token * dtype.itemsize * min(TOKENS, self.context))
 
 
 def of_config(config: Any) -> Sizes | None:

@@ -65,8 +65,10 @@ class FileTokenizer:
             TEMPLATES.from_string(self.chat_template or "")
         # of any kind: a merge may join what is no token, a template may be no template
         except Exception as error:
-            why = f"the GGUF file's tokenizer is damaged ({first_line(error)[:120]})"
-            raise HsdError(f"{why}: fetch it again, or choose another file") from None
+            raise HsdError(
+                f"the GGUF file's tokenizer is damaged ({first_line(error)[:120]}): "
+                "fetch it again, or choose another file"
+            ) from None
         self._tokenizer.pre_tokenizer = ByteLevel(add_prefix_space=False)
         self._tokenizer.decoder = Decoder()
         self._tokenizer.add_special_tokens(special)

@@ -273,7 +273,7 @@ class Text:
         read = tokens[part]
         seen = view and view.part(part, self.length)
         n = len(read)
-        end = self.length + len(read)
+        end = self.length + n
         if not self._shut.alive:
             raise HsdError("this text was closed: start another one")
         if end > LONGEST:
