@@ -105,6 +105,7 @@ def test_a_lecturers_ten_links_play_from_the_folder_without_anything_else(
         assert not guest.page.is_visible(".hf-alert"), query
     guest.page.goto(served.url + "?tab=learn")
     links = guest.page.locator(".hf-notes a")
+    links.first.wait_for(state="attached")
     assert [urlsplit(link.get_attribute("href")).query for link in links.all()] == lecture
     guest.close()
 
