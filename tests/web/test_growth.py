@@ -249,8 +249,9 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
             assert forward(stage).startswith(said)
             assert shown(stage, ".hp-expanded") > 0
     assert stage.page.locator(".hp-node.is-dropped").count() == 0
-    line = f"of all {len(step.growth)} candidates the {len(step.nodes)} surest stay"
-    assert line in forward(stage)
+    assert f"of all {len(step.growth)} candidates the {len(step.nodes)} surest stay" in forward(
+        stage
+    )
     dropped = stage.page.locator(".hp-node.is-dropped").count()
     assert (
         f"{dropped} of {len(step.growth) - len(step.nodes)} dropped candidates are drawn"
