@@ -430,6 +430,12 @@ def test_of_several_prompts_the_interval_over_them_decides_and_so_between_the_tw
     assert told["rules"].startswith(words.replace("(-", "(−"))
 
 
+def test_several_prompts_settle_small_differences_with_one_seed(node: Engine):
+    cases, found = known_costs({"plain": 1.0, "A": 0.96}, rule="hsd")
+    many = [{**record, "prompt": prompt} for record in found for prompt in range(4)]
+    assert report(node, cases, many)["verdict"].startswith("A is the fastest: 1.04 ×")
+
+
 def test_at_temperature_0_the_rules_are_said_to_decide_alike_where_they_did(node: Engine):
     cases = [case(one, **own, temperature=0) for one, own in (("Vanilla", VANILLA), ("HSD", HSD))]
     found = [Case("Plain decoding", {**PLAIN.options, "temperature": 0}), *cases]
