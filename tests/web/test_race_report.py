@@ -430,6 +430,22 @@ def test_of_several_prompts_the_interval_over_them_decides_and_so_between_the_tw
     assert told["rules"].startswith(words.replace("(-", "(−"))
 
 
+def test_of_two_lanes_with_a_rule_the_first_is_compared(node: Engine):
+    names = {"plain": 1.0, "V": 0.8, "A": 0.4, "B": 0.5}
+    cases, found = known_costs(names, rule="hsd")
+    cases[1] = Case("V", {**cases[1].options, "rule": "tokenwise"})
+    assert "in time 2.00 × (2.00–2.00), " in report(node, cases, found)["rules"]
+
+
+def test_a_limit_that_counts_one_call_of_several_says_so_where_models_have_no_levels(node: Engine):
+    cases, found = known_costs({"plain": 1.0, "A": 0.8}, rule="hsd")
+    found[1]["target_calls"] *= 2
+    words = "if each step made one target call, but this rule makes 2.00"
+    assert words in report(node, cases, found)["rows"][1]["sentence"]
+    levels = [cases[0], Case("A", {"system": "stack", "rule": "hsd", "gamma": 5})]
+    assert words not in report(node, levels, found)["rows"][1]["sentence"]
+
+
 def test_several_prompts_settle_small_differences_with_one_seed(node: Engine):
     cases, found = known_costs({"plain": 1.0, "A": 0.96}, rule="hsd")
     many = [{**record, "prompt": prompt} for record in found for prompt in range(4)]
