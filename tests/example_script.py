@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
+import tokenize
 from pathlib import Path
 from types import ModuleType
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+BREAKS = {tokenize.ENCODING, tokenize.NEWLINE, tokenize.INDENT, tokenize.DEDENT}
+LAYOUT = {*BREAKS, tokenize.ENDMARKER}
 
 
 def example_script(name: str) -> ModuleType:
@@ -17,3 +21,18 @@ def example_script(name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+def code_tokens(file: Path) -> int:
+    """Return how many tokens the code of a file has, without layout, comments and docstrings."""
+    with file.open("rb") as stream:
+        tokens = [
+            token
+            for token in tokenize.tokenize(stream.readline)
+            if token.type not in (tokenize.COMMENT, tokenize.NL)
+        ]
+    count = 0
+    for before, token in itertools.pairwise(tokens):
+        docstring = token.type == tokenize.STRING and before.type in BREAKS
+        count += token.type not in LAYOUT and not docstring
+    return count

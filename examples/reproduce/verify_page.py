@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from keying import COUPLED, KEYINGS, WARY, exact_law
 from pages import DOCS, ROOT, prose, table, write
 
 # so that this runs without installing the package
@@ -38,7 +39,6 @@ import hsd
 from hsd.audit import audit, random_models
 from hsd.cli import main as command
 from hsd.conform import Adapter, conform, load_adapter
-from hsd.conform.keying import KEYINGS, audit_keyings
 from hsd.conform.sampled import chain_models, sample
 from hsd.paths import RESULTS
 from hsd.rules import RULES
@@ -79,7 +79,7 @@ SPEAKER_PACKAGES = ("openvino", "openvino-genai", "onnxruntime", "onnxruntime-ge
 SHORTER = {"vllm_block": 2, **dict.fromkeys(APART, 2)}
 # of slow calls
 QUICK = ("this_project", "this_project_captured", "this_project_generate", "vllm_block", *APART)
-EXAMPLE = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
+EXAMPLE: dict[str, Any] = {"p": [0.1, 0.5, 0.4], "q": [0.5, 0.4, 0.1], "gamma": 4, "tokens": 6}
 
 
 def main() -> int:
@@ -104,49 +104,49 @@ def distance(value: float) -> str:
 
 def keyings(rules: Sequence[str] = ("tokenwise", "hsd")) -> dict[str, str]:
     """Return the blocks about random numbers: every keying, by exact laws."""
-    found = {rule: audit_keyings(rule=rule, **EXAMPLE)["keyings"] for rule in rules}
-    two = audit_keyings(**{**EXAMPLE, "gamma": 2}, rule="hsd")["keyings"]["position, coins"]["text"]
-    wary = {**EXAMPLE, "gamma": 2, "rule": "tokenwise"}
+    rows = {
+        name: [exact_law(rule, keying, **EXAMPLE) for rule in rules]
+        for name, keying in KEYINGS.items()
+    }
+    coins = exact_law("hsd", KEYINGS["position, coins"], **{**EXAMPLE, "gamma": 2})
     short, long = (
-        audit_keyings(**{**wary, "tokens": n})["keyings"]["position, wary"]["text"]
-        for n in (2, EXAMPLE["tokens"])
+        exact_law("tokenwise", WARY, **{**EXAMPLE, "gamma": 2, "tokens": tokens})
+        for tokens in (2, EXAMPLE["tokens"])
     )
-    races = [one["step, coupled"] for one in found.values()]
+    races = [exact_law(rule, COUPLED, **EXAMPLE) for rule in rules]
     first, text = (
-        f"{distance(of(races[0]))} token-wise and {distance(of(races[1]))} with HSD"
-        for of in (lambda race: race["total_variation"][0], lambda race: race["text"])
+        f"{distance(races[0][part])} token-wise and {distance(races[1][part])} with HSD"
+        for part in ("first_step", "text")
     )
     blocks = {
-        "keyings": keying_table(found),
+        "keyings": keying_table(rows),
         "keying_words": "With the stream in the key every first step is exact. From the second on "
-        "HSD, keyed by "
-        "position, is off and keeps less, mostly because of draft noise: a token that was drafted, "
-        "judged and thrown "
-        "away is drafted again. At γ = 2 position-keyed coins make a total variation of "
-        f"{distance(two)}.",
+        "HSD, keyed by position, is off and keeps less, mostly because of draft noise: a token "
+        "that was drafted, judged and thrown away is drafted again. At γ = 2 position-keyed coins "
+        f"make a total variation of {distance(coins['text'])}.",
         "race": f"Here that makes, over one step, a total variation of {first}; over the text "
         f"{text}.",
-        "wary": f"Over two tokens that makes a total variation of {distance(short)}, over "
-        f"{EXAMPLE['tokens']} "
-        f"{distance(long)}; with fresh numbers none.",
+        "wary": f"Over two tokens that makes a total variation of {distance(short['text'])}, over "
+        f"{EXAMPLE['tokens']} {distance(long['text'])}; with fresh numbers none.",
     }
     return {name: prose(text) for name, text in blocks.items()}
 
 
-def keying_table(found: dict[str, dict[str, Any]]) -> str:
-    rows = [
-        [name, *(cell for one in found.values() for cell in keying_cells(one[name]))]
-        for name in KEYINGS
-    ]
+def keying_table(rows: dict[str, list[dict[str, float]]]) -> str:
+    """Return the table of keyings; rows: by keying, what `exact_law` returns for each rule."""
     columns = ("first step", "text", "tokens per step")
+    head = ["key", *(f"{rule}: {column}" for rule in ("token-wise", "HSD") for column in columns)]
     return table(
-        ("key", *(f"{rule}: {column}" for rule in ("token-wise", "HSD") for column in columns)),
-        rows,
+        head,
+        [
+            [name, *(cell for law in laws for cell in keying_cells(law))]
+            for name, laws in rows.items()
+        ],
     )
 
 
-def keying_cells(one: dict[str, Any]) -> list[str]:
-    return [distance(one["total_variation"][0]), distance(one["text"]), f"{one['long_run']:.4f}"]
+def keying_cells(law: dict[str, float]) -> list[str]:
+    return [distance(law["first_step"]), distance(law["text"]), f"{law['long_run']:.4f}"]
 
 
 # Test your verifier in ten lines

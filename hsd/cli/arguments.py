@@ -45,18 +45,13 @@ def number(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a number") from None
 
 
-def numbers(text: str) -> tuple[float, ...]:
-    """Parse numbers separated by commas. Raises argparse.ArgumentTypeError."""
-    return tuple(number(part) for part in text.split(","))
-
-
 def names(text: str) -> tuple[str, ...]:
     """Parse names separated by commas."""
     return tuple(part.strip() for part in text.split(",") if part.strip())
 
 
 KINDS: dict[str, Callable[[str], Any]] = {
-    kind.__name__: kind for kind in (whole, number, numbers, names, Path)
+    kind.__name__: kind for kind in (whole, number, names, Path)
 }
 KINDS |= {f"whole from {least}": partial(whole, least=least) for least in (0, 1)}
 
@@ -69,18 +64,13 @@ def add_listed(
     words: fill the braces in its texts.
 
     An entry has "help"; it may have an "example"; "flags", each with keywords of `add_argument`, of
-    which "type" is a name in `KINDS`; "either", flags of which one must be given; "groups" of flags
-    by title; "shared", names of lists that several commands have; and "actions", each an entry of
-    its own.
+    which "type" is a name in `KINDS`; "either", flags of which one must be given; "shared", names
+    of lists that several commands have; and "actions", each an entry of its own.
     """
     parser.description = f"{about['help'][0].upper()}{about['help'][1:]}."
     parser.epilog = f"example: {about['example']}" if "example" in about else None
     lists = [about.get("flags", {}), *(SHARED[name] for name in about.get("shared", ()))]
     places: list[tuple[Any, Any]] = [(parser, flags) for flags in lists]
-    places += [
-        (parser.add_argument_group(title), flags)
-        for title, flags in about.get("groups", {}).items()
-    ]
     if "either" in about:
         places.append((parser.add_mutually_exclusive_group(required=True), about["either"]))
     for place, flags in places:
@@ -124,7 +114,7 @@ def progress(text: str) -> None:
 def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
     """Raise HsdError if one of `flags` was given, which have no effect without `home`.
 
-    flags: as in "--a --b"; home: as in "--keying".
+    flags: as in "--a --b"; home: as in "--rows".
     """
     if ignored := next((flag for flag in flags.split() if flag in arguments.flags), ""):
         raise HsdError(f"{ignored} is for {home}: choose it, or leave the option out")

@@ -5,19 +5,14 @@ import contextlib
 import json
 import sys
 from pathlib import Path
-from typing import Any
 
 from hsd.audit import TableModels
 from hsd.cli.arguments import output, refuse
 from hsd.conform.adapter import load_adapter
-from hsd.conform.judge import row, rows_models
-from hsd.conform.keying import EVERY, audit_keyings
+from hsd.conform.judge import rows_models
 from hsd.conform.report import conform
 from hsd.conform.words import in_words, junit
 from hsd.errors import HsdError
-from hsd.rules import USUAL
-
-WORDS = {"usual": USUAL}
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -26,18 +21,6 @@ def main(arguments: argparse.Namespace) -> int:
     Returns 0 where nothing wrong was found, 1 for what is not lossless or has another law than
     expected. Raises HsdError for bad input.
     """
-    if arguments.keying == bool(arguments.file):
-        raise HsdError("conform: give the file of a verifier, or --keying without one")
-    if arguments.keying:
-        refuse(
-            arguments, "--vocab --seed --pairs --rows --sampled --quick --expect --junit", "FILE"
-        )
-        keyed = audit_keyings(
-            [*arguments.p], [*arguments.q], arguments.gamma, arguments.rule, arguments.tokens
-        )
-        print(json.dumps(keyed) if arguments.json else _keyed_words(keyed))
-        return 0
-    refuse(arguments, "--rule --p --q --tokens", "--keying")
     if arguments.rows:
         refuse(arguments, "--vocab --gamma --seed --pairs", "random pairs in place of --rows")
     if arguments.sampled:
@@ -65,20 +48,3 @@ def _read_rows(file: str) -> TableModels:
             f'--rows {file}: give a JSON file {{"p": [rows], "q": [rows]}} ({words})'
         ) from None
     return rows_models(p, q)
-
-
-def _keyed_words(result: dict[str, Any]) -> str:
-    """Return a table with a line for each keying: total variations and tokens per step."""
-    rows = f"p {row(result['p'])}, q {row(result['q'])}"
-    lines = [
-        f"{result['rule']}, gamma {result['gamma']}, {rows}: "
-        f"total variation of the first {result['tokens']} tokens",
-        f"{'keying':19} {'1 step':>8} {'2 steps':>8} {'3 steps':>8} {'text':>8}   "
-        "tokens per step, and in the long run",
-    ]
-    for name, row_of in result["keyings"].items():
-        distances = " ".join(f"{x:8.1e}" for x in (*row_of["total_variation"], row_of["text"]))
-        per_step = " ".join(f"{x:.4f}" for x in row_of["tokens_per_step"])
-        speeds = f"{per_step} {row_of['long_run']:.4f}"
-        lines.append(f"{name:19} {distances}   {speeds}   {EVERY[name].words}")
-    return "\n".join(lines)

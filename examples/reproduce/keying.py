@@ -1,4 +1,4 @@
-"""What the keys of random numbers do to a text: several steps of decoding, enumerated exactly.
+"""The exact law of a text whose random numbers are keyed in one way or another, for "Verify".
 
 A step can be exact on its own and the text still not be. A number derived from (seed, position)
 recurs when a later step reads that position again, and if it influenced what was kept, it is no
@@ -10,8 +10,10 @@ which it is still uniform. A state is what is known about the numbers of positio
 come; enumerating every draft, test and draw of a step leads from state to state, with no sampling.
 """
 
+from __future__ import annotations
+
 import itertools
-import json
+import sys
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,13 +24,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
+# so that this runs without installing the package
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from hsd.audit import total_variation
-from hsd.errors import HsdError
-from hsd.rules import Law, find_rule
+from hsd.rules import RULES, Law
 from hsd.rules.coupled import coupled_residual, leads
 
-MOST_BRANCHES = 1_500  # drafts times outcomes of a step
-MOST_STATES = 4_000
 LONG_RUN = 200  # steps after which the long run must have settled
 NEAR = 1e-10  # two values for the long run that are as near as this are one
 
@@ -52,7 +54,6 @@ class Keying:
     with token 0, rejected, the next step drafts nothing.
     """
 
-    words: str
     draft: str = "draft"
     coin: str = "coin"
     after: str = "after"
@@ -62,12 +63,20 @@ class Keying:
 
 
 EMPTY = "empty"  # in place of a stream: the next step drafts nothing
-LISTED = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-EVERY = {
-    name: Keying(**{**one, "returns": frozenset(one.get("returns", ()))})
-    for name, one in LISTED.items()
+STREAMS = frozenset({"draft", "coin", "after"})
+ONE = ("shared", "shared", "shared")  # one number for draft noise, coin and what follows
+# the rows of the table: the names say what is in the key
+KEYINGS = {
+    "fresh": Keying(),
+    "step": Keying(),
+    "position": Keying(returns=STREAMS),
+    "position, coins": Keying(returns=frozenset({"coin"})),
+    "position, drafts": Keying(returns=frozenset({"draft"})),
+    "position, unsalted": Keying(*ONE, returns=frozenset({"shared"})),
+    "step, unsalted": Keying(*ONE),
 }
-KEYINGS = {name: one for name, one in EVERY.items() if not (one.coupled or one.wary)}
+COUPLED = Keying(coupled=True)
+WARY = Keying(returns=STREAMS | {EMPTY}, wary=True)
 
 
 def coupling(first: Tensor, second: Tensor) -> Tensor:
@@ -91,7 +100,7 @@ class Steps:
     def __init__(
         self, rule: str, keying: Keying, p: list[float], q: list[float], gamma: int
     ) -> None:
-        chosen = find_rule(rule)
+        chosen = RULES[rule]
         self.vocab = len(p)
         self.gamma = gamma
         self.keying = keying
@@ -114,13 +123,8 @@ class Steps:
         self._laws: dict[tuple[State, int, int], Tensor] = {}
 
     def moves(self, state: State) -> Moves:
-        """Return the chance of each (committed tokens, next state).
-
-        Raises HsdError above MOST_STATES states.
-        """
+        """Return the chance of each (committed tokens, next state)."""
         if state not in self._moves:
-            if len(self._moves) == MOST_STATES:
-                raise HsdError(f"more than {MOST_STATES:,} states: reduce gamma or the vocabulary")
             ways: Moves = defaultdict(float)
             for weight, known, committed in self._outcomes(dict(state)):
                 kept = (
@@ -264,43 +268,19 @@ def target_alone(row: Tensor, tokens: int) -> Tensor:
     )
 
 
-def audit_keyings(
-    p: list[float], q: list[float], gamma: int, rule: str, tokens: int = 6
+def exact_law(
+    rule: str, keying: Keying, p: list[float], q: list[float], gamma: int, tokens: int
 ) -> dict[str, Any]:
-    """Return, exactly, what each keying of random numbers does to a rule's output on fixed rows p,
-    q (V,).
+    """Return, exactly, what a keying does to a rule's output on fixed rows p, q (V,).
 
-    The result: {"rule", "p", "q", "gamma", "tokens", "keyings": {name: {"total_variation": of the
-    first `tokens` tokens from the target's law when 1, 2, 3 steps are taken and the target
-    continues alone, "text": when only steps are taken, "tokens_per_step": of the first three steps,
-    "long_run"}}}. Raises HsdError for invalid rows, or too large ones.
+    The result: "first_step" and "text", the total variation of the first `tokens` tokens from the
+    target's law, where one step is taken and the target continues alone and where only steps are
+    taken; "long_run", the tokens per step in the long run.
     """
-    for name, one in (("p", p), ("q", q)):
-        if not all(0 <= x <= 1 for x in one) or abs(sum(one) - 1) > 1e-9:
-            raise HsdError(f"{name} {one} sums to {sum(one):.6g}: give probabilities that sum to 1")
-    if len(p) != len(q) or gamma < 1 or not 1 <= tokens <= 8:
-        what = f"{len(p)} and {len(q)} probabilities, gamma {gamma}, a text of {tokens}"
-        raise HsdError(f"{what}: give two rows of one length, gamma from 1 on, and 1 to 8 tokens")
-    if len(p) ** (gamma + 1) * (gamma + 1) > MOST_BRANCHES:
-        raise HsdError(
-            f"{len(p)}^{gamma + 1} outcomes are too many for several steps: reduce gamma or the "
-            "vocabulary"
-        )
-    if find_rule(rule).resamples:
-        raise HsdError(f"{rule} draws the rest of a block by further calls: choose another rule")
-    truth = target_alone(torch.tensor(p, dtype=torch.float64), tokens)
-    results = {}
-    for name, keying in EVERY.items():
-        steps = Steps(rule, keying, p, q, gamma)
-        first, settled = steps.tokens_per_step()
-        after = [
-            total_variation(steps.law(tokens, min(count, tokens)), truth)
-            for count in (1, 2, 3, tokens)
-        ]
-        results[name] = {
-            "total_variation": after[:3],
-            "text": after[3],
-            "tokens_per_step": first,
-            "long_run": settled,
-        }
-    return {"rule": rule, "p": p, "q": q, "gamma": gamma, "tokens": tokens, "keyings": results}
+    steps = Steps(rule, keying, p, q, gamma)
+    target = target_alone(steps.target, tokens)
+    return {
+        "first_step": total_variation(steps.law(tokens, 1), target),
+        "text": total_variation(steps.law(tokens, tokens), target),
+        "long_run": steps.tokens_per_step()[1],
+    }

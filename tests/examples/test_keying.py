@@ -1,4 +1,4 @@
-"""What the keys of random numbers do to a text, enumerated and simulated."""
+"""The exact law of texts whose random numbers are keyed: by hand, by theorem and by simulation."""
 
 from __future__ import annotations
 
@@ -8,63 +8,40 @@ from collections import Counter
 import pytest
 import torch
 from joint_law import chi_square_p
+from keying import COUPLED, EMPTY, KEYINGS, WARY, Keying, Steps, coupling, exact_law, target_alone
 
-from hsd import HsdError
 from hsd.audit import total_variation
-from hsd.cli import main
-from hsd.conform.keying import (
-    EMPTY,
-    EVERY,
-    KEYINGS,
-    Keying,
-    Steps,
-    audit_keyings,
-    coupling,
-    target_alone,
-)
 from hsd.rules import RULES
 from hsd.sampling import draw
 
 P = [0.1, 0.5, 0.4]
 Q = [0.5, 0.4, 0.1]
 LOSSLESS = ["tokenwise", "blockwise", "hsd", "agreement"]
+BY_POSITION = ["position", "position, coins", "position, drafts"]
 
 
-def distance(rule: str, keying: str, gamma: int = 3, tokens: int = 5, steps: int = 5) -> float:
+def distance(rule: str, keying: Keying, gamma: int = 3, tokens: int = 5, steps: int = 5) -> float:
     truth = target_alone(torch.tensor(P, dtype=torch.float64), tokens)
-    return total_variation(Steps(rule, EVERY[keying], P, Q, gamma).law(tokens, steps), truth)
+    return total_variation(Steps(rule, keying, P, Q, gamma).law(tokens, steps), truth)
 
 
 @pytest.mark.parametrize("rule", LOSSLESS)
-@pytest.mark.parametrize("keying", ["fresh", "step"])
-def test_numbers_that_are_read_once_leave_every_text_exact(rule: str, keying: str):
-    assert distance(rule, keying) < 1e-12
+def test_a_lossless_rule_is_exact_with_numbers_that_are_read_once(rule: str):
+    assert distance(rule, KEYINGS["fresh"]) < 1e-12
+    for name in ("step", *BY_POSITION):
+        assert distance(rule, KEYINGS[name], steps=1) < 1e-12, f"{name}: its first step"
+    for name in ("position, unsalted", "step, unsalted"):
+        assert (distance(rule, KEYINGS[name], steps=1) > 0.1) == (rule != "agreement"), name
 
 
-@pytest.mark.parametrize("rule", LOSSLESS)
-@pytest.mark.parametrize(
-    "keying", [name for name, keying in KEYINGS.items() if keying.coin == "coin"]
-)
-def test_the_first_step_is_exact_with_a_salt_for_each_stream(rule: str, keying: str):
-    assert distance(rule, keying, steps=1) < 1e-12
-
-
-@pytest.mark.parametrize("rule", ["tokenwise", "agreement"])
-@pytest.mark.parametrize("keying", ["position", "position, coins", "position, drafts"])
-def test_rules_that_read_no_further_than_they_keep_may_use_positions(rule: str, keying: str):
-    assert distance(rule, keying) < 1e-12
-
-
-@pytest.mark.parametrize("keying", ["position", "position, coins", "position, drafts"])
-def test_rules_that_read_beyond_what_they_keep_may_not(keying: str):
-    assert distance("hsd", keying, steps=2) > 1e-4
-    assert distance("hsd", keying) == pytest.approx(distance("blockwise", keying), abs=1e-12)
-
-
-@pytest.mark.parametrize("keying", ["position, unsalted", "step, unsalted"])
-@pytest.mark.parametrize("rule", LOSSLESS[:3])
-def test_one_number_for_all_is_wrong_in_the_first_step_already(rule: str, keying: str):
-    assert distance(rule, keying, steps=1) > 0.1
+@pytest.mark.parametrize("name", BY_POSITION)
+def test_numbers_keyed_by_position_suit_rules_that_read_no_further_than_they_keep(name: str):
+    for rule in ("tokenwise", "agreement"):
+        assert distance(rule, KEYINGS[name]) < 1e-12, rule
+    assert distance("hsd", KEYINGS[name], steps=2) > 1e-4
+    assert distance("hsd", KEYINGS[name]) == pytest.approx(
+        distance("blockwise", KEYINGS[name]), abs=1e-12
+    )
 
 
 def test_a_length_that_a_thrown_away_token_decides_makes_even_tokenwise_wrong():
@@ -75,11 +52,11 @@ def test_a_length_that_a_thrown_away_token_decides_makes_even_tokenwise_wrong():
     again = torch.tensor([0, 0.4, 0.1], dtype=torch.float64) / 0.5
     target = torch.tensor(P, dtype=torch.float64)
     by_hand = 0.4 * total_variation((target + again) / 2, target)
-    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=2) == pytest.approx(
+    assert distance("tokenwise", WARY, gamma=2, tokens=2, steps=2) == pytest.approx(
         by_hand, abs=1e-12
     )
     assert by_hand == pytest.approx(0.06)
-    assert distance("tokenwise", "position, wary", gamma=2, tokens=2, steps=1) < 1e-12
+    assert distance("tokenwise", WARY, gamma=2, tokens=2, steps=1) < 1e-12
     # a length alone does no harm
     fresh = Keying("fresh numbers", returns=frozenset({EMPTY}), wary=True)
     assert (
@@ -88,27 +65,20 @@ def test_a_length_that_a_thrown_away_token_decides_makes_even_tokenwise_wrong():
     )
 
 
-def test_what_a_released_rule_does_wrong_is_wrong_with_fresh_numbers():
-    assert distance("hsd-released", "fresh", steps=1) > 1e-3
-
-
 def test_numbers_of_the_page():
-    """γ = 4, six tokens: draft noise that comes again costs most, coins little, and both a tenth of
-    the speed.
-    """
-    found = {
-        name: Steps("hsd", KEYINGS[name], P, Q, 4)
+    """γ = 4, six tokens: draft noise that comes again costs most, and a tenth of the speed."""
+    laws = {
+        name: exact_law("hsd", KEYINGS[name], P, Q, 4, 6)
         for name in ("fresh", "position", "position, drafts")
     }
-    truth = target_alone(torch.tensor(P, dtype=torch.float64), 6)
-    off = {name: total_variation(steps.law(6, 6), truth) for name, steps in found.items()}
-    assert off == pytest.approx(
+    assert {name: law["text"] for name, law in laws.items()} == pytest.approx(
         {"fresh": 0, "position": 0.0287466, "position, drafts": 0.0313003}, abs=1e-7
     )
-    first, settled = found["position"].tokens_per_step()
+    first, settled = Steps("hsd", KEYINGS["position"], P, Q, 4).tokens_per_step()
     assert first == pytest.approx([2.5025, 2.2969, 2.2727], abs=5e-5)
     assert settled == pytest.approx(2.2690, abs=5e-5)
-    assert found["fresh"].tokens_per_step()[1] == pytest.approx(2.5025, abs=5e-5)
+    assert laws["position"]["long_run"] == settled
+    assert laws["fresh"]["long_run"] == pytest.approx(2.5025, abs=5e-5)
 
 
 def simulated(
@@ -149,7 +119,6 @@ def simulated(
     [
         ("hsd", "position, drafts", 6_000),
         ("hsd", "position, unsalted", 3_000),
-        ("tokenwise", "position, unsalted", 3_000),
     ],
 )
 def test_texts_that_are_really_decoded_follow_the_enumerated_law(
@@ -178,21 +147,9 @@ def test_two_races_on_equal_numbers_have_both_laws_and_agree_as_often_as_is_know
     assert torch.equal(coupling(p, p), torch.diag(p))
 
 
-@pytest.mark.parametrize(
-    "zeros", [((0, 0.6, 0.4, 0), (0.3, 0, 0.7, 0)), ((1, 0), (0, 1)), ((0.5, 0.5), (1, 0))], ids=str
-)
-def test_tokens_that_coupling_never_picks_have_no_share(
-    zeros: tuple[tuple[float, ...], tuple[float, ...]],
-):
-    first, second = (torch.tensor(row, dtype=torch.float64) for row in zeros)
-    joint = coupling(first, second)
-    assert float((joint.sum(1) - first).abs().max()) < 1e-15
-    assert float((joint.sum(0) - second).abs().max()) < 1e-15
-
-
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 def test_a_race_that_draft_and_correction_share_is_wrong_in_the_first_step(rule: str):
-    assert distance(rule, "step, coupled", steps=1) > 0.01
+    assert distance(rule, COUPLED, steps=1) > 0.01
 
 
 def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
@@ -207,33 +164,8 @@ def test_a_shared_race_is_what_happens_where_numbers_are_drawn():
     kept = torch.rand(count, generator=generator, dtype=torch.float64) < (p / q)[drafted]
     left = (p - q).clamp_min(0)
     said = torch.where(kept, drafted, (left / numbers).argmax(1)).bincount(minlength=3)
-    law = Steps("tokenwise", EVERY["step, coupled"], P, Q, 1).law(1, 1)
+    law = Steps("tokenwise", COUPLED, P, Q, 1).law(1, 1)
     assert (
         chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(law.tolist()))) > 1e-3
     )
     assert chi_square_p(Counter(dict(enumerate(said.tolist()))), dict(enumerate(P))) < 1e-6
-
-
-def test_the_command_prints_a_line_for_every_keying(capsys: pytest.CaptureFixture[str]):
-    assert main(["conform", "--keying", "--gamma", "2", "--tokens", "3"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == 2 + len(EVERY)
-    assert "fresh" in lines[2]
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"p": [0.5, 0.6], "q": [0.5, 0.5]}, "p .* sums to 1.1"),
-        ({"q": [0.5, 0.5]}, "rows of one length"),
-        ({"gamma": 0}, "gamma 0"),
-        ({"gamma": 9}, "3.10 outcomes are too many"),
-        ({"tokens": 99}, "a text of 99"),
-        ({"rule": "best"}, "unknown rule 'best'"),
-        ({"rule": "naive-hsd"}, "further calls"),
-    ],
-    ids=str,
-)
-def test_what_cannot_be_enumerated_is_refused(given: dict, words: str):
-    with pytest.raises(HsdError, match=words):
-        audit_keyings(**{"p": P, "q": Q, "gamma": 2, "rule": "hsd", **given})
