@@ -10,6 +10,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from loops import for_each
 from pages import BLOCK, blocks
 
 from hsd.cli import build_parser
@@ -53,7 +54,7 @@ def test_links_lead_somewhere(page: Path):
             assert part in map(slug, headings), link
 
 
-@pytest.mark.parametrize(
+@for_each(
     "line",
     [
         line

@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loops import for_each
 
 from hsd.decoding.options import RunOptions
 from hsd.rules import RULES, TREE_RULES, USUAL
@@ -110,7 +111,7 @@ def _own(module: str) -> str:
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
+@for_each("file", FILES, ids=lambda file: str(file.relative_to(ROOT)))
 def test_a_file_imports_only_what_its_part_may(file: Path):
     part = part_of(module_name(file))
     assert part is not None, "give this new module a line in ARCHITECTURE"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Sequence
 
@@ -14,11 +15,17 @@ pytestmark = pytest.mark.long
 
 RECORDED = json.loads(FILE.read_text(encoding="utf-8"))
 MODELS = pair()
+# names of cases by their first word: a rule, or a system
+KINDS = {
+    kind: list(names)
+    for kind, names in itertools.groupby(sorted(RECORDED), lambda name: name.split()[0])
+}
 
 
-@pytest.mark.parametrize("name", RECORDED)
-def test_seeded_runs_give_the_recorded_tokens(name):
-    assert tokens(name, SEEDS[:2]) == RECORDED[name][:2]
+@pytest.mark.parametrize("kind", KINDS)
+def test_seeded_runs_give_the_recorded_tokens(kind: str):
+    wrong = [name for name in KINDS[kind] if tokens(name, SEEDS[:2]) != RECORDED[name][:2]]
+    assert wrong == []
 
 
 def test_every_case_is_recorded():
@@ -27,9 +34,10 @@ def test_every_case_is_recorded():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", RECORDED)
-def test_all_seeded_runs_give_the_recorded_tokens(name):
-    assert tokens(name, SEEDS[2:]) == RECORDED[name][2:]
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_seeded_runs_give_the_recorded_tokens(kind: str):
+    wrong = [name for name in KINDS[kind] if tokens(name, SEEDS[2:]) != RECORDED[name][2:]]
+    assert wrong == []
 
 
 def tokens(name: str, seeds: Sequence[int]) -> list[list[int]]:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from loops import for_each
 
 from hsd import HsdError, space
 from hsd.models.loading.registry import FETCHED
@@ -28,7 +29,7 @@ def test_the_manifest_is_valid():
     assert manifest.limits.gamma <= 32
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("old", "new", "words"),
     [
         ("title:", "titel:", "titel"),

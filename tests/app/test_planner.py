@@ -7,6 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
+from loops import for_each
 
 from hsd.app.systems import planner
 from hsd.app.systems.planner import FILE, alternatives, measured_preset, presets, way_data
@@ -44,7 +45,7 @@ def random_models(seed: int, count: int, further: bool = False) -> Models:
 RANDOM = [random_models(seed, 2 + seed % 4, further=seed % 3 == 0) for seed in range(12)]
 
 
-@pytest.mark.parametrize("models", [*map(models_of, PRESETS), *RANDOM])
+@for_each("models", [*map(models_of, PRESETS), *RANDOM])
 def test_the_best_of_the_ways_compared_is_the_planners(models: Models):
     told = planner.plan_data(models)
     found = plan(models)

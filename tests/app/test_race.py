@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from example_script import example_script
+from loops import for_each
 
 import hsd
 from hsd import facts, space
@@ -138,7 +139,7 @@ def test_all_lanes_draft_equally_many_tokens_unless_one_says_otherwise():
     ]
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("lanes", "rounds", "shared", "words"),
     [
         (LANES, 1, {"prompt": " "}, "the prompt is empty"),

@@ -5,6 +5,7 @@ said in a link.
 from __future__ import annotations
 
 import pytest
+from loops import for_each
 
 from hsd import HsdError, space
 from hsd.app import device, downloads
@@ -56,7 +57,7 @@ def test_links_of_earlier_versions_still_open():
     assert "length" not in query(read(SPACE, old))
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("values", "words"),
     [
         ({"drafts": "0"}, "drafts 0: choose a whole number from 1 to 16"),

@@ -10,6 +10,7 @@ from functools import partial
 
 import pytest
 import torch
+from loops import for_each
 from torch import Tensor
 
 from hsd import RULES
@@ -112,7 +113,7 @@ def distance(rule: str, models: TableModels, cut: Cut) -> float:
     return total_variation(output, target_law(models))
 
 
-@pytest.mark.parametrize("rule", EVERY)
+@for_each("rule", EVERY)
 @pytest.mark.parametrize("cut", STOPPING_TIMES.values(), ids=STOPPING_TIMES)
 def test_rules_stay_lossless_where_the_length_is_a_stopping_time(rule: str, cut: Cut):
     lengths = {cut(models, draft) for models in PAIRS for draft in models.drafts()}

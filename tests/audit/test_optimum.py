@@ -8,6 +8,7 @@ import itertools
 
 import pytest
 import torch
+from loops import for_each
 
 pytest.importorskip("scipy")
 
@@ -29,16 +30,16 @@ def smallest_cut(p: list[float], q: list[float], drafts: int) -> float:
     return min(sum(p[x] for x in h) + 1 - sum(q[x] for x in h) ** drafts for h in sets)
 
 
-@pytest.mark.parametrize("seed", range(6))
-@pytest.mark.parametrize(("vocab", "gamma"), [(2, 4), (3, 1), (3, 3), (4, 2)])
+@for_each("seed", range(6))
+@for_each(("vocab", "gamma"), [(2, 4), (3, 1), (3, 3), (4, 2)])
 def test_one_draft_can_keep_what_block_verification_keeps(vocab: int, gamma: int, seed: int):
     models = random_models(vocab, gamma, seed)
     _, kept = output_law(models, RULES["blockwise"].law)
     assert optimum(models, paths_shape(1, gamma)) == pytest.approx(kept, abs=1e-8)
 
 
-@pytest.mark.parametrize("drafts", [1, 2, 3])
-@pytest.mark.parametrize(
+@for_each("drafts", [1, 2, 3])
+@for_each(
     ("p", "q"),
     [
         ([0.5, 0.3, 0.2], [0.2, 0.3, 0.5]),

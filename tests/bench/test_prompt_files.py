@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import for_each
 
 from hsd import HsdError
 from hsd.bench import files, prompt_set
@@ -124,9 +125,9 @@ FORMS: dict[str, tuple[str, str]] = {  # what is in the file, and what it is rea
 }
 
 
-@pytest.mark.parametrize("packed", [False, True])
-@pytest.mark.parametrize("ending", ["", ".txt", ".gz"])
-@pytest.mark.parametrize("form", FORMS)
+@for_each("packed", [False, True])
+@for_each("ending", ["", ".txt", ".gz"])
+@for_each("form", FORMS)
 def test_a_file_is_read_as_what_it_is_and_says_so(
     form: str, ending: str, packed: bool, tmp_path: Path
 ):
@@ -140,8 +141,8 @@ def test_a_file_is_read_as_what_it_is_and_says_so(
     assert packed == ("packed by gzip" in found.source)
 
 
-@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
-@pytest.mark.parametrize("form", ["plain text", "JSON lines", "CSV"])
+@for_each("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+@for_each("form", ["plain text", "JSON lines", "CSV"])
 def test_other_encodings_of_unicode_are_read_and_named(form: str, encoding: str, tmp_path: Path):
     (tmp_path / "mine").write_bytes(FORMS[form][0].encode(encoding))
     found = prompt_set(str(tmp_path / "mine"))
@@ -149,7 +150,7 @@ def test_other_encodings_of_unicode_are_read_and_named(form: str, encoding: str,
     assert encoding.upper()[:6] in found.source
 
 
-@pytest.mark.parametrize("between", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
+@for_each("between", ["\u2028", "\u2029", "\x85", "\x0b", "\x0c", "\x1c"])
 def test_only_line_feeds_end_a_line(between: str, tmp_path: Path):
     text = f"one{between}two"
     for name, whole in {
@@ -196,7 +197,7 @@ PLAIN = [
 ]
 
 
-@pytest.mark.parametrize("first", PLAIN)
+@for_each("first", PLAIN)
 def test_plain_prompts_that_look_like_something_else_are_plain(first: str, tmp_path: Path):
     (tmp_path / "m.txt").write_text(f"{first}\nAnd another one, of words\n")
     found = prompt_set(str(tmp_path / "m.txt"))
@@ -228,7 +229,7 @@ BINARY = {
 }
 
 
-@pytest.mark.parametrize("data", BINARY, ids=lambda data: data[:10].hex())
+@for_each("data", BINARY, ids=lambda data: data[:10].hex())
 def test_what_is_no_text_is_refused_by_name(data: bytes, tmp_path: Path):
     (tmp_path / "mine.jsonl").write_bytes(data)
     with pytest.raises(HsdError, match=BINARY[data]) as told:
@@ -244,7 +245,7 @@ DEEP = {
 }
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("name", "text", "words"),
     [
         ("a.jsonl", '{"prompt": "a"}\n{"prompt": "b"', "line 2 of .* is not JSON"),

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import for_each
 from small_models import letters_tokenizer, save_model
 
 import hsd
@@ -283,7 +284,7 @@ def test_the_module_can_be_run_and_keeps_its_output_clean():
 # Bad input
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("words", "names"),
     [
         (["--gamma", "0"], "gamma 0"),
@@ -352,7 +353,7 @@ def test_bad_models_are_one_line(console: Console, byte_folders: tuple[str, str]
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "words",
     [
         [],

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import seeded
 import torch
+from loops import for_each
 from table_models import table_pair
 from torch import Tensor
 
@@ -40,10 +41,8 @@ def tokens(prompt: str, **options: Any) -> list[int]:
     return hsd.run(PAIR, prompt, **how).tokens
 
 
-@pytest.mark.parametrize(
-    "sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS]
-)
-@pytest.mark.parametrize("prompt", PROMPTS)
+@for_each("sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS])
+@for_each("prompt", PROMPTS)
 def test_a_seed_fixes_the_text_whatever_is_drafted(prompt: str, sampling: dict[str, Any]):
     for seed in range(2):
         wanted = tokens(prompt, system="plain", seed=seed, **sampling)

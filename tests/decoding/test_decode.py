@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import torch
 from joint_law import toy_pair
+from loops import for_each
 from spies import spied
 from table_models import LetterCodec, TableModel, table_pair
 from tree_cases import TREE_CASES, UNFIT
@@ -42,8 +43,8 @@ def cycle_pair(
 
 
 # in the ensemble the draft has a share
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
-@pytest.mark.parametrize("gamma", [1, 4, 9])
+@for_each("rule", [name for name in RULES if name != "ensemble"])
+@for_each("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
     for seed in range(2):
         pair = table_pair(vocab=6, order=3, seed=seed)
@@ -53,7 +54,7 @@ def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES)
 def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree: str):
     pair = table_pair(vocab=6, order=3, seed=1)
     options: dict[str, Any] = {"max_new_tokens": 30, "temperature": 0, "trace": False}
@@ -64,7 +65,7 @@ def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree
     )
 
 
-@pytest.mark.parametrize(("rule", "tree"), UNFIT)
+@for_each(("rule", "tree"), UNFIT)
 def test_a_rule_that_does_not_fit_the_tree_is_refused(rule: str, tree: str):
     name = rule.removeprefix("recursive-")  # which nobody has to know
     words = (
@@ -347,7 +348,7 @@ def test_an_end_that_is_the_bonus_ends_the_text():
 
 
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
-@pytest.mark.parametrize("seed", range(6))
+@for_each("seed", range(6))
 def test_nothing_follows_the_end_of_a_text(rule: str, seed: int):
     pair = table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1, 2}))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
@@ -370,7 +371,7 @@ def test_a_draft_is_cut_after_its_first_end():
 
 @pytest.mark.long
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
-@pytest.mark.parametrize("budget", [1, 2, 3, 5, 6, 7, 13])
+@for_each("budget", [1, 2, 3, 5, 6, 7, 13])
 def test_a_budget_is_met_exactly(rule: str, budget: int):
     """γ is 5: budgets of one, two, γ and γ + 1 tokens are among these."""
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
@@ -452,7 +453,7 @@ def test_equal_models_keep_every_drafted_token(rule: str):
 # Bad input
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "word"),
     [
         ({"gamma": 0}, "gamma 0"),

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 from joint_law import chi_square_p, exact_law, first_tokens, toy_pair
+from loops import for_each
 from table_models import table_pair
 from tree_cases import TREE_CASES
 
@@ -45,7 +46,7 @@ def test_plain_decoding_follows_the_target():
 
 
 @pytest.mark.parametrize("rule", FEW)
-@pytest.mark.parametrize(
+@for_each(
     "warping",
     [
         {"temperature": 0.6},

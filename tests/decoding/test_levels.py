@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from joint_law import chi_square_p, exact_law, first_tokens
+from loops import for_each
 from table_models import TableModel, table_pair
 
 import hsd
@@ -395,7 +396,7 @@ def test_models_in_the_wrong_order_of_size_are_named(tiny: Pair):
     assert "tiny smallest stands above tiny draft, which is larger" in note
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("options", "words"),
     [
         ({"stack": (2,)}, "a stack of 1: choose 2 to"),

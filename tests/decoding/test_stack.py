@@ -14,6 +14,7 @@ from itertools import product
 
 import pytest
 import torch
+from loops import for_each
 from table_models import TableModel
 from torch import Tensor
 
@@ -198,10 +199,8 @@ def distance(law: dict[Path, float], model: TableModel, length: int) -> float:
     )
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize(
-    "names", list(product(("tokenwise", "blockwise", "hsd"), repeat=2)), ids="/".join
-)
+@for_each("seed", range(3))
+@for_each("names", list(product(("tokenwise", "blockwise", "hsd"), repeat=2)), ids="/".join)
 def test_three_models_with_one_of_three_rules_at_either_level_are_lossless(
     forks: Forks, names: tuple[str, str], seed: int
 ):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from loops import for_each
 from table_models import table_pair
 from torch import Tensor
 from tree_cases import TREE_CASES
@@ -65,8 +66,8 @@ def test_every_node_is_read_as_if_its_path_were_the_text(model: LanguageModel):
         assert_as_fresh(model, draft.grow(text, level, keep=len(level)), texts(text, level))
 
 
-@pytest.mark.parametrize("kept", [[], [2], [1, 4], [1, 4, 6], [2, 5, 7]], ids=str)
-@pytest.mark.parametrize("read_levels", [2, 3])
+@for_each("kept", [[], [2], [1, 4], [1, 4, 6], [2, 5, 7]], ids=str)
+@for_each("read_levels", [2, 3])
 def test_after_a_commit_only_the_kept_path_is_part_of_the_text(
     model: LanguageModel, kept: list[int], read_levels: int
 ):
@@ -88,7 +89,7 @@ def test_after_a_commit_only_the_kept_path_is_part_of_the_text(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES)
 def test_nothing_follows_the_end_of_a_text_that_was_drafted_in_a_tree(rule: str, tree: str):
     pair = table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({1, 2}))
     kept_ends = 0

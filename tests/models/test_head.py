@@ -161,32 +161,47 @@ def test_a_draft_that_is_taken_up_again_goes_on_as_it_would_have(pair: Pair, kep
 
 # Rules read rows and no model: two of them quickly, all in the slow tests.
 LOSSLESS = [name for name, rule in RULES.items() if rule.lossless]
-QUICK = ("hsd", "naive-hsd"), (("recursive-hsd", "comb"), ("one-hot", "top"))
+FEW_RULES = ["hsd", "naive-hsd"]
+FEW_TREES = [("recursive-hsd", "comb"), ("one-hot", "top")]
 
 
-@pytest.mark.parametrize(
-    "rule",
-    [rule if rule in QUICK[0] else pytest.param(rule, marks=pytest.mark.slow) for rule in LOSSLESS],
-)
-def test_greedy_text_equals_plain(pair: Pair, rule: str):
-    plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=40)
-    drafted = hsd.run(pair, PROMPT, rule=rule, gamma=3, temperature=0.0, max_new_tokens=40)
-    assert drafted.result.text == plain.result.text
+def test_greedy_text_equals_plain(pair: Pair):
+    assert_plain_texts(pair, FEW_RULES)
 
 
-@pytest.mark.parametrize(
-    ("rule", "tree"),
-    [
-        case if case in QUICK[1] else pytest.param(*case, marks=pytest.mark.slow)
-        for case in TREE_CASES
-    ],
-)
-def test_trees_of_a_head_write_the_plain_text(pair: Pair, rule: str, tree: str):
-    plain = hsd.run(pair, PROMPT, system="plain", temperature=0.0, max_new_tokens=24)
-    drafted = hsd.run(
-        pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, temperature=0.0, max_new_tokens=24
-    )
-    assert drafted.result.text == plain.result.text
+@pytest.mark.slow
+def test_greedy_text_equals_plain_by_every_rule(pair: Pair):
+    assert_plain_texts(pair, LOSSLESS)
+
+
+def assert_plain_texts(pair: Pair, rules: list[str]) -> None:
+    options = {"temperature": 0.0, "max_new_tokens": 40}
+    plain = hsd.run(pair, PROMPT, system="plain", **options).result.text
+    texts = {
+        rule: hsd.run(pair, PROMPT, rule=rule, gamma=3, **options).result.text for rule in rules
+    }
+    assert texts == dict.fromkeys(rules, plain)
+
+
+def test_trees_of_a_head_write_the_plain_text(pair: Pair):
+    assert_plain_trees(pair, FEW_TREES)
+
+
+@pytest.mark.slow
+def test_every_tree_of_a_head_writes_the_plain_text(pair: Pair):
+    assert_plain_trees(pair, TREE_CASES)
+
+
+def assert_plain_trees(pair: Pair, cases: list[tuple[str, str]]) -> None:
+    options = {"temperature": 0.0, "max_new_tokens": 24}
+    plain = hsd.run(pair, PROMPT, system="plain", **options).result.text
+    texts = {
+        (rule, tree): hsd.run(
+            pair, PROMPT, rule=rule, tree=tree, drafts=3, gamma=3, **options
+        ).result.text
+        for rule, tree in cases
+    }
+    assert texts == dict.fromkeys(cases, plain)
 
 
 def test_a_run_can_be_played_again(pair: Pair):

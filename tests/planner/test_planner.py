@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from loops import for_each
 from table_models import TableModel, TableSession, table_pair
 from torch import Tensor
 
@@ -209,7 +210,7 @@ def test_a_draft_that_never_agrees_or_always_does():
 # Brute force
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each("seed", range(20))
 def test_the_shortest_path_agrees_with_brute_force(seed: int):
     models = random_models(seed, 2 + seed % 3, per_token=seed % 2 == 1)
     longest = 6 if models.target == 3 else 12
@@ -217,7 +218,7 @@ def test_the_shortest_path_agrees_with_brute_force(seed: int):
     assert planner.shortest_path(models, longest)[-1] == pytest.approx(best, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(200))
+@for_each("seed", range(20))
 def test_the_plan_agrees_with_brute_force(seed: int):
     models = random_models(seed, 2 + seed % 3, per_token=seed % 2 == 1)
     longest = {1: 12, 2: 8, 3: 4}[models.target]
@@ -262,7 +263,7 @@ def few_rounds(seed: int, monkeypatch: pytest.MonkeyPatch) -> tuple[Models, int,
     return models, longest, {one: plain_exact(models, *one) for one in ways}
 
 
-@pytest.mark.parametrize("seed", range(80))
+@for_each("seed", range(20))
 def test_the_plan_is_the_best_of_those_that_a_run_allows(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ):
@@ -277,7 +278,7 @@ def test_the_plan_is_the_best_of_those_that_a_run_allows(
     assert planner.best_of(models, everything, longest).latency == pytest.approx(least, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(20))
 def test_no_completion_of_a_stack_is_better_than_was_promised(
     seed: int, monkeypatch: pytest.MonkeyPatch
 ):
@@ -307,22 +308,21 @@ def test_no_completion_of_a_stack_is_better_than_was_promised(
     assert not least
 
 
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_no_way_that_is_left_out_leads_to_a_better_plan(seed: int, monkeypatch: pytest.MonkeyPatch):
     models = similar_models(seed, 4, 2.0) if seed % 2 else random_models(seed, 4)
     found = planner.plan(models, 12)
-    monkeypatch.setattr(LowerBounds, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
-    monkeypatch.setattr(
-        LowerBounds, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape)
-    )
-    assert (
-        found.bound
-        == found.best.latency
-        == pytest.approx(planner.plan(models, 12).best.latency, rel=1e-12)
-    )
+    with monkeypatch.context() as patch:
+        patch.setattr(LowerBounds, "of", lambda _, lower, model, costs: np.zeros(len(costs)))
+        patch.setattr(
+            LowerBounds, "of_requests", lambda _, requests, uppers: np.zeros(requests.costs.shape)
+        )
+        everything = planner.plan(models, 12)
+    assert found.bound == found.best.latency
+    assert found.best.latency == pytest.approx(everything.best.latency, rel=1e-12)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@for_each("seed", range(8))
 def test_longer_blocks_to_choose_from_never_make_a_plan_worse(seed: int):
     models = similar_models(seed, 5, 2.0 + seed % 3) if seed % 2 else random_models(seed, 5)
     bests = [planner.plan(models, longest).best.latency for longest in (1, 2, 3, 5, 8, 13, 21, 32)]
@@ -341,7 +341,7 @@ def test_where_too_many_ways_promise_something_the_bound_is_still_one():
     assert 0 < max(gaps) < 0.3
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_levels_are_consistent(seed: int):
     models = random_models(seed, 5)
     drafts = (0, 2, 3)
@@ -465,7 +465,7 @@ def test_the_exact_latency_is_that_of_a_simulation(stack, thresholds, per_token)
     assert planner.latency(models, stack, thresholds) == pytest.approx(cost, rel=0.01)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_a_single_draft_of_real_tokens_costs_that(seed: int):
     laws = random_laws(np.random.default_rng(seed), 2, contexts=1, vocab=8)
     models = Models((1, 60), acceptances(laws))
@@ -537,7 +537,7 @@ def test_the_fluid_latency_is_not_that_of_a_simulation():
 # Bad input
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("costs", "acceptance", "words"),
     [
         ("1,2,60", "0.9,0.5;0.9", "models 0, 1, 2"),
@@ -804,7 +804,7 @@ def test_a_deep_stack_near_the_limit_of_rounds_is_found():
     assert best.latency == pytest.approx(94.5201, abs=1e-4)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@for_each("seed", range(4))
 def test_a_plan_can_be_run(seed: int):
     """No threshold above 32, and no step of more than 1,024 rounds."""
     models = similar_models(seed, 6)

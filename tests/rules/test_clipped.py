@@ -12,6 +12,7 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 from table_models import table_pair
 from test_fuzzy import decoded_law, entropy_between, going_on, kl, models_of
 from test_laws import rows_of_both
@@ -72,10 +73,10 @@ def test_it_spends_no_more_where_the_target_hardly_writes_what_the_draft_does():
         assert row.sum(-1).tolist() == pytest.approx([1.0] * 4, abs=1e-12)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "q", [[0.1, 0.3, 0.6], [0.0, 0.9, 0.1], [1.0, 0.0, 0.0], [1.0, 0.0, 1.0], [1.0, 0.2, 0.8]]
 )
-@pytest.mark.parametrize("T", [0.01, 0.05, 0.3])
+@for_each("T", [0.01, 0.05, 0.3])
 def test_no_law_within_the_tolerance_shares_more_with_the_draft(q: list[float], T: float):
     """Against every law of three tokens on a grid; q = 1 stands for a token that was chosen."""
     p = torch.tensor([0.5, 0.3, 0.2], dtype=torch.float64)
@@ -93,8 +94,8 @@ def test_no_law_within_the_tolerance_shares_more_with_the_draft(q: list[float], 
 
 
 @pytest.mark.parametrize("name", CLIPPED)
-@pytest.mark.parametrize("tolerance", [-1.0, *TOLERANCES])
-@pytest.mark.parametrize("seed", range(4))
+@for_each("tolerance", [-1.0, *TOLERANCES])
+@for_each("seed", range(4))
 def test_a_text_follows_the_clipped_rows_and_its_divergence_is_what_these_spend(
     name: str, tolerance: float, seed: int
 ):

@@ -17,6 +17,7 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 from reference import Problem
 from table_models import table_pair
 from test_laws import close, problems, rows_of_both, tensors
@@ -253,8 +254,8 @@ def test_at_infinity_the_whole_draft_passes(config: Fuzzy, problem: Problem):
 
 
 @each_config
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize("tolerance", [-0.5, 0.0])
+@for_each("seed", range(4))
+@for_each("tolerance", [-0.5, 0.0])
 def test_at_zero_and_below_the_output_is_the_targets(config: Fuzzy, seed: int, tolerance: float):
     models = models_of(seed)
     models.draft[()] = models.target[()]  # there D = 0, which passes at 0
@@ -292,7 +293,7 @@ def test_law_agrees_with_the_reference(config: Fuzzy, problem: Problem, toleranc
 
 
 @each_config
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_output_is_the_draft_where_it_is_near_and_the_target_elsewhere(
     config: Fuzzy, seed: int
 ):
@@ -305,7 +306,7 @@ def test_the_output_is_the_draft_where_it_is_near_and_the_target_elsewhere(
 
 
 @each_divergence
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_exact_first_keeps_at_least_as_much_on_every_draft(name: str, seed: int):
     models = models_of(seed)
     more = 0.0
@@ -336,7 +337,7 @@ def test_a_larger_tolerance_never_keeps_less(config: Fuzzy, problem: Problem):
 
 
 @each_mode
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_drift_bounds_the_distance_of_a_step(mode: str, seed: int):
     """KL(output‖target) ≤ E[drift] ≤ T·E[kept]; without exact tests the first is an equality (chain
     rule).
@@ -355,7 +356,7 @@ def test_the_drift_bounds_the_distance_of_a_step(mode: str, seed: int):
 
 
 @each_mode
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_the_divergence_of_a_text_is_the_drift_that_was_spent_on_it(mode: str, seed: int):
     """The chain rule, step after step: KL(output‖target) = E_output[Σ D where D ≤ T]."""
     models = models_of(seed)
@@ -371,7 +372,7 @@ def test_the_divergence_of_a_text_is_the_drift_that_was_spent_on_it(mode: str, s
 
 
 @each_mode
-@pytest.mark.parametrize("seed", range(10))
+@for_each("seed", range(10))
 def test_under_total_variation_the_output_moves_by_at_most_the_drift(mode: str, seed: int):
     models = models_of(seed)
     config = settled(Fuzzy("tv", mode=mode), models)
@@ -480,10 +481,10 @@ def test_settings_that_mean_nothing_are_refused_in_one_line(bad: dict[str, Any],
     assert "\n" not in str(error.value)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "config", [Fuzzy(n, 0.1, m, o) for n in DIVERGENCES for m in MODES for o in ROWS], ids=str
 )
-@pytest.mark.parametrize("gamma", [0, 1, 3])
+@for_each("gamma", [0, 1, 3])
 def test_every_setting_takes_drafts_of_any_length_and_refuses_wrong_shapes(
     config: Fuzzy, gamma: int
 ):
@@ -515,10 +516,8 @@ def test_the_registered_rule_has_the_default_settings():
 
 
 @each_mode
-@pytest.mark.parametrize("tolerance", [-1.0, 0.1, 0.4, 9.0])
-@pytest.mark.parametrize(
-    "layout", ["paths", "distinct-comb", "top", "full, chosen", "full, distinct"]
-)
+@for_each("tolerance", [-1.0, 0.1, 0.4, 9.0])
+@for_each("layout", ["paths", "distinct-comb", "top", "full, chosen", "full, distinct"])
 def test_in_a_tree_the_text_follows_the_law_of_one_draft(mode: str, tolerance: float, layout: str):
     """After every kept prefix: q where D ≤ T, else p; after a whole draft p. Of a chain it is the
     same.

@@ -15,6 +15,7 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 from make_cases import cases
 from reference import Problem
 from torch import Tensor
@@ -71,7 +72,7 @@ def test_the_case_file_is_what_the_reference_gives():
             )
 
 
-@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+@for_each("case", OWN_CASES, ids=name_of)
 @pytest.mark.parametrize("rule", RULES)
 def test_law_agrees_with_the_worked_case(rule: str, case: dict[str, Any]):
     law = RULES[rule].law(*tensors(case["p"], case["q"], case["tokens"]))
@@ -82,7 +83,7 @@ def test_law_agrees_with_the_worked_case(rule: str, case: dict[str, Any]):
         assert close(law.next(t), row), f"after {t} kept tokens"
 
 
-@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+@for_each("case", OWN_CASES, ids=name_of)
 def test_laws_that_share_their_sums_are_those_that_do_not(case: dict[str, Any]):
     rows = tensors(case["p"], case["q"], case["tokens"])
 
@@ -124,7 +125,7 @@ def test_sums_are_shared_for_equal_factors_only_and_only_while_asked():
     assert both_masses(p, q, half)[0][0] > first[0][0]
 
 
-@pytest.mark.parametrize("case", OWN_CASES, ids=name_of)
+@for_each("case", OWN_CASES, ids=name_of)
 def test_explanation_quantities_agree_with_the_worked_case(case: dict[str, Any]):
     given_problem = Problem(case["p"], case["q"], case["tokens"])
     masses = branch_masses(*tensors(case["p"], case["q"], case["tokens"]))
@@ -140,7 +141,7 @@ def test_explanation_quantities_agree_with_the_worked_case(case: dict[str, Any])
     assert close(masses["asymmetry"], [given_problem.joint_p(t) - q for t, q in enumerate(joint_q)])
 
 
-@pytest.mark.parametrize("case", OUTSIDE_CASES, ids=name_of)
+@for_each("case", OUTSIDE_CASES, ids=name_of)
 def test_law_agrees_with_the_outside_case(case: dict[str, Any]):
     given_tensors = tensors(case["p"], case["q"], case["tokens"])
     for name, wanted in case["rules"].items():
@@ -386,8 +387,8 @@ def test_long_drafts_neither_overflow_nor_underflow():
 # Named edge cases
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement"])
-@pytest.mark.parametrize("gamma", [1, 2, 5])
+@for_each("rule", [name for name in RULES if name != "agreement"])
+@for_each("gamma", [1, 2, 5])
 def test_equal_models_keep_everything(rule: str, gamma: int):
     row = [0.5, 0.25, 0.25]
     law = RULES[rule].law(*tensors([row] * (gamma + 1), [row] * gamma, [1] * gamma))

@@ -13,6 +13,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 from test_laws import close, of_rounding, problems, rows_of_both, tensors
 from test_tree_laws import as_tree
 from torch import Tensor
@@ -419,7 +420,7 @@ def test_equal_models_keep_the_first_draft_to_its_end(rule: TreeRule, data: st.D
 
 
 @EVERY_RULE
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_single_precision_is_near_to_double(rule: TreeRule, seed: int):
     rng = random.Random(seed)
     vocab = rng.randint(2, 5)
@@ -435,7 +436,7 @@ def test_single_precision_is_near_to_double(rule: TreeRule, seed: int):
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("seed", range(12))
+@for_each("seed", range(12))
 def test_single_precision_is_near_to_double_on_one_draft(rule: str, seed: int):
     rng = random.Random(seed)
     vocab = rng.randint(2, 6)
@@ -522,8 +523,8 @@ def test_a_law_does_not_depend_on_what_was_never_drafted_below_it(rule: str):
         assert law.stop[2:].tolist() == [0.0, 0.0, 0.0]
 
 
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "agreement"])
-@pytest.mark.parametrize("gamma", [1, 2, 5])
+@for_each("rule", [name for name in RULES if name != "agreement"])
+@for_each("gamma", [1, 2, 5])
 def test_a_branch_with_nothing_to_correct_is_kept_for_certain(rule: str, gamma: int):
     """0/0 counts as 1. Such a test is never reached, because what follows it passes; but it is
     explained and drawn.

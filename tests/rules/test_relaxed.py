@@ -9,6 +9,7 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from loops import for_each
 from reference import Problem
 from test_laws import close, problems, tensors
 
@@ -231,7 +232,7 @@ def test_typical_acceptance_goes_on_with_the_likeliest_token_where_that_is_asked
 # Drafts that are certain
 
 
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_a_draft_that_is_certain_makes_all_lossless_rules_one(seed: int):
     """q one-hot: p/q = p(x) is at most 1, so no ratio has anything to cap, and every prefix is kept
     with its p.

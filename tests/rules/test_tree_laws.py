@@ -15,6 +15,7 @@ import pytest
 import reference
 import torch
 import tree_reference
+from loops import for_each
 from torch import Tensor
 from tree_reference import Given, Outcome, expected_kept, law_of, random_drafts, random_tree
 
@@ -298,7 +299,7 @@ def lineage(shape: Shape, node: int) -> list[int]:
 # What the theory promises
 
 
-@pytest.mark.parametrize("seed", range(20))
+@for_each("seed", range(20))
 def test_on_chosen_trees_the_kept_tokens_are_what_the_target_gives_the_paths(seed: int):
     """Σ p(path) over the nodes: no lossless rule can keep more of a tree that was not drawn."""
     vocab, depth, drafts = [(2, 2, 2), (3, 2, 2), (4, 1, 3), (3, 3, 1), (3, 2, 3)][seed % 5]
@@ -346,8 +347,8 @@ def process(name: str, tree: DraftTree) -> Process:
     return TREE_RULES[name].process(tree)
 
 
-@pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(
+@for_each("seed", range(4))
+@for_each(
     ("chain", "tree_rule"),
     [
         ("hsd", "traversal"),
@@ -376,7 +377,7 @@ def test_draft_after_draft_by_hsd_and_by_block_verification_are_one_law(layout: 
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(30))
+@for_each("seed", range(30))
 def test_traversal_keeps_at_least_as_much_as_top_down(seed: int):
     """On every sampled layout of 30 random models; with one level they are the same rule."""
     vocab, depth, drafts = [(2, 2, 2), (3, 2, 2), (2, 2, 3), (3, 1, 2)][seed % 4]

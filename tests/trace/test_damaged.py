@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import for_each
 
 from hsd import HsdError, Trace
 from hsd.cli.run import _report
@@ -54,7 +55,7 @@ def refused_or_used(data: dict[str, Any]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@for_each("file", FILES, ids=lambda file: file.stem)
 def test_every_recorded_trace_is_read_and_used(file: Path):
     trace = Trace.from_file(file)
     used(trace)
@@ -109,7 +110,7 @@ def of(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@for_each("file", FILES, ids=lambda file: file.stem)
 def test_one_changed_field_is_refused_or_harmless(file: Path):
     data = shortened(file)
     every = [(path, value) for path in places(data) for value in changes(of(data, path))]
@@ -173,7 +174,7 @@ STEPS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("name", STEPS)
+@for_each("name", STEPS)
 def test_steps_that_do_not_fit_together_are_refused(name: str):
     data = shortened(TRACES / "stack-three.json")
     assert not refused_or_used(data)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import for_each
 
 from hsd.trace.fill import spell, together
 from hsd.trace.values import Token
@@ -16,7 +17,7 @@ from hsd.trace.values import Token
 CASES = json.loads((Path(__file__).parents[1] / "spans.json").read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@for_each("case", CASES, ids=[case["name"] for case in CASES])
 def test_tokens_together_are_their_text(case: dict[str, Any]):
     tokens = [
         Token(token=i, piece=piece, bytes=parts) for i, (piece, parts) in enumerate(case["tokens"])

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import torch
 from joint_law import toy_pair
+from loops import for_each
 from pydantic import ValidationError
 from table_models import TableModel, table_pair
 from tree_cases import TREE_CASES
@@ -71,8 +72,8 @@ def texts_of(trace: Trace) -> list[tuple[Step, list[int]]]:
 # Round trip, replay, running again
 
 
-@pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize("detail", [True, False])
+@for_each("rule", ALL_RUNS)
+@for_each("detail", [True, False])
 def test_a_trace_survives_json(rule: str, detail: bool):
     trace = run(rule, trace=detail)
     assert Trace.from_json(trace.to_json()) == trace
@@ -89,16 +90,16 @@ def test_text_that_looks_like_markup_or_odd_unicode_survives_json():
     assert Trace.from_json(odd.to_json()) == odd
 
 
-@pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize("seed", range(2))
+@for_each("rule", ALL_RUNS)
+@for_each("seed", range(2))
 def test_replaying_reproduces_the_tokens(rule: str, seed: int):
     trace = run(rule, seed=seed)
     assert trace.replay() == trace.tokens
     assert Trace.from_json(trace.to_json()).replay() == trace.tokens
 
 
-@pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize(
+@for_each("rule", ALL_RUNS)
+@for_each(
     "warping", [{}, {"temperature": 0.7, "top_k": 4, "top_p": 0.9}, {"temperature": 0}], ids=str
 )
 def test_running_again_with_the_recorded_numbers_reproduces_the_run(
@@ -112,8 +113,8 @@ def test_running_again_with_the_recorded_numbers_reproduces_the_run(
     assert [s.nodes for s in again.steps] == [s.nodes for s in trace.steps]
 
 
-@pytest.mark.parametrize("rule", ALL_RUNS)
-@pytest.mark.parametrize("seed", range(2))
+@for_each("rule", ALL_RUNS)
+@for_each("seed", range(2))
 def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int):
     pair = table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}
@@ -121,14 +122,14 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
     assert hsd.rerun(pair, trace).tokens == trace.tokens
 
 
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
     trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=15)
     assert trace.replay() == trace.tokens
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
 
 
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
     for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=20).steps:
         for decision in [*step.verdict.decisions, *step.shadow.decisions]:
@@ -166,7 +167,7 @@ def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
     assert later > 5
 
 
-@pytest.mark.parametrize(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES)
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
@@ -212,7 +213,7 @@ def test_any_rule_can_be_compared_with(shadow: str):
     assert compared.shadow.next == own.committed[own.kept]
 
 
-@pytest.mark.parametrize(("shadow", "tree"), TREE_CASES)
+@for_each(("shadow", "tree"), TREE_CASES)
 def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
     rule = {"distinct": "top-down", "top": "one-hot", "grown": "one-hot"}.get(tree, "hsd")
     compared = run(rule, shadow=shadow, drafts=3, tree=tree, max_new_tokens=8).steps[0]
@@ -401,7 +402,7 @@ def test_chances_of_keeping_are_those_of_many_coins():
 
 
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("seed", range(3))
+@for_each("seed", range(3))
 def test_the_shadow_is_what_vanilla_decides_on_the_same_draft_and_coins(rule: str, seed: int):
     """Worked out here from the recorded tokens and numbers, without any law."""
     for step, text in texts_of(run(rule, seed=seed)):
@@ -698,7 +699,7 @@ def sound() -> str:
     return run(max_new_tokens=12).to_json()
 
 
-@pytest.mark.parametrize("spoil", TAMPERED.values(), ids=TAMPERED)
+@for_each("spoil", TAMPERED.values(), ids=TAMPERED)
 def test_a_tampered_trace_is_refused_in_one_line(spoil: Spoil, sound: str):
     data = json.loads(sound)
     spoil(data)

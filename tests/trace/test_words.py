@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import for_each
 from table_models import table_pair
 
 from hsd import RULES, Pair, run
@@ -46,7 +47,7 @@ def near(text: str, number: float) -> bool:
     return value(text) == pytest.approx(number, rel=0.06, abs=1e-300)
 
 
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+@for_each("file", RECORDED, ids=lambda file: file.stem)
 def test_every_recorded_step_is_told_with_the_numbers_of_its_record(file: Path):
     trace = Trace.from_file(file)
     for step in trace.steps:
@@ -277,7 +278,7 @@ def printed(text: str, number: float) -> bool:
     )
 
 
-@pytest.mark.parametrize("temperature", [0.4, 1.0, 2.5])
+@for_each("temperature", [0.4, 1.0, 2.5])
 @pytest.mark.parametrize("rule", RULES)
 def test_every_sentence_is_true_of_its_record(rule: str, temperature: float):
     """Of tables as rough as temperature makes them; formulas are worked out from what is printed of

@@ -18,6 +18,7 @@ from browser_subset import FILE as FILE_OF_CASES
 from browser_subset import LEFT, RUNS, SHARED, decoded, outcome, small_pair
 from engine import Engine
 from joint_law import chi_square_p, token_law
+from loops import for_each
 from small_gguf import HEAD
 
 import hsd
@@ -77,7 +78,7 @@ RUN = """(given, page) => {
 SOFTEN = """(rows, how, module) => {
   const { readFileSync } = process.getBuiltinModule("fs");
   globalThis.softens ??= new engine.Engine(new WebAssembly.Module(readFileSync(module)));
-  const use = (logits) => [...sampling.probabilities(logits, how, softens)];
+  const use = (logits) => [...sampling.rowsOf(logits, how, softens, false).row];
   return rows.flatMap((row) => softens.rows(softens.vector(row), 1, row.length, use));
 }"""
 SUBSET = json.loads(FILE_OF_CASES.read_text(encoding="utf-8"))
@@ -180,9 +181,9 @@ def test_a_place_of_the_text_has_the_race_that_it_has_in_python(node: Engine, se
         torch.testing.assert_close(found, streams.times(begin, count, 700), atol=0, rtol=1e-14)
 
 
-@pytest.mark.parametrize("top_p", [1, 0.95, 0.5, 1e-9])
-@pytest.mark.parametrize("top_k", [0, 1, 7, 500])
-@pytest.mark.parametrize("temperature", [0, 0.3, 1, 3.7])
+@for_each("top_p", [1, 0.95, 0.5, 1e-9])
+@for_each("top_k", [0, 1, 7, 500])
+@for_each("temperature", [0, 0.3, 1, 3.7])
 def test_logits_become_the_rows_that_they_become_in_python(
     node: Engine, temperature: float, top_k: int, top_p: float
 ):
@@ -251,9 +252,7 @@ def made(node: Engine, pair: Pair, files: list[Path]) -> dict[str, Any]:
 # ---- the declared subset
 
 
-@pytest.mark.parametrize(
-    "case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values()))
-)
+@for_each("case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values())))
 def test_python_and_the_browser_decode_what_the_file_of_cases_says(
     node: Engine, small, case: dict[str, Any]
 ):

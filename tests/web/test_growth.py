@@ -56,6 +56,14 @@ def engine() -> Iterator[Engine]:
     engine.stop()
 
 
+PHASES = "phases.plan(view).phases"
+# what is said of each moment in which the tree grows: the sentence's name and its facts
+MOMENTS = f"""Array.from(
+  {{length: {PHASES}.find(({{name}}) => name === "grow").beats}},
+  (_, i) => growth.beats.grow(view, i),
+)"""
+
+
 def of_steps(engine: Engine, trace: dict, expression: str) -> list:
     """An expression in `view`, a step as the page reads it, for every step with a tree; None for
     all others.
@@ -67,28 +75,11 @@ def of_steps(engine: Engine, trace: dict, expression: str) -> list:
 
 
 @pytest.mark.parametrize("name", RECORDED)
-def test_a_token_sees_its_path_and_shares_its_position_with_its_siblings(engine: Engine, name: str):
-    seen = "growth.maskRows(view, 0).map(({sees, position}) => [sees, position])"
-    for step, nodes in zip(
-        TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), seen), strict=True
-    ):
-        if not step.nodes:
-            assert nodes is None
-            continue
-        assert len(nodes) == len(step.nodes) + 1
-        wanted = [
-            [[0, *line(step, id)], step.context_length - 1 + len(line(step, id))]
-            for id in range(len(nodes))
-        ]
-        assert nodes == wanted
-
-
-@pytest.mark.parametrize("name", RECORDED)
 def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_average(
     engine: Engine, name: str
 ):
     """That average is worked out from the rule's own tests, over all coins."""
-    told = of_steps(engine, dumped(TRACES[name]), "growth.worth(view)")
+    told = of_steps(engine, dumped(TRACES[name]), "model.worth(view)")
     for step, sums in zip(TRACES[name].steps, told, strict=True):
         if not step.nodes:
             continue
@@ -102,10 +93,7 @@ def test_the_sum_over_all_paths_is_what_the_rule_for_chosen_trees_keeps_on_avera
 def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(
     engine: Engine, name: str
 ):
-    kinds = """[
-      growth.moments(view).map(({kind}) => kind),
-      phases.plan(view).phases.map(({name, beats}) => [name, beats]),
-    ]"""
+    kinds = f"[{MOMENTS}.map(([said]) => said), {PHASES}.map(({{name, beats}}) => [name, beats])]"
     for step, told in zip(
         TRACES[name].steps, of_steps(engine, dumped(TRACES[name]), kinds), strict=True
     ):
@@ -113,10 +101,8 @@ def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(
             continue
         moments, phases = told
         levels = max(one.level for one in step.growth) if step.growth else step.depth
-        assert moments == [
-            "know",
-            *((["propose", "expand"] * levels)[:-1] if step.growth else ["propose"] * levels),
-        ]
+        every = ["beat propose", "beat expand"] * levels
+        assert moments == ["beat know", *(every[:-1] if step.growth else every[::2])]
         names = [name for name, _ in phases]
         assert names[0] == "grow"
         assert dict(phases)["grow"] == len(moments)
@@ -138,11 +124,9 @@ def test_of_a_mixed_tree_masses_count_and_every_level_says_that_one_of_a_group_w
         "max_new_tokens": 6,
     }
     trace = hsd.run(hsd.load_pair("tiny"), "Once upon", **options)
-    told = "[phases.plan(view).phases.map((one) => one.name), " + (
-        "growth.moments(view).map((_, i) => growth.beats.grow(view, i)[1]).map(({mixed, chosen}) "
-        "=> [mixed, chosen])]"
-    )
-    for found in filter(None, of_steps(engine, dumped(trace), told)):
+    facts_of = f"{MOMENTS}.map(([, {{mixed, chosen}}]) => [mixed, chosen])"
+    told = of_steps(engine, dumped(trace), f"[{PHASES}.map(({{name}}) => name), {facts_of}]")
+    for found in filter(None, told):
         names, facts = found
         assert {"grow", "rerank", "masses"} <= set(names)
         assert all(one == [True, False] for one in facts)
@@ -152,14 +136,12 @@ def test_a_tree_recorded_before_growth_was_has_its_tokens_as_candidates(engine: 
     trace = dumped(TRACES[CHOSEN])
     for step in trace["steps"]:
         step["growth"] = []
-    told = of_steps(
-        engine, trace, "[growth.isCut(view), growth.candidates(view), growth.treeFacts(view).older]"
-    )
+    told = of_steps(engine, trace, "[growth.isCut(view), growth.candidates(view)]")
     for step, found in zip(trace["steps"], told, strict=True):
         if found is None:
             continue
-        cut, candidates, older = found
-        assert (cut, older) == (False, True)
+        cut, candidates = found
+        assert not cut
         assert [one["node"] for one in candidates] == [node["id"] for node in step["nodes"]]
         joint = {0: 1.0}
         for one, node in zip(candidates, step["nodes"], strict=True):
@@ -279,12 +261,24 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
     assert shown(stage, ".hp-node.is-drawn") == 0
 
 
-@pytest.mark.parametrize("name", [CHOSEN, SAMPLED])
+@pytest.mark.parametrize("name", RECORDED)
 def test_a_row_of_the_mask_is_the_path_of_its_token(stage: Stage, name: str) -> None:
     trace = TRACES[name]
-    step = trace.steps[0]
     stage.load(dumped(trace))
     unfold(stage)
+    for index, step in enumerate(trace.steps[:4]):
+        stage.go(index)
+        assert_mask_is(stage, step)
+    deepest = max((node.id for node in step.nodes), key=lambda id: len(line(step, id)))
+    stage.page.hover(f".hp-maskrow[data-node='{deepest}'] .hp-token")
+    assert stage.page.locator(f".hp-node.is-linked[data-node='{deepest}']").count() == 1
+    stage.page.click(f".hp-maskrow[data-node='{deepest}'] .hp-token")
+    assert stage.state()["node"] == deepest
+    assert stage.each(".hp-maskrow[aria-pressed='true']", "Number(e.dataset.node)") == [deepest]
+
+
+def assert_mask_is(stage: Stage, step: Step) -> None:
+    """A token sees its path and shares its position with its siblings."""
     rows = stage.each(
         ".hp-maskrow",
         "[e.dataset.sees, e.querySelectorAll('.hp-sees:not(.is-text)').length, "
@@ -298,12 +292,6 @@ def test_a_row_of_the_mask_is_the_path_of_its_token(stage: Stage, name: str) -> 
         assert int(position) == step.context_length - 2 + len(wanted)
         if id and not shown_reach.startswith(("<", ">")):
             assert float(shown_reach) == pytest.approx(reach(step, id), abs=0.006)
-    deepest = max(range(len(rows)), key=lambda id: len(line(step, id)))
-    stage.page.hover(f".hp-maskrow[data-node='{deepest}'] .hp-token")
-    assert stage.page.locator(f".hp-node.is-linked[data-node='{deepest}']").count() == 1
-    stage.page.click(f".hp-maskrow[data-node='{deepest}'] .hp-token")
-    assert stage.state()["node"] == deepest
-    assert stage.each(".hp-maskrow[aria-pressed='true']", "Number(e.dataset.node)") == [deepest]
 
 
 @pytest.mark.recorded

@@ -226,13 +226,19 @@ def test_the_layers_that_are_lit_are_the_work_of_the_event(stage: Stage) -> None
     assert cached == sorted(cached)
 
 
+# per step, event by event: how many layers and how many heads are lit under all lanes
 COMPUTED = """async (trace) => {
-  const { workOf, groupsOf } = await import("./step/exits.js");
-  const groups = groupsOf(trace.setup);
-  const size = ([from, to], i) => (to - from) * (groups[i][1] - groups[i][0] + 1);
-  const layers = (read) => read.map(size).reduce((sum, x) => sum + x, 0);
-  const sums = ({read, heads}) => [layers(read), heads[1] - heads[0]];
-  return trace.steps.map((step) => workOf(step, groups.length).map(sums));
+  const { under } = await import("./step/exits.js");
+  const lit = (levels, css) =>
+    levels.reduce((count, level) => count + level.querySelectorAll(css).length, 0);
+  return trace.steps.map((step, i) => {
+    const view = hsdPlayer.model.readStep(trace, i);
+    const places = [step.context_length - 2, step.context_length + 64];
+    return [...step.events.keys(), null].map((event) => {
+      const levels = trace.setup.models.map((_, level) => under(level, "", view, event, places));
+      return [lit(levels, "[data-layer] .is-lit"), lit(levels, ".is-heads .is-lit")];
+    });
+  });
 }"""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from engine import Engine
+from loops import for_each
 
 from hsd.decoding.options import RunOptions
 from hsd.decoding.system import make_system
@@ -50,7 +51,7 @@ def form() -> Iterator[Callable[[dict, str], dict]]:
     engine.stop()
 
 
-@pytest.mark.parametrize(
+@for_each(
     ("changed", "before", "after"),
     [
         # what fits is left alone

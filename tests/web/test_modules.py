@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from loops import for_each
 from test_imports import rooms
 
 from hsd.app.modules import content, imported_later, imports, modules, read, script
@@ -102,7 +103,7 @@ def room(name: str) -> str:
     return name.partition("/")[0]
 
 
-@pytest.mark.parametrize("script", [name for name in SCRIPTS if "/" in name])
+@for_each("script", [name for name in SCRIPTS if "/" in name])
 def test_a_module_imports_only_what_its_room_may(script: str) -> None:
     allowed = {room(script), *ROOMS[room(script)], "vendor"}
     assert {room(name) for name in imports(script)} <= allowed

@@ -650,7 +650,7 @@ def test_exports_hold_the_run(stage: Stage, trace: dict) -> None:
 
 def test_spreadsheets_do_not_run_tokens(stage: Stage) -> None:
     stage.load(word_trace(["=1+1", "@x", "-2", '"quoted"'], max_new_tokens=20))
-    lines = stage.page.evaluate("hsdPlayer.files.csv(window.player.trace())")
+    lines = stage.page.evaluate("hsdPlayer.files.make('csv', player.trace(), {}, player)")
     for row in csv.reader(io.StringIO(lines, newline="")):
         assert not any(cell[:1] in "=@" for cell in row if cell)
 

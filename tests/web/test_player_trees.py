@@ -505,11 +505,8 @@ def test_unusual_trees_are_shown(stage: Stage, options: dict) -> None:
 def test_trees_can_be_taken_along(stage: Stage, options: dict) -> None:
     trace = trie(**options)
     stage.load(trace, step_where(trace, lambda s: len(s["nodes"]) > 8))
-    rows = list(
-        csv.DictReader(
-            io.StringIO(stage.page.evaluate("hsdPlayer.files.csv(player.trace())"), newline="")
-        )
-    )
+    text = stage.page.evaluate("hsdPlayer.files.make('csv', player.trace(), {}, player)")
+    rows = list(csv.DictReader(io.StringIO(text, newline="")))
     for row, step in zip(rows, trace["steps"], strict=True):
         assert [int(n) for n in row["draft_parents"].split()] == [
             n["parent"] for n in step["nodes"]
@@ -527,7 +524,7 @@ def test_trees_can_be_taken_along(stage: Stage, options: dict) -> None:
     assert all(max(numbers) > 40 and numbers[0] < numbers[-2] for numbers in points), (
         "in pixels, from left to right"
     )
-    report = stage.page.evaluate("hsdPlayer.files.report(player.trace())")
+    report = stage.page.evaluate("hsdPlayer.files.make('txt', player.trace(), {}, player)")
     assert report.count("\n- ") >= sum(len(s["verdict"]["decisions"]) for s in trace["steps"])
     assert "4 drafts" in report
 

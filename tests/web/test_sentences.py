@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from engine import Engine
+from loops import for_each
 
 from hsd import RULES, Pair, run
 from hsd.facts import facts
@@ -37,19 +38,24 @@ def page() -> Iterator[Engine]:
     engine.stop()
 
 
-@pytest.mark.parametrize("file", RECORDED, ids=lambda file: file.stem)
+@for_each("file", RECORDED, ids=lambda file: file.stem)
 def test_the_page_and_python_tell_a_recorded_step_in_the_same_words(file: Path, page: Engine):
     assert_same_words(Trace.from_file(file), page)
 
 
-@pytest.mark.parametrize("temperature", [0, 0.8])
-@pytest.mark.parametrize("drafts", [1, 3])
-@pytest.mark.parametrize("rule", RULES)
+@for_each(
+    "rule, drafts, temperature",
+    [
+        (name, drafts, temperature)
+        for name, rule in RULES.items()
+        for drafts in (1, 3)
+        for temperature in (0, 0.8)
+        if drafts == 1 or rule.drafts
+    ],
+)
 def test_so_they_do_of_a_run_by_any_rule(
     rule: str, drafts: int, temperature: float, byte_pair: Pair, page: Engine
 ):
-    if drafts > 1 and not RULES[rule].drafts:
-        pytest.skip("judges one draft")
     options = {
         "gamma": 4,
         "seed": 5,

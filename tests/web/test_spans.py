@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from engine import Engine
+from loops import for_each
 
 CASES = json.loads((Path(__file__).parents[1] / "spans.json").read_text(encoding="utf-8"))
 TOKENS = "tokens.map(([piece, bytes]) => ({ piece, ...(bytes && { bytes }) }))"
@@ -25,7 +26,7 @@ def shown(parts: list[dict[str, Any]]) -> str:
     return "".join(f"⟨{part['text']}⟩" if part["bytes"] else part["text"] for part in parts)
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@for_each("case", CASES, ids=[case["name"] for case in CASES])
 def test_the_page_puts_tokens_together_as_python_does(node: Engine, case: dict[str, Any]):
     assert node.call(f"(tokens) => spans.together({TOKENS})", case["tokens"]) == case["text"]
     written = [
@@ -35,7 +36,7 @@ def test_the_page_puts_tokens_together_as_python_does(node: Engine, case: dict[s
         assert written == case["written"]
 
 
-@pytest.mark.parametrize("case", CASES, ids=[case["name"] for case in CASES])
+@for_each("case", CASES, ids=[case["name"] for case in CASES])
 def test_a_text_that_comes_in_token_by_token_ends_as_one_that_is_there(
     node: Engine, case: dict[str, Any]
 ):

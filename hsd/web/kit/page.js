@@ -68,4 +68,4 @@ function put(name, words, box = name) {
   find(`.hf-${name}`).hidden = !words;
 }
 
-export { tab, opened, showTab, follow, listen, tell, alert, status };
+export { tab, opened, showTab, follow, listen, alert, status };

@@ -229,5 +229,4 @@ export {
   marginal,
   shownLength,
   openResidual,
-  joints,
 };

@@ -244,4 +244,4 @@ function create() {
   return { below, draw: ({ trace, index }) => box.replaceChildren(...figure(trace, index)) };
 }
 
-export { create, groupsOf, legend, shows, under, workOf };
+export { create, legend, shows, under };

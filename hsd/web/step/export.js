@@ -126,4 +126,4 @@ async function make(kind, trace, view, player) {
   return content[kind]();
 }
 
-export { csv, make, report };
+export { make };

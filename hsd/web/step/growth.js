@@ -9,7 +9,7 @@ import { level as bar } from "./cells.js";
 import { shown } from "./drafts.js";
 import { listing, plain, say } from "./fill.js";
 import * as mask from "./mask.js";
-import { copies, pathTo, reach, tapsOf } from "./model.js";
+import { copies, pathTo, reach, tapsOf, worth } from "./model.js";
 
 const PIECES = 6; // tokens that a sentence lists
 const TITLE = "What the target reads in one pass, and what the tree is worth";
@@ -141,16 +141,6 @@ function growthFacts(view, level) {
 
 // ---- what the target makes of it
 
-/**
- * `reach` summed at each depth: of a chosen tree, the chance to keep so many at least.
- * @type {(view: View) => number[]}
- */
-function worth(view) {
-  const sums = Array(view.deepest).fill(0);
-  for (const id of view.nodes.keys()) sums[view.depth.get(id) - 1] += reach(view, id);
-  return sums;
-}
-
 /** What the sentences of the card may name. @param {View} view */
 function treeFacts(view) {
   const { step, own } = view;
@@ -237,16 +227,4 @@ function create({ select }) {
   };
 }
 
-export {
-  beatIn,
-  beats,
-  candidates,
-  create,
-  isCut,
-  maskRows,
-  moments,
-  moves,
-  shows,
-  treeFacts,
-  worth,
-};
+export { beatIn, beats, candidates, create, isCut, moves, shows };

@@ -232,6 +232,16 @@ const reach = (view, id) =>
   pathTo(view, id).reduce((product, at) => product * view.nodes.get(at).p, 1);
 
 /**
+ * `reach` summed at each depth: of a chosen tree, the chance to keep so many at least.
+ * @type {(view: StepView) => number[]}
+ */
+function worth(view) {
+  const sums = Array(view.deepest).fill(0);
+  for (const id of view.nodes.keys()) sums[view.depth.get(id) - 1] += reach(view, id);
+  return sums;
+}
+
+/**
  * The target's layers that a head reads; empty where a model of its own drafted.
  * @param {View} view
  * @returns {number[]}
@@ -393,4 +403,5 @@ export {
   usualLength,
   VERDICTS,
   verdicts,
+  worth,
 };

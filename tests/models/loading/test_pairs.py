@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from joint_law import two_token_p_value
+from loops import for_each
 from small_models import LETTERS, bytes_tokenizer, letters_tokenizer, save_model, save_pair
 
 import hsd
@@ -91,8 +92,8 @@ def test_probabilities_are_those_of_the_models_over_the_common_tokens(padded: Pa
 
 
 # in the ensemble the draft has a share
-@pytest.mark.parametrize("rule", [name for name in RULES if name != "ensemble"])
-@pytest.mark.parametrize("gamma", [1, 5])
+@for_each("rule", [name for name in RULES if name != "ensemble"])
+@for_each("gamma", [1, 5])
 def test_greedy_text_equals_plain_greedy_text(byte_pair: Pair, rule: str, gamma: int):
     options = {"max_new_tokens": 40, "temperature": 0.0, "trace": False}
     for prompt in ("Once", "ß"):

@@ -18,6 +18,7 @@ import torch
 import torch.nn.functional as F
 from huggingface_hub import constants
 from huggingface_hub.errors import EntryNotFoundError
+from loops import for_each
 from small_models import bytes_tokenizer, head_weights, publish_head, save_deep
 from torch import Tensor
 from transformers import AutoModelForCausalLM
@@ -410,12 +411,12 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
 }
 
 
-@pytest.mark.parametrize("name", BAD)
+@for_each("name", BAD)
 def test_a_head_that_cannot_work_is_refused_in_one_line(
     tmp_path: Path, targets: dict[str, str], name: str
 ):
     how, harm, message = BAD[name]
-    folder = publish_head(tmp_path / "head", ROWS, **how)
+    folder = publish_head(tmp_path / name, ROWS, **how)
     if harm:
         harm(Path(folder))
     with pytest.raises(HsdError, match=message) as raised:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from loops import for_each
 from transformers import (
     AutoModelForCausalLM,
     Gemma3Config,
@@ -93,7 +94,7 @@ def configuration(model: str, sizes: Sizes):
     return text
 
 
-@pytest.mark.parametrize("model", [model for model in SIZES if model not in HEADS])
+@for_each("model", [model for model in SIZES if model not in HEADS])
 def test_sizes_are_those_of_the_model_that_is_loaded(model: str):
     """A model without weights, made by the class that loads the real one."""
     config = configuration(model, SIZES[model])

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 import torch
+from loops import for_each
 from small_models import letters_tokenizer, save_pair
 from transformers import (
     GenerationConfig,
@@ -109,7 +110,7 @@ def test_every_field_of_the_library_has_its_place():
     assert not new - {"cache_implementation"}, f"decide about {', '.join(sorted(new))}"
 
 
-@pytest.mark.parametrize("name", sorted(FIELDS | {"a_field_of_tomorrow"}))
+@for_each("name", sorted(FIELDS | {"a_field_of_tomorrow"}))
 def test_no_field_is_dropped_in_silence(pair: Pair, name: str):
     if name in FOLLOWED | HARMLESS | SAMPLED:
         return
@@ -127,24 +128,24 @@ def test_no_field_is_dropped_in_silence(pair: Pair, name: str):
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", sorted(HARMLESS & FIELDS))
+CHANGED = {  # harmless settings with a value that the library takes without more
+    "pad_token_id": 3,
+    "bos_token_id": 3,
+    "decoder_start_token_id": 3,
+    "return_dict_in_generate": True,
+    "use_cache": False,
+    "early_stopping": True,
+    "length_penalty": 2.0,
+    "renormalize_logits": True,
+}
+
+
+@for_each("name", sorted(HARMLESS & FIELDS & CHANGED.keys()))
 def test_what_is_called_harmless_changes_no_token(pair: Pair, name: str):
-    values = {
-        "pad_token_id": 3,
-        "bos_token_id": 3,
-        "decoder_start_token_id": 3,
-        "return_dict_in_generate": True,
-        "use_cache": False,
-        "early_stopping": True,
-        "length_penalty": 2.0,
-        "renormalize_logits": True,
-    }
-    if name not in values:
-        pytest.skip("no value of it that the library takes without more")
     ids = torch.tensor([pair.encode(PROMPT)])
-    plain = {"max_new_tokens": 12, "do_sample": False, name: values[name]}
+    plain = {"max_new_tokens": 12, "do_sample": False, name: CHANGED[name]}
     wanted = pair.target.model.generate(ids, **plain)
-    made = generate(pair, **{name: values[name]})
+    made = generate(pair, **{name: CHANGED[name]})
     assert (
         getattr(made, "sequences", made).tolist() == getattr(wanted, "sequences", wanted).tolist()
     )

@@ -88,4 +88,4 @@ function spread(row, tokens, size) {
   return whole;
 }
 
-export { probabilities, rowsOf, spread };
+export { rowsOf, spread };
