@@ -23,6 +23,7 @@ from hsd.paths import ASSETS
 
 if TYPE_CHECKING:
     from recorded_server import Fake
+    from recording_server import RecordingServer
     from running_app import Server
 
 torch.set_num_threads(1)
@@ -118,6 +119,27 @@ def app(nothing_fetched: None) -> Iterator[Server]:
     server = Server(
         [sys.executable, str(Path(__file__).parent / "running_app.py"), str(port)], port
     )
+    yield server
+    server.stop()
+    assert "Traceback" not in server.output, server.output
+
+
+@pytest.fixture(scope="session")
+def recording() -> RecordingServer:
+    """A server whose requests are recorded."""
+    from recording_server import RecordingServer
+
+    return RecordingServer()
+
+
+@pytest.fixture(scope="session")
+def watching(recording: RecordingServer, nothing_fetched: None) -> Iterator[Server]:
+    """`python -m hsd watch` beside that server."""
+    from running_app import Server, free_port
+
+    port = free_port()
+    command = [sys.executable, "-m", "hsd", "watch", recording.url, "--port", str(port)]
+    server = Server(command, port)
     yield server
     server.stop()
     assert "Traceback" not in server.output, server.output

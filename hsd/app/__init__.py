@@ -3,13 +3,15 @@
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING
 
 from hsd.errors import HsdError
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
+
+if TYPE_CHECKING:
+    from hsd.app.runs import Decoder, Watched
 
 THREADS = 40  # for all that is done at once
 SESSIONS = 200  # that Gradio keeps; nothing of ours is in there
@@ -23,18 +25,18 @@ def launch(
     download: bool = True,
     allowed_hosts: tuple[str, ...] = (),
     manifest: Space | None = None,
-    decode: Callable[..., Iterator[Any]] | None = None,
-    offers: Callable[[], dict[str, Any]] | None = None,
+    decode: "Decoder | None" = None,
+    watched: "Watched | None" = None,
 ) -> None:
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free
     port from 7860, or what Gradio's environment variables say. download: fetch the manifest's
     missing models in the background; HSD_DOWNLOAD=0 turns this off too. allowed_hosts: see
-    `hsd.app.trust`. manifest: used in place of the Spacefile. decode, offers: in place of
-    `hsd.app.runs.decode` and `hsd.app.downloads.offers`, where runs come from elsewhere, such as
-    from a server that is watched. Raises HsdError for an address that is not of this machine, and
-    when the port is taken.
+    `hsd.app.trust`. manifest: used in place of the Spacefile. decode: in place of
+    `hsd.app.runs.decode`, where prompts are run elsewhere. watched: runs that grow elsewhere, which
+    the page lists and plays. Raises HsdError for an address that is not of this machine, and when
+    the port is taken.
     """
     _check_host(host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1")
     from hsd import space
@@ -47,7 +49,7 @@ def launch(
 
     trust.current = trust.started(host, allowed_hosts)
     opened = None if trace_file is None else Trace.from_file(trace_file)
-    server = build(manifest, opened, decode, offers)
+    server = build(manifest, opened, decode, watched)
     try:
         app, url, _ = server.launch(
             server_name=host,

@@ -11,7 +11,7 @@ from hsd.app.presets import Preset, trace_of
 from hsd.app.queue import MODEL, Endpoints
 from hsd.app.race import pieces, read_plan
 from hsd.app.replies import compact
-from hsd.app.runs import Decoder, Kept, messages, read, run_to_end
+from hsd.app.runs import Decoder, Kept, Watched, as_messages, messages, read, run_to_end
 from hsd.audit import audit as exact_audit
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
@@ -26,13 +26,17 @@ Finish = Callable[..., tuple[Trace, str]]
 
 
 def endpoints(
-    space: Space, known: Mapping[str, Preset], decoder: Decoder | None = None
+    space: Space,
+    known: Mapping[str, Preset],
+    decoder: Decoder | None = None,
+    watched: Watched | None = None,
 ) -> Endpoints:
     """Return all endpoints: the functions, each with the keywords of `gradio.api` for it.
 
     They are `/run`, `/decode`, `/race`, `/compare`, `/verify_step`, `/explain_step`, `/presets` and
-    `/audit`. Where the package `mcp` is installed they are tools of a language model as well, which
-    reads their docstrings. known: the recorded runs; decoder: see `messages` in `runs`.
+    `/audit`, and `/follow` where runs are watched. Where the package `mcp` is installed they are
+    tools of a language model as well, which reads their docstrings. known: the recorded runs;
+    decoder: see `messages` in `runs`.
     """
     kept = Kept(space.limits.stored_traces)
 
@@ -84,6 +88,8 @@ def endpoints(
         presets: {"queue": False},
         audit: {"concurrency_id": "audit", "concurrency_limit": 1},
     }
+    if watched:
+        queues[_follow(watched, kept)] = {"concurrency_limit": None}
     return {
         function: {"api_name": function.__name__, **queue} for function, queue in queues.items()
     }
@@ -162,6 +168,24 @@ def _compare(finish: Finish) -> Callable[..., Any]:
         return {"kept": [run["summary"]["kept"] for run in runs], "differences": [], "runs": runs}
 
     return compare
+
+
+def _follow(watched: Watched, kept: Kept) -> Callable[..., Any]:
+    """Return the endpoint `/follow`."""
+
+    def follow(options: dict) -> Iterator[str]:  # type: ignore[type-arg]
+        """Follow a request that the watched server records, from its first step to its last.
+
+        Each answer is a JSON text with what is new, as of the tool decode.
+
+        Args:
+            options: {"request": its name}
+        """
+        name = str(_object(options).get("request"))
+        for message in as_messages(watched.follow(name), {"request": name}, kept):
+            yield compact(message)
+
+    return follow
 
 
 def _explain_step(presets: Mapping[str, Preset], kept: Kept) -> Callable[..., Any]:

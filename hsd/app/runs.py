@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pydantic_core import to_jsonable_python
 
@@ -88,6 +88,19 @@ def query(request: Request) -> dict[str, str]:
 Decoder = Callable[[Request, float], Iterator[Any]]
 
 
+class Watched(Protocol):
+    """Runs that grow elsewhere, such as the requests that a server records while it answers."""
+
+    def runs(self) -> list[Message]:
+        """Return the newest runs, the latest first: of each name, title and finished."""
+
+    def follow(self, name: str) -> Iterator[Any]:
+        """Yield a run from its beginning until it ends, as `decode` does.
+
+        Raises HsdError for a name that is not known.
+        """
+
+
 class Kept:
     """The latest finished runs, by keys that nobody can guess.
 
@@ -118,22 +131,28 @@ class Kept:
 def messages(
     request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None
 ) -> Iterator[Message]:
+    """Decode a request and yield the run's messages, see `as_messages`.
+
+    The last steps come with "message", one line, where the run was stopped after `seconds`.
+    decoder: in place of `decode`. Closing the iterator ends the run and frees its caches.
+    """
+    run = decoder or (decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode)
+    yield from as_messages(run(request, seconds), query(request), kept)
+
+
+def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iterator[Message]:
     """Yield a run as it goes on, as plain data.
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it
-    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result", and
-    "message", one line, where the run was stopped after `seconds`. At the end {"key", "telling",
-    "finish"}: its key in `kept`, the step to show first, and why it ended. decoder: in place of
-    `decode`. Closing the iterator ends the run and frees its caches. Raises HsdError, once all that
+    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result". At
+    the end {"key", "telling", "finish"}: its key in `kept`, the step to show first, and why it
+    ended. run: what `decode` yields; closing the iterator closes it. Raises HsdError, once all that
     was decoded before has been yielded.
     """
-    run = decoder or (decode_on_lent_gpu if pairs.needs_lent_gpu(request.pair) else decode)
-    with closing(run(request, seconds)) as pieces:  # type: ignore[type-var]
+    with closing(run) as pieces:  # type: ignore[type-var]
         trace = next(pieces)
-        yield {
-            "header": trace.model_dump(mode="json", exclude={"steps", "result"}),
-            "link": query(request),
-        }
+        header = trace.model_dump(mode="json", exclude={"steps", "result"})
+        yield {"header": header, "link": link}
         steps: list[Step] = []
         for piece in pieces:
             steps += piece["steps"]

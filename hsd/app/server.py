@@ -5,7 +5,7 @@ It serves the files of its site, questions of its page, and endpoints on Gradio'
 
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from mimetypes import guess_type
 from typing import Any
@@ -24,6 +24,7 @@ from hsd.app.page import CARD, reference
 from hsd.app.presets import player_data
 from hsd.app.queue import Server
 from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
+from hsd.app.runs import Decoder, Watched
 from hsd.app.site import Site, folder_of_modules, presets_of, site
 from hsd.app.systems import planner
 from hsd.errors import HsdError
@@ -32,23 +33,26 @@ from hsd.trace import Trace
 
 
 def build(
-    space: Space, opened: Trace | None = None, decode: Any = None, offers: Any = None
+    space: Space,
+    opened: Trace | None = None,
+    decode: Decoder | None = None,
+    watched: Watched | None = None,
 ) -> Server:
     """Return the server.
 
-    opened: a trace to show first, not a preset. decode, offers: see `hsd.app.launch`.
+    opened: a trace to show first, not a preset. decode, watched: see `hsd.app.launch`.
     """
     files = Files(site(space, "server", opened, device.public_address()), folder_of_modules())
     # what Gradio sends as it is; the site packs its own files
     packed = Middleware(GZipMiddleware, minimum_size=1000)
     before = [Middleware(guarded), packed]
-    functions = endpoints(space, presets_of(space), decode)
+    functions = endpoints(space, presets_of(space), decode, watched)
     # Gradio's pages load from elsewhere
     own = {"title": space.title, "docs_url": None, "redoc_url": None}
     server = Server(functions, space.limits.queue_size, middleware=before, **own)
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
-    questions = Questions(space, opened, offers)
+    questions = Questions(space, opened, watched)
     server.add_api_route(
         "/answers/{name}", questions.serve, methods=["POST"], include_in_schema=False
     )
@@ -72,22 +76,16 @@ def preload(space: Space) -> None:
 
 
 class Questions:
-    """Answers POST answers/NAME. An error is an answer too: {"error": one line}.
+    """Answers POST answers/NAME. An error is an answer too: {"error": one line}."""
 
-    offers: in place of `hsd.app.downloads.offers`, for an app whose runs come from elsewhere.
-    """
-
-    def __init__(
-        self, space: Space, opened: Trace | None, offers: Callable[[], Answer] | None = None
-    ) -> None:
-        offers = offers or partial(downloads.offers, space)
-
+    def __init__(self, space: Space, opened: Trace | None, watched: Watched | None = None) -> None:
         def name_of(given: Answer) -> str:
             return str(given.get("name") or downloads.first(space).name)
 
         self.functions: dict[str, Callable[[Answer], Any]] = {
             "pair": lambda given: pairs.describe(space, name_of(given)),
-            "downloads": lambda _: offers(),
+            "downloads": lambda _: downloads.offers(space),
+            "requests": lambda _: watched.runs() if watched else None,
             "opened": lambda _: player_data(opened) if opened else None,
             "check": lambda given: player_data(Trace.from_json(str(given.get("text") or ""))),
             "plan_stack": planner.plan_stack,

@@ -59,44 +59,25 @@ def _text(reader: Reader, most: int, folder: str | None) -> int:
 
 
 def _page(reader: Reader, host: str | None, port: int | None) -> int:
-    """Serve the page, with pairs for the server and for every recorded request.
-
-    Prompts are run on the server's; a request's shows that request.
-    """
+    """Serve the page, which plays the server's requests; prompts are run by the server."""
     from hsd import app, space
     from hsd.app.runs import Request as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
-        one = shown_as.get(run.pair.name)
-        o = run.options
+        options = run.options
         body = {
-            **vars(o.sampling),
-            "top_k": o.top_k or -1,
-            "seed": o.seed,
-            "max_tokens": o.max_new_tokens,
+            **vars(options.sampling),
+            "top_k": options.top_k or -1,
+            "seed": options.seed,
+            "max_tokens": options.max_new_tokens,
         }
-        return reader.follow(one or reader.ask(run.prompt, body, o.prompt_as or ""))
+        return reader.follow(reader.ask(run.prompt, body, options.prompt_as or "").name)
 
+    title = f"vLLM at {reader.url}"
+    server = space.PairSpec(name=SERVER, title=title, target=reader.url, draft=reader.url)
     manifest = space.load()
-
-    def offer(name: str, title: str) -> None:
-        manifest.pairs.append(
-            space.PairSpec(name=name, title=title, target=reader.url, draft=reader.url)
-        )
-
-    def offers() -> dict[str, Any]:
-        reader.look()
-        for one in [one for one in reader.requests.values() if one not in shown_as.values()]:
-            number = len(shown_as) + 1
-            shown_as[f"request-{number}"] = one
-            offer(f"request-{number}", f"Request {number}: {one.title}")
-        here = [{"name": pair.name, "title": pair.title} for pair in manifest.pairs]
-        return {"lines": [], "here": here, "coming": True}
-
-    shown_as: dict[str, Request] = {}
-    manifest.pairs.clear()
-    offer(SERVER, f"vLLM at {reader.url}")
-    app.launch(None, host, port, download=False, manifest=manifest, decode=decode, offers=offers)
+    manifest.pairs[:] = [server]
+    app.launch(None, host, port, download=False, manifest=manifest, decode=decode, watched=reader)
     return 0
 
 

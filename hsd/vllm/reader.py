@@ -20,6 +20,8 @@ from hsd.trace import Result, Step, Trace, statistics
 from hsd.vllm import KEY
 
 BEAT = 0.25  # seconds between two looks
+LISTED = 100  # requests that are listed, at most
+LONGEST = 40  # characters of a title, before " …"
 WAIT = 600.0  # … for an answer
 DRAWN = '"draft_sample_method": "probabilistic"'
 HSD = '"rule": "hsd"'
@@ -45,7 +47,10 @@ class Request:
         pieces = (token.piece for step in self.trace.steps for token in step.committed)
         text = self.trace.prompt.text or "".join(pieces)
         line = next((line for line in reversed(text.splitlines()) if " " in line.strip()), text)
-        return " ".join(line.split())[:40] or self.name
+        words = " ".join(line.split())
+        if len(words) > LONGEST:
+            return f"{words[:LONGEST].rstrip()} …"
+        return words or self.name
 
 
 class Reader:
@@ -121,11 +126,31 @@ class Reader:
                 raise failed[-1] if len(failed) == len(ways) else unseen
             time.sleep(BEAT)
 
-    def follow(self, request: Request) -> Iterator[Any]:
+    def runs(self) -> list[dict[str, Any]]:
+        """Return the newest requests, the latest first: of each name, title and finished.
+
+        Raises HsdError.
+        """
+        self.look()
+        numbered = list(enumerate(self.requests.values(), start=1))
+        return [
+            {
+                "name": request.name,
+                "title": f"{number} · {request.title}",
+                "finished": request.done,
+            }
+            for number, request in reversed(numbered[-LISTED:])
+        ]
+
+    def follow(self, name: str) -> Iterator[Any]:
         """Yield a request's trace without steps, then {"steps"}, new ones.
 
-        The last of these have "result" too.
+        The last of these have "result" too. Raises HsdError for a name that is not known.
         """
+        self.look()
+        request = self.requests.get(name)
+        if request is None:
+            raise HsdError(f"{self.url} has recorded no request {name[:60]!r}, or dropped it since")
         yield request.trace.model_copy(update={"steps": []})
         shown = 0
         done = False

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from io import BytesIO
+from itertools import zip_longest
 from types import SimpleNamespace
 from urllib.error import HTTPError
 
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from recording_server import entries
 
 from hsd import http_client
-from hsd.app.runs import Kept, read, run_to_end
+from hsd.app.runs import read
 from hsd.cli import main
 from hsd.cli.watch import counts
 from hsd.errors import HsdError
@@ -21,17 +23,6 @@ from hsd.trace import Trace
 from hsd.vllm import reader as module
 from hsd.vllm.reader import Reader, summary
 from hsd.vllm.serving import TOKEN, Endpoint
-
-
-def entries(trace: Trace, name: str = "cmpl-1") -> list[dict]:
-    data = json.loads(trace.to_json())
-    beginning = {**data, "steps": [], "result": {"text": "", "finish": "cancelled", "seconds": 0}}
-    news = [
-        ("beginning", beginning),
-        *(("step", step) for step in data["steps"]),
-        ("result", data["result"]),
-    ]
-    return [{"request": name, "kind": kind, "data": value} for kind, value in news]
 
 
 @pytest.fixture
@@ -104,14 +95,65 @@ def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded
     assert Trace.from_file(tmp_path / "cmpl-1.json") == recorded
 
 
-def test_the_page_runs_and_offers_what_the_server_records(monkeypatch, served, recorded):
+def put_together(pieces: Iterator) -> Trace:
+    begun, *news = pieces
+    steps = [step for piece in news for step in piece["steps"]]
+    return begun.model_copy(update={"steps": steps, "result": news[-1]["result"]})
+
+
+def test_requests_that_grow_at_once_are_listed_and_each_is_followed_to_its_end(
+    monkeypatch, recorded
+):
+    traces = {"cmpl-1": recorded, "cmpl-2": Trace.from_file(TRACES / "paris.json")}
+    both = zip_longest(*(entries(trace, name) for name, trace in traces.items()))
+    everything = [entry for pair in both for entry in pair if entry]
+
+    def answer(url: str, *_: object, **__: object) -> dict:
+        at = int(url.partition("after=")[2])
+        news = everything[at : at + 5]
+        return {"next": at + len(news), "dropped": 0, "entries": news}
+
+    monkeypatch.setattr(module, "json_of", answer)
+    monkeypatch.setattr(module, "BEAT", 0.001)
+    reader = Reader("http://localhost:8000", "secret")
+    assert [(run["name"], run["finished"]) for run in reader.runs()] == [
+        ("cmpl-2", False),
+        ("cmpl-1", False),
+    ]
+    assert [put_together(reader.follow(name)) for name in traces] == [*traces.values()]
+    assert [run["finished"] for run in reader.runs()] == [True, True]
+    assert put_together(reader.follow("cmpl-1")) == recorded, "it has ended"
+    with pytest.raises(HsdError, match=r"^http://localhost:8000 has recorded no request 'cmpl-3'"):
+        next(reader.follow("cmpl-3"))
+
+
+def test_the_newest_requests_are_listed(monkeypatch, recorded):
+    begun = [entries(recorded, f"cmpl-{number}")[0] for number in range(module.LISTED + 5)]
+    monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": len(begun), "entries": begun})
+    listed = Reader("http://localhost:8000", "secret").runs()
+    assert [run["name"] for run in listed] == [entry["request"] for entry in begun[:4:-1]]
+    assert listed[0]["title"].startswith(f"{len(begun)} · ")
+
+
+def test_the_page_watches_the_server_and_runs_prompts_by_it(monkeypatch, served, recorded):
     app: dict = {}
     monkeypatch.setattr("hsd.app.launch", lambda *_, **more: app.update(more))
     monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
     assert main(["watch", "http://localhost:8000"]) == 0
-    assert [pair["name"] for pair in app["offers"]()["here"]] == ["server", "request-1"]
-    asked = read(app["manifest"], {"pair": "request-1", "prompt": "as it was"})
-    assert run_to_end(asked, Kept(1), 60, app["decode"])[0] == recorded
+    assert app["watched"] is served
+    assert [pair.name for pair in app["manifest"].pairs] == ["server"]
+    posted: list[tuple] = []
+
+    def ask(*question: object) -> module.Request:
+        posted.append(question)
+        served.look()
+        return served.requests["cmpl-1"]
+
+    monkeypatch.setattr(served, "ask", ask)
+    asked = read(app["manifest"], {"prompt": "Why?", "max_new_tokens": 9, "prompt_as": "text"})
+    assert put_together(app["decode"](asked, 60)) == recorded
+    ((prompt, body, prompt_as),) = posted
+    assert (prompt, body["max_tokens"], prompt_as) == ("Why?", 9, "text")
 
 
 @pytest.mark.parametrize(("template", "prompt_as"), [(True, ""), (False, ""), (True, "text")])
@@ -132,9 +174,8 @@ def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
     reader = Reader("http://localhost:8000", "secret")
-    begun, *news = reader.follow(reader.ask("Why?", {"max_tokens": 9}, prompt_as))
-    steps = [step for piece in news for step in piece["steps"]]
-    assert begun.model_copy(update={"steps": steps, "result": news[-1]["result"]}) == recorded
+    asked = reader.ask("Why?", {"max_tokens": 9}, prompt_as)
+    assert put_together(reader.follow(asked.name)) == recorded
     chat = {"messages": [{"role": "user", "content": "Why?"}]}
     wanted = (
         {"chat/completions": chat}

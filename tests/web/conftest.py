@@ -184,17 +184,28 @@ def place(request: pytest.FixtureRequest) -> Server | Files:
     )
 
 
-@pytest.fixture
-def visitors(chromium: Browser, place: Server | Files) -> Iterator[Callable[..., Visitor]]:
-    """Makes visitors; nothing may have gone wrong on their pages."""
+def makers(browser: Browser, place: Server | Files) -> Iterator[Callable[..., Visitor]]:
+    """Yield a function that makes visitors; nothing may have gone wrong on their pages."""
     with ExitStack() as stack:
 
         def make(**options: object) -> Visitor:
-            visitor = Visitor(chromium, place, **options)
+            visitor = Visitor(browser, place, **options)
             stack.callback(visitor.close)
             return visitor
 
         yield make
+
+
+@pytest.fixture
+def visitors(chromium: Browser, place: Server | Files) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors of the app, or of the exported folder."""
+    yield from makers(chromium, place)
+
+
+@pytest.fixture
+def watchers(chromium: Browser, watching: Server) -> Iterator[Callable[..., Visitor]]:
+    """Makes visitors of a page that watches a server."""
+    yield from makers(chromium, watching)
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ const LINES = /** @type {Record<string, string>} */ ({
   run: NO_MODEL,
   race: NO_MODEL,
   race_plan: NO_MODEL,
+  request: NO_MODEL,
   pair: NO_MODEL,
   plan_stack:
     "this page is made of files and plans nothing: " +

@@ -28,8 +28,10 @@ class Run {
   /**
    * @param {Values} options - named as in a link
    * @param {(run: Run, steps: Step[]) => void} heard - there is news; steps: those that are new
+   * @param {"run" | "request"} kind - decoded for this page, or followed on a watched server
    */
-  constructor(options, heard) {
+  constructor(options, heard, kind = "run") {
+    this.kind = kind;
     this.options = options;
     this.heard = heard;
     this.follow();
@@ -46,19 +48,20 @@ class Run {
 
   /**
    * Seconds until it has as many tokens as it may have, at the pace so far; 0 while that is not
-   * known.
+   * known, and of a request, which began before it was followed.
    */
   get left() {
     const tokens = this.steps.reduce((sum, { committed }) => sum + committed.length, 0);
     const rest = (this.header?.setup.options.max_new_tokens ?? 0) / tokens - 1;
-    return this.started && rest > 0 ? (rest * (Date.now() - this.started)) / 1000 : 0;
+    const isTimed = this.started && this.kind === "run";
+    return isTimed && rest > 0 ? (rest * (Date.now() - this.started)) / 1000 : 0;
   }
 
   async follow() {
     const { signal } = this.stop;
     try {
       const status = (/** @type {Values} */ place) => this.take(place);
-      const messages = stream("run", this.options, { signal, status });
+      const messages = stream(this.kind, this.options, { signal, status });
       for await (const message of messages) {
         this.take({ ...message, state: "running", place: 0 });
       }

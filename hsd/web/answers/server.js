@@ -4,10 +4,15 @@ import { recorded } from "./files.js";
 import { Refusal } from "./refusal.js";
 
 /** @import {Client, Event} from "../vendor/gradio_client.js" */
-const ENDPOINTS = /** @type {Record<string, string>} */ ({ run: "/decode", race: "/race" });
+const ENDPOINTS = /** @type {Record<string, string>} */ ({
+  run: "/decode",
+  race: "/race",
+  request: "/follow",
+});
 const NO_ANSWER = "the server does not answer: check the connection, or reload the page";
 const LOST =
   "the server has gone away: what came before stays; check the connection, and run it again";
+const NOT_WATCHED = "this app watches no server, so it has no requests: choose a preset";
 const CLOSED = 2; // as an EventSource's readyState
 const LOOK = 2000; // milliseconds between two looks at a connection from which nothing comes
 
@@ -79,9 +84,11 @@ function connected() {
 async function* stream(name, options, { signal, status }) {
   const { Client, known } = await connected();
   if (signal?.aborted) return;
+  const endpoint = ENDPOINTS[name];
+  if (!(endpoint in (known.api_info?.named_endpoints ?? {}))) throw new Refusal(NOT_WATCHED);
   // a session of its own: Gradio cancels by session
   const client = Object.assign(new Client(ADDRESS, OPTIONS), known);
-  const job = client.submit(ENDPOINTS[name], { options });
+  const job = client.submit(endpoint, { options });
   const cancel = async () => {
     job.return(); // what came is still given
     const id = await job.wait_for_id();

@@ -23,7 +23,7 @@ export interface Job extends AsyncIterator<Event> {
 export class Client {
   constructor(address: string, options: object);
   config: unknown;
-  api_info: unknown;
+  api_info: { named_endpoints: object } | null;
   api_map: unknown;
   api_prefix: string;
   event_callbacks: Record<string, (event: unknown) => void>;

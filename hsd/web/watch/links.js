@@ -89,6 +89,7 @@ function read(query) {
   );
   return {
     preset: query.get("preset"),
+    request: query.get("request"),
     file: query.get("file"),
     where,
     own: query.get("mode") === "free",

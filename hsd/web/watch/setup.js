@@ -47,23 +47,31 @@ function schemaOf(limits) {
 class Setup {
   pairs = /** @type {Named[]} */ ([]); // that are here
   shown = /** @type {Values} */ ({}); // what made the run that is shown
+  chosen = ""; // the name of the preset or request that is shown
   busy = false; // a run goes on
   levels = UNKNOWN; // of the chosen pair
   live = !why("run");
   prompt = /** @type {HTMLTextAreaElement} */ (find("#hsd-prompt textarea"));
   preset = /** @type {HTMLSelectElement} */ (part("preset"));
+  // of a watched server
+  requests = h("optgroup", { label: "Requests of the server" });
   starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
 
   /**
    * @param {PageContents} contents
    * @param {SetupActions} actions
    */
-  constructor(contents, { run, cancel, preset, pair, judge, judging }) {
+  constructor(contents, { run, cancel, preset, request, pair, judge, judging }) {
     this.contents = contents;
     this.pair = pair;
     this.judge = judge;
     this.judging = judging;
-    this.preset.addEventListener("change", () => preset(this.preset.value));
+    this.preset.addEventListener("change", () => {
+      this.chosen = this.preset.value;
+      const isRequest = this.requests.contains(this.preset.selectedOptions[0]);
+      const open = isRequest ? request : preset;
+      open(this.chosen);
+    });
     for (const name of ["prompt", "run", "cancel"]) part(name).hidden = !this.live;
     this.schema = schemaOf(contents.limits);
     const groups = [{ name: "models" }, ...facts.options.groups];
@@ -114,6 +122,22 @@ class Setup {
   /** @param {string} name - of a pair */
   isHere(name) {
     return this.pairs.some((pair) => pair.name === name);
+  }
+
+  /** Show in the menu which run is shown. @param {string} name - of a preset or request, or "" */
+  choose(name) {
+    this.chosen = name;
+    this.preset.value = name;
+  }
+
+  /** List the requests of a watched server. @param {ListedRequest[]} requests */
+  list(requests) {
+    const options = requests.map(({ name, title, finished }) =>
+      h("option", { value: name }, finished ? title : `● ${title}`),
+    );
+    this.requests.replaceChildren(...options);
+    this.preset.prepend(this.requests);
+    this.choose(this.chosen);
   }
 
   /** Show what a link asks for. @param {Values} values */

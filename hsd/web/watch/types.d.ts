@@ -44,13 +44,15 @@ type ShownTrace = {
   why?: string;
   timed?: Timing | null;
 };
+/** A request of a watched server, as a list has it. */
+type ListedRequest = Named & { finished: boolean };
 /**
  * What is shown. options: that made it, named as in a link; link: the parameters of its link;
  * packed: its trace for a link; file: the name of its file; run: it is live; set: what was set when
  * it began; wished: asked for by a link, and still to be run.
  */
 type Source = {
-  kind: "preset" | "run" | "file";
+  kind: "preset" | "run" | "request" | "file";
   trace: Trace;
   title: string;
   reason: string;
@@ -98,6 +100,7 @@ type SetupActions = {
   run: () => void;
   cancel: () => void;
   preset: (name: string) => void;
+  request: (name: string) => void;
   pair: (name: string) => void;
   judge: (rule: string) => boolean;
   judging: () => string | null | undefined;

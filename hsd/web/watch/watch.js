@@ -15,12 +15,17 @@ import { sourceWords, tracePair } from "../step/frame.js";
 import { follow } from "./downloads.js";
 import { chip, files, first, folding, keys, part, status, turn } from "./head.js";
 import * as links from "./links.js";
+import { poll } from "./requests.js";
 import { Setup } from "./setup.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const DAMAGED = "the trace in this link is damaged or cut off: copy the whole link again";
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 const LIVE = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
+const REQUEST = {
+  title: "A request of the server",
+  reason: "As the server records it, step by step; “Copy link” opens it again.",
+};
 const FORCED = {
   title: "What if",
   reason: "A token was forced (✎); what follows was decoded from there.",
@@ -33,6 +38,7 @@ class Watch {
   run = /** @type {Run | null} */ (null); // the live run that is followed
   wanted = /** @type {Place} */ ({}); // of a link, until it can be shown
   placed = false; // a link has said where to look
+  announced = ""; // the name of the request that was announced last
   pair = ""; // the name of the pair whose facts are awaited
   awaiting = false; // an answer: until it comes the address stays as it is
   step = 0; // that is shown, or is about to be
@@ -66,8 +72,8 @@ class Watch {
     this.beside = new Beside({
       options: () => {
         if (!this.source) return {};
-        const { trace, link } = this.source;
-        return links.optionsOf(trace, link);
+        const { trace, link, kind } = this.source;
+        return this.optionsOf(trace, link, kind);
       },
       player: this.player,
       changed: () => this.bar.remember(),
@@ -80,6 +86,7 @@ class Watch {
         page.alert("");
         this.openPreset(name);
       },
+      request: (name) => this.openRequest(name),
       pair: (name) => {
         chip("arrival", ""); // where a model is still on its way, the next look says so again
         this.deviceChip(name, true);
@@ -101,6 +108,7 @@ class Watch {
   async start() {
     const here = (/** @type {Named[]} */ pairs) => this.setup.offer(pairs);
     if (!why("run")) follow({ say: arriving, here });
+    if (!why("request")) poll((requests) => this.listRequests(requests));
     window.addEventListener("popstate", ({ state }) => {
       if (page.tab() === "watch") this.read(state?.shown);
     });
@@ -122,9 +130,9 @@ class Watch {
     if (source && source === this.source) return this.go(links.read(query).where);
     if (page.tab() === "watch") page.alert(""); // else the line is another screen's
     this.leave();
-    const { preset, file, where, options, ...beside } = links.read(query);
+    const { preset, request, file, where, options, ...beside } = links.read(query);
     this.beside.want({ ...beside, step: where.step });
-    if (source) return this.display(source, where);
+    if (source && !request) return this.display(source, where);
     window.history.replaceState(null, "");
     const { turn } = this;
     const carried = await unpacked();
@@ -136,6 +144,7 @@ class Watch {
       this.setup.set(options);
       return this.begin(options, where);
     }
+    if (request && !why("request")) return this.openRequest(request, where);
     const opened = preset || this.contents.opened === false ? null : await this.answer("opened");
     if (opened) await this.showFile(opened, where);
     else if (opened === null) {
@@ -143,6 +152,7 @@ class Watch {
       if (reply === null && !this.source) await this.openPreset(this.contents.first);
     }
     if (options) page.alert(why("run"));
+    if (request) page.alert(why("request"));
     if (file)
       page.alert(`a page cannot open the file ${file} of this link by itself: open it again`);
   }
@@ -179,7 +189,7 @@ class Watch {
     const reply = await this.answer("preset", { name });
     const link = { preset: name };
     if (reply) this.show({ kind: "preset", link, timed: reply.timed, wished }, reply, where);
-    else if (reply === null) this.setup.preset.value = this.source?.link?.preset ?? "";
+    else if (reply === null) this.choose();
     return reply;
   }
 
@@ -243,7 +253,7 @@ class Watch {
     this.sourceChip(live);
     chip("pair", .../** @type {[string, string]} */ (tracePair(trace.setup)));
     this.player.load(trace, { step, node, supposed, live });
-    this.setup.preset.value = source.link?.preset ?? "";
+    this.choose();
     const { set } = source;
     if (fresh && set && this.setup.differs(set)) this.setup.shown = set;
     else this.setup.repeat(source.options);
@@ -264,13 +274,41 @@ class Watch {
    */
   begin(options, where = {}, set = this.setup.values) {
     this.leave();
+    this.attend(new Run(options, (own, steps) => this.grew(own, steps, set)), where);
+    this.setup.running(true);
+  }
+
+  /**
+   * Follow a request of the watched server, from its beginning to its end.
+   * @param {string} name
+   * @param {Place} where - see `begin`
+   */
+  openRequest(name, where = {}) {
+    this.leave();
+    const heard = (/** @type {Run} */ run, /** @type {Step[]} */ steps) => this.grew(run, steps);
+    this.attend(new Run({ request: name }, heard, "request"), where);
+  }
+
+  /** List the requests of the watched server, and announce one that has begun. */
+  listRequests(/** @type {ListedRequest[]} */ requests) {
+    this.setup.list(requests);
+    const [newest] = requests;
+    if (!newest || newest.finished || newest.name === this.announced || this.run) return;
+    this.announced = newest.name;
+    status(`New request: ${newest.title}`, ["Watch it", () => this.openRequest(newest.name)]);
+  }
+
+  /**
+   * Wait for what a run writes.
+   * @param {Run} run
+   * @param {Place} where - see `begin`
+   */
+  attend(run, where) {
     page.alert("");
     this.fold();
-    const run = new Run(options, (own, steps) => this.grew(own, steps, set));
     this.run = run;
     this.wanted = where;
     this.placed = false;
-    this.setup.running(true);
     this.sourceChip(false);
     setTimeout(() => this.run === run && this.progress(), PATIENCE);
   }
@@ -290,7 +328,7 @@ class Watch {
    * Show what a run has written.
    * @param {Run} run
    * @param {Step[]} steps - the new ones
-   * @param {Values} set - see `begin`
+   * @param {Values} [set] - see `begin`
    */
   grew(run, steps, set) {
     const { trace, ended } = run;
@@ -301,15 +339,20 @@ class Watch {
       this.outcome.fill(trace, null, run.cost);
       this.sourceChip(!ended);
     } else if (trace && steps.length) {
-      const words = trace.prompt.forced ? FORCED : LIVE;
+      const { kind } = run;
       const link = links.short({ ...run.options, ...run.link });
+      const own = trace.prompt.forced ? FORCED : LIVE;
+      const words = kind === "request" ? REQUEST : own;
+      // the prompt is typed for a run of one's own
+      const asked = { ...this.optionsOf(trace, link, kind), prompt: "" };
+      const options = kind === "request" ? asked : link;
       const opening = { step: steps.length - 1, live: !ended, fresh: true };
       this.display(
         {
-          kind: "run",
+          kind,
           ...words,
           link,
-          options: link,
+          options,
           set,
           trace,
           run,
@@ -345,7 +388,8 @@ class Watch {
    * @param {Run} run
    */
   ended(run) {
-    const { problem, trace, options } = run;
+    const { problem, trace, options, kind } = run;
+    const isRequest = kind === "request";
     const different = trace?.steps.findIndex(differs) ?? -1;
     const telling = different < 0 ? run.telling : different;
     this.run = null;
@@ -354,7 +398,8 @@ class Watch {
     status("");
     if (problem) page.alert(problem);
     this.sourceChip(false);
-    if (!this.source) this.openPreset(this.contents.first, {}, options);
+    if (!this.source) this.openPreset(this.contents.first, {}, isRequest ? null : options);
+    this.choose();
     if (this.source?.run !== run) return;
     this.source.link = run.link ?? this.source.link;
     const { step, steps, playing } = this.player.state();
@@ -363,8 +408,12 @@ class Watch {
     const follows = (step === steps - 1 || lastDraft) && !playing;
     if (telling !== null && !this.placed && follows) this.go({ step: telling });
     this.bar.remember();
-    const again = () => this.begin(options, {}, this.source?.set);
-    if (problem) status("What came before stays.", ["Run again", again]);
+    const again = () => {
+      if (isRequest) this.openRequest(options.request);
+      else this.begin(options, {}, this.source?.set);
+    };
+    const action = isRequest ? "Follow again" : "Run again";
+    if (problem) status("What came before stays.", [action, again]);
     else if (trace && different < 0) status(alike(trace));
   }
 
@@ -397,7 +446,7 @@ class Watch {
     const seconds = Math.ceil(run?.left ?? 0);
     const left = live && seconds > 2 ? `, about ${seconds} s left` : "";
     const element = chip("source", sourceWords(trace, kind, live, over) + left, origin);
-    element.classList.toggle("is-live", kind === "run" && !over);
+    element.classList.toggle("is-live", live || (kind === "run" && !over));
   }
 
   /**
@@ -422,7 +471,22 @@ class Watch {
     if (brief) this.player.playOnce();
   }
 
+  /** Keep the menu of recorded runs on the one that is shown. */
+  choose() {
+    const { preset, request } = this.source?.link ?? {};
+    this.setup.choose(preset ?? request ?? "");
+  }
+
   // ---- links
+
+  /**
+   * The options that made a trace, as a link names them; a request's are for the server's own pair.
+   * @type {(trace: Trace, link: Values | undefined, kind: Source["kind"]) => Values}
+   */
+  optionsOf(trace, link, kind) {
+    const options = links.optionsOf(trace, link);
+    return kind === "request" ? { ...options, pair: this.setup.first } : options;
+  }
 
   /**
    * The address of this view, with all that a run needs to be made again, or with a short trace;
