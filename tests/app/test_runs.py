@@ -249,8 +249,8 @@ def test_on_zero_gpu_the_gpu_is_lent_for_the_decoding_only(letters, monkeypatch)
 
     monkeypatch.setattr(device, "spaces", SimpleNamespace(GPU=GPU))
     monkeypatch.setenv("SPACES_ZERO_GPU", "true")
-    lent = device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))
-    monkeypatch.setattr(runs, "decode_on_lent_gpu", lent(runs.decode))
+    lend = device.lent_gpu(lambda request, _: runs.gpu_seconds(request.options.max_new_tokens))
+    monkeypatch.setattr(runs, "decode_on_lent_gpu", lend(runs.decode))
     monkeypatch.setattr(pairs.hub, "bring", lambda name: None)
     assert len(run_to_end(request(max_new_tokens=8), Kept(1), SECONDS)[0].tokens) == 8
     assert lent == [], "the embedded pair stays on the CPU"
