@@ -434,7 +434,8 @@ def test_of_two_lanes_with_a_rule_the_first_is_compared(node: Engine):
     names = {"plain": 1.0, "V": 0.8, "A": 0.4, "B": 0.5}
     cases, found = known_costs(names, rule="hsd")
     cases[1] = Case("V", {**cases[1].options, "rule": "tokenwise"})
-    assert "in time 2.00 × (2.00–2.00), " in report(node, cases, found)["rules"]
+    words = "in time 2.00 × (2.00–2.00), −4.00 ms per token"
+    assert words in report(node, cases, found)["rules"]
 
 
 def test_a_limit_that_counts_one_call_of_several_says_so_where_models_have_no_levels(node: Engine):
@@ -504,6 +505,9 @@ def test_lanes_that_differ_by_chance_share_what_they_save(node: Engine):
     assert said.startswith("A and B need 47 to 50 % fewer target calls than plain decoding")
     assert "how these lanes differ may be chance" in said
     assert "chance" not in in_words(node, tokens, error=0.01)
+    # of each by 0.196, and of their difference by 0.277
+    assert "A and B need" in in_words(node, {"plain": 1.0, "A": 2.0, "B": 1.75}, error=0.1)
+    assert "chance" not in in_words(node, {"plain": 1.0, "A": 2.0, "B": 1.7}, error=0.1)
 
 
 # ---- recorded races
