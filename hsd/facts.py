@@ -21,7 +21,7 @@ from hsd.rules.forms import LETTERS, Form, Letter
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
 from hsd.rules.relaxed import AFTER
 from hsd.rules.rule import OTHER_LOOK, Look, Rule
-from hsd.trace.fill import SENTENCES
+from hsd.trace.sentences import SENTENCES
 
 Facts = dict[str, Any]
 

@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 
 import hsd
 from hsd.models.loading.text import TokenizerCodec
-from hsd.trace.fill import together
+from hsd.trace.format import together
 from hsd.trace.run import Prompt
 from hsd.trace.values import Token
 

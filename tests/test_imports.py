@@ -244,8 +244,8 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     "web/learn/scene.js": {"hsd"},  # a row of a lesson's picture
     # the default that every other place asks for, and groups of options
     "options/run.py": {"hsd", "fuzzy", "typical"},
-    "trace/words.py": {"coupled"},  # a property of recipes
-    "web/step/sentences.js": {"coupled"},
+    "trace/explain.py": {"coupled"},  # a property of recipes
+    "web/step/explain.js": {"coupled"},
 }
 
 

@@ -10,7 +10,7 @@ from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.options import Option
 from hsd.options.schema import words
-from hsd.trace.fill import listed
+from hsd.trace.format import listed
 
 GAMMA = "the pair's best, else 5"
 

@@ -16,7 +16,7 @@ from hsd.decoding.options import LEVELLED
 from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
-from hsd.trace.fill import plural
+from hsd.trace.format import plural
 
 CALIBRATION_PROMPTS = 12
 

@@ -9,12 +9,12 @@ drafted tokens are nodes 1, 2, …; a *branch* is a node together with all its p
 Units: probabilities are plain numbers in [0, 1]; times are seconds.
 """
 
+from hsd.trace.explain import step_in_words
 from hsd.trace.options import SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace, statistics
 from hsd.trace.step import Event, Step, Tested, Times, Work, replay_step
 from hsd.trace.values import MAX_BYTES, Origin
 from hsd.trace.verdict import Committed, Decision, Grounds, Node, Path, Residual, Verdict
-from hsd.trace.words import step_in_words
 
 __all__ = [
     "MAX_BYTES",

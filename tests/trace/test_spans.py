@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from loops import for_each
 
-from hsd.trace.fill import spell, together
+from hsd.trace.format import spell, together
 from hsd.trace.values import Token
 
 CASES = json.loads((Path(__file__).parents[1] / "spans.json").read_text(encoding="utf-8"))

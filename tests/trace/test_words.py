@@ -19,7 +19,7 @@ from hsd.errors import HsdError
 from hsd.facts import facts
 from hsd.paths import TRACES
 from hsd.trace import Step, Trace, step_in_words
-from hsd.trace.fill import quoted, same
+from hsd.trace.format import quoted, same
 
 RECORDED = sorted(TRACES.glob("*.json"))
 KNOWN = facts()

@@ -1,5 +1,5 @@
-"""The types of the page's data, `hsd/web/types.d.ts`, made from the JSON Schema of a trace and from
-the facts.
+"""The types of the page's data, `hsd/web/types.d.ts`, made from the JSON Schema of a trace, from
+`facts.json`, and from the facts that sentences may name.
 
 `make types` writes the file; a test holds it to what this makes.
 """
@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 from engine import NODE
+from pydantic import TypeAdapter
 
 from hsd import trace
 from hsd.facts import facts
 from hsd.paths import WEB
 from hsd.trace import verdict
+from hsd.trace.facts import SAID_OF
 
 FILE = WEB / "types.d.ts"
 TOOL = Path(__file__).parents[2] / "node_modules/json-schema-to-typescript/dist/src/cli.js"
 BANNER = (
-    "// Types of traces and facts, made by `make types` from a trace's JSON Schema and facts.json: "
-    "do not edit."
+    "// Types of traces and facts, made by `make types` from hsd/trace and facts.json: do not edit."
 )
 Schema = dict[str, Any]
 # their numbers are options, none of which may be infinite
@@ -51,7 +52,7 @@ MAPS = {
     "options.properties",
     "options.old",
 }
-MAPS |= {"options.properties.*.when", "sentences"}
+MAPS |= {"options.properties.*.when", "sentences", "sentences.*"}
 NAMED = {  # place → the name of its type
     "rules.*": "RuleFacts",
     "rules.*.recipe": "Recipe",
@@ -72,7 +73,6 @@ EXPRESSIONS = {
     "forms.*.along.*",
     "forms.*.when",
     "forms.*.also.*",
-    "sentences.*",
 }
 EXPRESSIONS |= {
     f"rules.*.{at}.{name}"
@@ -113,7 +113,11 @@ def schema() -> Schema:
     known["Real"] = {"tsType": 'number | "Infinity" | "-Infinity"', "title": "Real"}
     known["Expression"] = {"tsType": "number | string | Expression[]", "title": "Expression"}
     known["Facts"] = _described([facts()], (), known)
-    both = {name: {"$ref": f"#/$defs/{name}"} for name in ("Trace", "Facts", "Expression", "Real")}
+    known |= said()
+    both = {
+        name: {"$ref": f"#/$defs/{name}"}
+        for name in ("Trace", "Facts", "Said", "Expression", "Real")
+    }
     return {
         "title": "PageData",
         "type": "object",
@@ -121,6 +125,26 @@ def schema() -> Schema:
         "required": list(both),
         "$defs": known,
     }
+
+
+def said() -> Schema:
+    """The schemas of the facts of sentences, and of `Said`: each sentence that is said by itself →
+    its facts.
+    """
+    records = {name: TypeAdapter(record).json_schema() for name, record in SAID_OF.items()}
+    known = {}
+    for record in records.values():
+        known |= record.pop("$defs", {}) | {record["title"]: record}
+    of_sentences = {
+        name: {"$ref": f"#/$defs/{record['title']}"} for name, record in records.items()
+    }
+    known["Said"] = {
+        "title": "Said",
+        "type": "object",
+        "properties": of_sentences,
+        "required": list(of_sentences),
+    }
+    return {name: {**_plain(record), "title": name} for name, record in known.items()}
 
 
 def _plain(part: Any, finite: bool = False) -> Any:

@@ -254,7 +254,7 @@ def test_the_tree_grows_level_by_level_is_cut_and_judged(stage: Stage) -> None:
     stays = stage.each(".hp-cache .is-kept", "Number(e.dataset.column)")
     last = [d.node for d in step.verdict.decisions if d.accepted][-1:] or [0]
     assert stays == [0, *line(step, last[0])]
-    again = stage.text("[data-says='tree again']")
+    again = stage.text("[data-says='tree_again']")
     assert f"{len(step.nodes) - step.kept} rows of the target’s cache are dropped" in again
     assert f"reads the {len(step.committed)} new tokens again" in again
     stage.page.keyboard.press("ArrowLeft")
@@ -301,7 +301,7 @@ def test_only_of_a_chosen_tree_the_paths_add_up_to_what_a_rule_keeps(stage: Stag
         step = trace.steps[0]
         stage.load(dumped(trace))
         unfold(stage)
-        said = stage.text("[data-says='tree worth']")
+        said = stage.text("[data-says='tree_worth']")
         levels = step.depth if name == CHOSEN else 0
         assert stage.page.locator(".hp-worth .hp-expect").count() == levels
         if name == SAMPLED:
@@ -346,7 +346,7 @@ def test_tokens_of_a_tree_are_text_and_an_old_trace_says_what_it_lacks(stage: St
         model["taps"] = []
     stage.load(old)
     unfold(stage)
-    assert "older than the recording of growth" in stage.text("[data-says='tree worth']")
+    assert "older than the recording of growth" in stage.text("[data-says='tree_worth']")
     stage.page.locator(".hp-scrub").fill("0")
     assert stage.text(".hp-lead").startswith("Level 1: the draft model proposes")
     assert "<img" in stage.text(".hp-detail")

@@ -34,7 +34,7 @@ FILES = (
     "step/model.js",
     "step/again.js",
     "step/formula.js",
-    "step/sentences.js",
+    "step/explain.js",
     "rules/law.js",
     "rules/audit.js",
 )
@@ -90,7 +90,7 @@ def test_its_tests_have_formulas_and_sentences(page: Engine):
             const numbers = again.numbersOf(view, made);
             return formula.formula(view.depth.get(made.node), numbers, made.threshold).ariaLabel;
           };
-          return [view.own.decisions.map(heard), sentences.lines(view).join("\\n")];
+          return [view.own.decisions.map(heard), explain.lines(view).join("\\n")];
         })}""",
         json.loads(trace.to_json()),
     )

@@ -254,8 +254,8 @@ def test_a_clause_names_what_a_rule_compared(stage: Stage) -> None:
         stage.load(word_trace(rule=rule, epsilon=0.2, max_new_tokens=80))
         told = stage.page.evaluate(
             """async () => {
-              const {plain, say} = await import("./step/fill.js");
-              const {verdictFacts} = await import("./step/sentences.js");
+              const {plain, say} = await import("./step/sentences.js");
+              const {verdictFacts} = await import("./step/explain.js");
               const trace = window.player.trace();
               const views = trace.steps.map((_, i) => hsdPlayer.model.readStep(trace, i));
               return views.map((view) => {

@@ -1,39 +1,47 @@
-"""A step is told once: the page and Python say the same words of every step, and of no coin that
-decides nothing.
+"""A step is told once: the page and Python say the same words, by every template and of every step,
+and of no coin that decides nothing.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from engine import Engine
 from loops import for_each
+from pydantic_core import to_json
+from sentence_facts import scopes
 
+import hsd.facts
 from hsd import RULES, Pair, run
 from hsd.facts import facts
 from hsd.paths import TRACES
-from hsd.trace import Trace, step_in_words
-from hsd.trace.fill import SENTENCES, say
-from hsd.trace.words import Reading
+from hsd.trace import Trace, sentences, step_in_words
+from hsd.trace.explain import step_facts
+from hsd.trace.facts import SAID_OF
+from hsd.trace.sentences import SENTENCES, check, say
 
 RECORDED = sorted(TRACES.glob("*.json"))
 TOLD = ("lead", "detail", "why", "warning")
 TELL = """(trace) => trace.steps.map((_, i) => {
   const view = model.readStep(trace, i);
-  const told = sentences.story(view);
+  const told = explain.story(view);
   const known = (part) =>
     typeof part === "string" || part.piece !== undefined || part.strong || part.term;
   if (!Object.values(told).flat().every(known)) throw new Error(JSON.stringify(told));
-  return [sentences.lines(view).join("\\n"), ...Object.values(told).map(fill.plain)];
+  return [explain.lines(view).join("\\n"), ...Object.values(told).map(sentences.plain)];
 })"""
 
 
 @pytest.fixture(scope="module")
 def page() -> Iterator[Engine]:
-    engine = Engine({name: f"step/{name}.js" for name in ("model", "sentences", "fill")})
+    engine = Engine({name: f"step/{name}.js" for name in ("model", "explain", "sentences")})
     yield engine
     engine.stop()
 
@@ -98,13 +106,11 @@ def test_of_a_rule_that_draws_nothing_no_draw_is_told(
     assert_same_words(trace, page)
     known = facts()
     told = [
-        say("detail", Reading(trace, step.index, known).facts())
-        for step in trace.steps
-        if step.drafted
+        say("detail", step_facts(trace, step.index, known)) for step in trace.steps if step.drafted
     ]
     assert {words for words in said if not any(words in line for line in told)} == set()
     assert not [line for line in told if any(words in line for words in never)]
-    warning = say("warning", Reading(trace, 0, known).facts())
+    warning = say("warning", step_facts(trace, 0, known))
     assert ("at every drafted place" in warning) is (options["rule"] == "ensemble")
 
 
@@ -137,31 +143,55 @@ def test_what_would_follow_is_ranked_by_what_a_rule_draws_it_from(byte_pair: Pai
     assert overtaken
 
 
-def test_no_fact_has_the_name_of_a_sentence(byte_pair: Pair):
-    """Else one that is missing would be told as that sentence; a list of facts has the name of each
-    one's sentence.
-    """
-    trace = run(
-        byte_pair, "Once upon a time", rule="hsd", gamma=4, seed=5, max_new_tokens=12, drafts=3
+SAY = """(name, list) =>
+  list.map((scope) => sentences.plain(sentences.say(name, scope)))"""
+MARK = re.compile("⟦[^⟧]*⟧")
+
+
+def test_the_page_and_python_say_every_wording_of_every_sentence_alike(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """Each wording ends with a mark of its own, so that what is said shows which were taken."""
+    marked = {
+        name: {conditions: f"{text}⟦{name}: {conditions}⟧" for conditions, text in ways.items()}
+        for name, ways in SENTENCES.items()
+    }
+    for module in (sentences, hsd.facts):
+        monkeypatch.setattr(module, "SENTENCES", marked)
+    page = Engine({"sentences": "step/sentences.js"})
+    for name, records in check(SENTENCES, SAID_OF):
+        unsaid = {mark for text in marked[name].values() for mark in MARK.findall(text)}
+        cases: list[dict[str, Any]] = []
+        texts: list[str] = []
+        for i, scope in enumerate(islice(scopes(name, records, Random(name)), 20_000)):
+            text = sentences._say(name, scope)
+            if i < 15 or unsaid & {*MARK.findall(text)}:
+                cases.append(plain_data(scope, without_none=i % 2 == 1))
+                texts.append(text)
+                unsaid -= {*MARK.findall(text)}
+            if i >= 15 and not unsaid:
+                break
+        assert not unsaid, "never said"
+        assert page.call(SAY, name, cases) == texts
+    page.stop()
+
+
+def plain_data(scope: dict[str, Any], without_none: bool) -> dict[str, Any]:
+    """Facts as the page has them, where one that is None may also be missing."""
+    data: dict[str, Any] = json.loads(
+        to_json(scope),
+        object_hook=lambda facts: {
+            name: fact for name, fact in facts.items() if not (fact is None and without_none)
+        },
     )
-    values = Reading(trace, 0, facts()).facts()
-    scopes = [
-        values,
-        values["own"],
-        values["own"]["tests"][0],
-        *values["own"]["tests"][0]["changes"][:1],
-    ]
-    for scope in scopes:
-        assert {
-            name for name, value in scope.items() if not isinstance(value, list)
-        } & SENTENCES.keys() == set()
+    return data
 
 
 def assert_same_words(trace: Trace, page: Engine) -> None:
     known = facts()
     told = page.call(TELL, json.loads(trace.to_json()))
     for step, words in zip(trace.steps, told, strict=True):
-        values = Reading(trace, step.index, known).facts()
+        values = step_facts(trace, step.index, known)
         assert [
             step_in_words(trace, step.index, known),
             *(say(name, values) for name in TOLD),

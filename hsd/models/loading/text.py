@@ -8,7 +8,7 @@ from typing import Any
 
 from hsd.errors import HsdError, first_line
 from hsd.models.base import Pair
-from hsd.trace.fill import spell
+from hsd.trace.format import spell
 
 # The letters by which byte-level tokenizers name bytes: those that show something are their own
 # names.

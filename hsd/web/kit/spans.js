@@ -1,6 +1,6 @@
 // The text of tokens in a row: a character that several of them spell is whole, as is a sign of
 // several characters. A token has a piece, and bytes in hexadecimal where it is not whole
-// characters. hsd/trace/fill.py is the same for Python.
+// characters. hsd/trace/format.py is the same for Python.
 const NEXT = "[89AB].";
 // two of the bytes of a character that has three
 const THREE = "(?:E0[AB].|E[1-9A-CEF][89AB].|ED[89].)";

@@ -7,7 +7,7 @@ import { decisions } from "../step/cards.js";
 import { fold } from "../step/frame.js";
 import { ledger } from "../step/ledger.js";
 import { plan } from "../step/phases.js";
-import { story } from "../step/sentences.js";
+import { story } from "../step/explain.js";
 import { table } from "../step/table.js";
 import { names } from "./state.js";
 import { viewOf } from "./step.js";

@@ -3,7 +3,7 @@
 import { facts } from "../kit/facts.js";
 import { sum } from "../kit/statistics.js";
 import { chances } from "../step/again.js";
-import { plain, say } from "../step/fill.js";
+import { plain, say } from "../step/sentences.js";
 import { readAlone } from "../step/model.js";
 import { jackknife } from "./intervals.js";
 

@@ -7,8 +7,8 @@
 // prompt where it was so in every round, of several where the 95 % interval over prompts says so.
 import { facts } from "../kit/facts.js";
 import { lowMedian, median, student, sum } from "../kit/statistics.js";
-import { listing, plain, say } from "../step/fill.js";
 import { copies } from "../step/model.js";
+import { listing, plain, say } from "../step/sentences.js";
 import { interval, jackknife, resampled } from "./intervals.js";
 
 const NOISE = 1.1; // times by which single runs differ by chance
@@ -250,7 +250,8 @@ function report(lanes, records, coins = []) {
 
 // ---- sentences: hsd/trace/sentences.yaml has their words
 
-const tell = (/** @type {string} */ name, /** @type {Values} */ known) => plain(say(name, known));
+/** @type {<Name extends keyof Said>(name: Name, facts: Said[Name]) => string} */
+const tell = (name, facts) => plain(say(name, facts));
 
 /** The lanes' names; those that are not lossless say so. @param {RaceRow[]} rows */
 const named = (rows) =>
@@ -310,10 +311,10 @@ function verdict(every, rows) {
   const close = winners.filter(({ measured }) => measured === first || !first.faster(measured));
   const drafting = lanes.filter(({ measured }) => measured !== reference);
   const shown = close.length ? close : drafting.slice(0, 1);
-  if (!shown.length) return tell("race verdict", { alone: true });
+  if (!shown.length) return tell("race_verdict", { alone: true });
   const [{ measured, row }] = shown;
   const [slowest, quickest] = row.speedups.map((x) => fixed(x));
-  return tell("race verdict", {
+  return tell("race_verdict", {
     winners: winners.length,
     lanes: close.length,
     slower: reference.faster(measured),
@@ -344,7 +345,7 @@ function rules(every, coins) {
   const kept = (/** @type {Measured} */ { rounds }) =>
     JSON.stringify(rounds.flat().map((run) => [run.prompt, run.repetition, run.kept_histogram]));
   if (vanilla.lane.options.temperature === 0 && kept(vanilla) === kept(usual))
-    return tell("race rules", { alike: true });
+    return tell("race_rules", { alike: true });
   const [slow, fast] = usual.range(vanilla);
   const costs = [usual, vanilla].map(({ speeds }) => median(speeds.map((speed) => 1e3 / speed)));
   const known = {
@@ -357,14 +358,14 @@ function rules(every, coins) {
   const [above, below] = [usual, vanilla].map(({ lane }) =>
     coins.filter((drafts) => drafts.case === lane.name),
   );
-  if (above.length < 2 || below.length < 2) return tell("race rules", known);
+  if (above.length < 2 || below.length < 2) return tell("race_rules", known);
   const without = above.map(
     (_, i) => perDraft(above.toSpliced(i, 1)) - perDraft(below.toSpliced(i, 1)),
   );
   const [more, low, high] = jackknife(perDraft(above) - perDraft(below), without).map((x) =>
     signed(x, 3),
   );
-  return tell("race rules", { ...known, more, low, high });
+  return tell("race_rules", { ...known, more, low, high });
 }
 
 /** Tokens kept per draft over all coins. @param {RaceCoins[]} coins */
@@ -380,7 +381,7 @@ function perDraft(coins) {
  */
 function calls([, ...others]) {
   const lanes = others.toSorted((a, b) => b.tokens_per_call - a.tokens_per_call);
-  if (!lanes.length) return tell("race calls", { alone: true });
+  if (!lanes.length) return tell("race_calls", { alone: true });
   const [best] = lanes;
   const reach = (/** @type {RaceRow} */ row) => student(row.steps - 1) * row.call_error;
   const alike = lanes.filter((row) => {
@@ -388,7 +389,7 @@ function calls([, ...others]) {
     return less <= Math.hypot(reach(row), reach(best));
   });
   const shares = alike.map((row) => 100 - 100 / row.tokens_per_call);
-  return tell("race calls", {
+  return tell("race_calls", {
     prompts: best.prompts,
     saved: best.tokens_per_call > 1,
     lanes: alike.length,
@@ -401,7 +402,7 @@ function calls([, ...others]) {
 function basis(rows) {
   const [{ runs, prompts }] = rows;
   const tokens = rows.map((row) => row.tokens);
-  return tell("race basis", { prompts, runs, tokens: span(tokens, 0) });
+  return tell("race_basis", { prompts, runs, tokens: span(tokens, 0) });
 }
 
 /**
@@ -413,7 +414,7 @@ function basis(rows) {
 function laneSentence(row, reference) {
   const one = reference.target_call_ms;
   const ms = milliseconds(one);
-  if (row === reference) return tell("race lane", { plain: true, ms });
+  if (row === reference) return tell("race_lane", { plain: true, ms });
   const gain = row.tokens_per_call * row.calls_per_step;
   const cost = gain / row.speedup;
   const step = {
@@ -422,12 +423,12 @@ function laneSentence(row, reference) {
     gain: fixed(gain, 2, cost),
     rate: percent(row.rate),
   };
-  if (Number.isNaN(row.limit) || Number.isNaN(one)) return tell("race lane", step);
+  if (Number.isNaN(row.limit) || Number.isNaN(one)) return tell("race_lane", step);
   const inCalls = (/** @type {number | null} */ time) => (time ? fixed(time / one) : "");
   const levelled = row.below_ms !== null;
   const several = row.calls_per_step > 1 && !levelled; // of which the limit knows one
   const share = row.speedup / row.limit;
-  return tell("race lane", {
+  return tell("race_lane", {
     ...step,
     check: inCalls(row.target_call_ms),
     below: inCalls(row.below_ms),

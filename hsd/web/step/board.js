@@ -10,7 +10,7 @@ import { lossy, menu } from "../kit/parts.js";
 import { chances as oddsOf, judges, likely } from "./again.js";
 import * as brief from "./brief.js";
 import { appear, chances, follow, masses, trial } from "./cells.js";
-import { say } from "./fill.js";
+import { say } from "./sentences.js";
 import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
 import { beatOf, named } from "./phases.js";
@@ -384,7 +384,7 @@ function outcome(view, { phase, judged }, first) {
     },
     perhaps: likeliest && { ...likeliest, cells: 10 },
   };
-  return prose(say("lane keeps", facts));
+  return prose(say("lane_keeps", facts));
 }
 
 /**

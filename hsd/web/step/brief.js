@@ -6,7 +6,7 @@ import { facts } from "../kit/facts.js";
 import { apart, shortest } from "../kit/format.js";
 import { origin } from "./again.js";
 import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
-import { pair } from "./fill.js";
+import { pair } from "./sentences.js";
 import { fuzzy } from "./model.js";
 import { named } from "./phases.js";
 

@@ -7,10 +7,10 @@ import { card, setSlider, slider } from "../kit/parts.js";
 import { numbersOf, origin } from "./again.js";
 import { gauge, leaves, level } from "./cells.js";
 import { note } from "./changes.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 import { formula } from "./formula.js";
 import { changesOf, ruleInfo } from "./model.js";
-import { testFacts, verdictFacts } from "./sentences.js";
+import { testFacts, verdictFacts } from "./explain.js";
 
 const MOST = 24; // tests of one rule that are shown at once
 
@@ -28,7 +28,7 @@ function decisions(view, actions) {
   const shorter =
     both.length === 2 && own.decisions.length <= both[1].decisions.length ? "own" : "other";
   const panels = both.map((judged) => panel(view, judged, actions));
-  const hint = plain(say("tests hint", { coinless: coinless?.info.head, sign, shared }));
+  const hint = plain(say("tests_hint", { coinless: coinless?.info.head, sign, shared }));
   const duel = h("div", { class: `hp-duel is-under-${shorter}` }, panels, expected(view));
   return card("hp-decisions", "The tests, in the order taken", hint, duel);
 }
@@ -50,7 +50,7 @@ function panel(view, judged, actions) {
     h("h4.hp-subtitle", `${judged.info.title}${same}`),
     h("p.hp-hint", prose(order)),
     h("ol.hp-tests", entries(view, judged, actions)),
-    h("p.hp-outcome", prose(say("tests keep", { kept: judged.kept, ...then }))),
+    h("p.hp-outcome", prose(say("tests_keep", { kept: judged.kept, ...then }))),
   ];
   return h(`div.hp-panel.is-${own ? "own" : "shadow"}`, { "data-rule": judged.rule }, shown);
 }
@@ -88,7 +88,7 @@ function entries(view, judged, actions) {
  * @param {View} view
  * @param {Judged} judged
  * @param {ReadTest} decision
- * @param {{i: number, kind: SentenceFacts} & TestActions} how
+ * @param {{i: number, kind: VerdictFacts} & TestActions} how
  * @returns {HTMLElement}
  */
 function test(view, judged, decision, { i, kind, select, coin }) {
@@ -99,7 +99,7 @@ function test(view, judged, decision, { i, kind, select, coin }) {
   const named = view.isTrie || decision.test === "token";
   const head = [
     h("i.hp-marker", i + 1),
-    h("span.hp-what", plain(say("title", facts))),
+    h("span.hp-what", plain(say("test_title", facts))),
     named && token(view.nodes.get(node).piece, { cells: 14 }),
     h("span.hp-grow"),
     h("span.hp-says", plain(say("says", facts))),

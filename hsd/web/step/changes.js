@@ -2,9 +2,9 @@
 import { h, prose, token } from "../kit/dom.js";
 import { count, exact, number, percent, shortest } from "../kit/format.js";
 import { forms } from "../rules/tests.js";
-import { say } from "./fill.js";
+import { say } from "./sentences.js";
 import { draftedAfter } from "./model.js";
-import { changeFacts } from "./sentences.js";
+import { changeFacts } from "./explain.js";
 
 const NAMED = 2; // tokens in the sentence itself; the others unfold
 
@@ -14,7 +14,7 @@ const NAMED = 2; // tokens in the sentence itself; the others unfold
  */
 function note(view, judged, change) {
   const facts = { ...changeFacts(view, judged, change), ...numbers(view, judged, change) };
-  const details = [examples(view, change), say("rate", facts), say("beside it", facts)];
+  const details = [examples(view, change), say("path_rate", facts), say("beside_it", facts)];
   const lines = [h("p", prose(say("changes", facts))), h("p", prose(details.flat()))];
   return h(
     "li.hp-change",
@@ -27,7 +27,7 @@ function note(view, judged, change) {
 /**
  * The path's ratio from then on; and what tokens drawn without replacement have lost, where some
  * are still to be tested.
- * @type {(view: View, judged: Judged, change: ReadChange) => SentenceFacts}
+ * @type {(view: View, judged: Judged, change: ReadChange) => Pick<ShownChange, "rate" | "gone">}
  */
 function numbers(view, { decisions }, { node, rate, earlier, after }) {
   const orders = [...earlier.map((before) => before.after), after];

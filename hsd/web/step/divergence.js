@@ -5,7 +5,7 @@ import { h, prose, token } from "../kit/dom.js";
 import { divergence as known } from "../kit/facts.js";
 import { card } from "../kit/parts.js";
 import { appear, gauge } from "./cells.js";
-import { number, pair, plain, say } from "./fill.js";
+import { number, pair, plain, say } from "./sentences.js";
 import { fuzzy, readAlone } from "./model.js";
 
 const SIGNS = {
@@ -50,7 +50,7 @@ function create() {
   const words = h("p.hp-note");
   const meter = h("div.hp-drift", bar);
   const kept = h("p.hp-hint");
-  const hint = plain(say("divergence hint", {}));
+  const hint = plain(say("divergence_hint", {}));
   const below = card(
     "hp-divergence",
     "Divergence against the tolerance",
@@ -88,8 +88,8 @@ function create() {
       none: T < 0,
       alone: mode !== "exact-first",
     };
-    words.replaceChildren(h("span", prose(say("drift so far", facts))));
-    kept.replaceChildren(h("span", prose(say("overruled so far", facts))));
+    words.replaceChildren(h("span", prose(say("drift_so_far", facts))));
+    kept.replaceChildren(h("span", prose(say("overruled_so_far", facts))));
     meter.hidden = !bounded;
     const share = sums.drift / sums.bound || 0;
     bar.style.width = `${100 * Math.min(share, 1)}%`;
@@ -157,7 +157,7 @@ function needle({ nodes, own, isTrie: tree }, id, { D, T, mode, ...settings }, m
     { "data-node": id, "data-at": at, "data-from": "D" },
     name,
     line,
-    h("span.hp-needle-said", prose(say("divergence test", facts))),
+    h("span.hp-needle-said", prose(say("divergence_test", facts))),
   );
 }
 

@@ -1,6 +1,6 @@
 // The drafts of a tree: which end where, and which tokens of a large tree are drawn. Pure.
 import { count, percent } from "../kit/format.js";
-import { listing, plain, say } from "./fill.js";
+import { listing, plain, say } from "./sentences.js";
 import { pathTo, reach } from "./model.js";
 
 const LIMIT = 60; // tokens drawn of one tree
@@ -20,15 +20,15 @@ const through = (view, id) => plain(say("through", passing(view, id)));
 
 /**
  * What sentences may name about the drafts that run through a token.
- * @type {(view: StepView, id: number) => SentenceFacts}
+ * @type {(view: StepView, id: number) => ThroughFacts}
  */
 function passing({ step: { paths } }, id) {
   const drafts = paths.flatMap(({ nodes }, i) => (nodes.includes(id) ? i + 1 : []));
   return {
     "listed": paths.length,
-    "drafts through": drafts.length,
-    "through every": drafts.length === paths.length,
-    "their numbers": listing(drafts),
+    drafts_through: drafts.length,
+    through_every: drafts.length === paths.length,
+    their_numbers: listing(drafts),
   };
 }
 
@@ -86,7 +86,7 @@ function leftOutWords({ view, selected, shown: chosen, rest, cut }) {
     p: percent(rest?.p),
     q: q === null ? null : percent(q),
   };
-  return plain(say("left out", facts)).trim();
+  return plain(say("left_out", facts)).trim();
 }
 
 export { ends, leftOutWords, passing, shown, through };

@@ -4,7 +4,7 @@
 import { h } from "../kit/dom.js";
 import { exact, number, plural, subscript } from "../kit/format.js";
 import { card } from "../kit/parts.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 import { kinds, names, totals } from "./lanes.js";
 
 /**
@@ -226,7 +226,7 @@ function figure(trace, index) {
     bar("work", work, "tokens × layers"),
     bar("passes", passes, "passes through a layer"),
     bar("plain", usual, `plain decoding, ${plural(tokens, "token")}`),
-    h("p.hp-note", plain(say("cost", facts))),
+    h("p.hp-note", plain(say("run_cost", facts))),
   ];
 }
 
@@ -238,7 +238,7 @@ function times(x) {
 
 /** @type {StepPart["create"]} */
 function create() {
-  const hint = plain(say("costs hint", {}));
+  const hint = plain(say("costs_hint", {}));
   const box = h("div.hp-costs");
   const below = card("hp-exits", "What it cost up to this target call", hint, box);
   return { below, draw: ({ trace, index }) => box.replaceChildren(...figure(trace, index)) };

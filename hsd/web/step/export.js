@@ -7,7 +7,7 @@ import { film } from "./film.js";
 import { setupLine } from "./frame.js";
 import { readStep } from "./model.js";
 import { png, svgText } from "./picture.js";
-import { lines } from "./sentences.js";
+import { lines } from "./explain.js";
 import { ran } from "./sums.js";
 
 /** @type {Record<string, (step: Step, i: number) => unknown>} the columns of the table of steps */

@@ -4,7 +4,7 @@ import { h } from "../kit/dom.js";
 import { layout } from "../kit/facts.js";
 import { count, day, size } from "../kit/format.js";
 import { button } from "../kit/parts.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 import { copies, divergenceName, knobOf, ruleInfo, ruleOf } from "./model.js";
 
 const UNLOADED =
@@ -19,7 +19,7 @@ const UNLOADED =
 const needed = (module) => module.catch(() => Promise.reject(new Error(UNLOADED)));
 
 /**
- * The card that tells what happened in a step; `parts` by the names of sentences.js.
+ * The card that tells what happened in a step; `parts` by the names of explain.js.
  * @param {() => void} asItWas
  */
 function storyCard(asItWas) {
@@ -102,12 +102,12 @@ function setupLine({ setup, result }, live) {
   const settings = [...new Set([rule, shadow])].map((name) => {
     const { knob, by_divergence: byDivergence } = ruleInfo(name);
     return {
-      byDivergence,
+      by_divergence: byDivergence,
       sign: knob?.sign,
       value: knob && knobOf(setup, name),
     };
   });
-  const sizes = models.map(({ parameters }) => parameters && size(parameters));
+  const sizes = models.map(({ parameters }) => (parameters ? size(parameters) : null));
   const facts = {
     ...setup,
     ...options,
@@ -125,7 +125,7 @@ function setupLine({ setup, result }, live) {
     exits: levels.exits.join(", "),
     thresholds: levels.thresholds.join(", "),
   };
-  return plain(say("setup line", facts));
+  return plain(say("setup_line", facts));
 }
 
 /**
@@ -135,7 +135,7 @@ function setupLine({ setup, result }, live) {
  */
 const sourceWords = ({ created, result }, kind, live, over) =>
   plain(
-    say("source chip", {
+    say("source_chip", {
       kind,
       live,
       over,
@@ -154,9 +154,9 @@ function tracePair({ pair, models, vocab_size: vocabulary, options }) {
     size: size(parameters),
     all: count(parameters),
   }));
-  const target = described.at(-1);
-  const draft = models.length > 1 && described[0];
-  const drafted = draft && models[0].drafted && count(models[0].drafted);
+  const target = described[models.length - 1];
+  const draft = models.length > 1 ? described[0] : null;
+  const drafted = draft && models[0].drafted ? count(models[0].drafted) : null;
   const facts = {
     pair,
     target,
@@ -165,7 +165,7 @@ function tracePair({ pair, models, vocab_size: vocabulary, options }) {
     vocabulary: count(vocabulary),
     copies: copies(options),
   };
-  return [plain(say("pair chip", facts)), plain(say("pair words", facts))];
+  return [plain(say("pair_chip", facts)), plain(say("pair_words", facts))];
 }
 
 export { fold, needed, setupLine, sourceWords, storyCard, tools, tracePair };

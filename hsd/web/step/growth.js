@@ -7,14 +7,14 @@ import { number, plural } from "../kit/format.js";
 import { folded, scroller } from "../kit/parts.js";
 import { level as bar } from "./cells.js";
 import { shown } from "./drafts.js";
-import { listing, plain, say } from "./fill.js";
+import { listing, plain, say } from "./sentences.js";
 import * as mask from "./mask.js";
 import { copies, pathTo, reach, tapsOf, worth } from "./model.js";
 
 const PIECES = 6; // tokens that a sentence lists
 const TITLE = "What the target reads in one pass, and what the tree is worth";
 const CHANCE = "The chance that so many are kept, over all coins:";
-const SENTENCES = ["tree again", "tree worth", "tree cost"];
+const SENTENCES = /** @type {const} */ (["tree_again", "tree_worth", "tree_cost"]);
 
 /** @type {StepPart["shows"]} */
 const shows = (view) => view.isTrie && view.detail && view.step.drafted > 0;
@@ -64,7 +64,7 @@ function candidates({ step, depth, children }) {
  */
 function moments(view) {
   const levels = Math.max(...candidates(view).map(({ level }) => level));
-  const all = [];
+  const all = /** @type {GrowthMoment[]} */ ([]);
   if (tapsOf(view).length) all.push({ kind: "know", level: 0 });
   for (let level = 1; level <= levels; level += 1) {
     all.push({ kind: "propose", level });
@@ -96,15 +96,15 @@ function moves(view, usual) {
 const beats = {
   grow(view, i) {
     const { kind, level } = moments(view)[i];
-    return [`beat ${kind}`, growthFacts(view, level)];
+    return [`beat_${kind}`, growthFacts(view, level)];
   },
-  rerank: (view) => ["beat rerank", growthFacts(view, 0)],
+  rerank: (view) => ["beat_rerank", growthFacts(view, 0)],
 };
 
 /**
  * What sentences about the growth of a tree may name. level: the one that is proposed or expanded;
  * 0 for none.
- * @type {(view: View, level: number) => SentenceFacts}
+ * @type {(view: View, level: number) => GrowthFacts}
  */
 function growthFacts(view, level) {
   const { step, trace, index, options } = view;
@@ -194,7 +194,7 @@ function create({ select }) {
   const below = folded(
     "hp-maskcard",
     TITLE,
-    plain(say("mask hint", {})),
+    plain(say("mask_hint", {})),
     scroller(TITLE, drawing.element),
     words,
   );

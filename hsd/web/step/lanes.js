@@ -2,7 +2,7 @@
 // event below the target, and once for the target's own pass. Pure: a view of model.js in; no
 // element here.
 
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 
 /**
  * How the levels of a run, two at least, are called in sentences, the smallest first.
@@ -15,7 +15,7 @@ function names({ models, options }) {
     level,
     top: level === shared.levels - 1,
   }));
-  return facts.map((own) => plain(say("level name", { ...shared, ...own })));
+  return facts.map((own) => plain(say("level_name", { ...shared, ...own })));
 }
 
 /**

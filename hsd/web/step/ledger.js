@@ -4,7 +4,7 @@ import { h, prose, SIGNS, token } from "../kit/dom.js";
 import { adding, count, exact, number, percent, real } from "../kit/format.js";
 import { card } from "../kit/parts.js";
 import { recipeOf } from "../rules/tests.js";
-import { listing, plain, say } from "./fill.js";
+import { listing, plain, say } from "./sentences.js";
 import { draftedAfter, pathTo, settingsOf } from "./model.js";
 
 const NAMES = {
@@ -29,7 +29,7 @@ function ledger(view, { node, token: highlighted, force }) {
   const after = pieces.length
     ? ["After ", ...pieces.flatMap((part) => [part, " "])]
     : ["At the start of the draft, after ", { piece: view.rootPiece, cells: 14 }];
-  const end = view.decided !== node && h("p.hp-note", plain(say("ledger end", {})));
+  const end = view.decided !== node && h("p.hp-note", plain(say("ledger_end", {})));
   const body = branch ? h("div", branchBody(view, branch, highlighted)) : end;
   const whole = h(
     `div.hp-ledger-body${branch ? "" : ".is-single"}`,
@@ -87,9 +87,9 @@ function branchBody(view, branch, highlighted) {
   ];
   return [
     h("div.hp-stacks", { "data-branch": branch.node }, stacks),
-    h("p.hp-hint", plain(say("ledger masses", facts))),
+    h("p.hp-hint", plain(say("ledger_masses", facts))),
     candidates(view, branch, highlighted),
-    h("p.hp-hint", plain(say("ledger shown", facts))),
+    h("p.hp-hint", plain(say("ledger_shown", facts))),
   ];
 }
 
@@ -221,17 +221,17 @@ function residualPart(view, node) {
   const shown = `${all.length} of ${count(view.trace.setup.vocab_size)} tokens shown`;
   const parts = [
     h("h4.hp-subtitle", whole ? "Drawn from the target" : "Drawn from the residual"),
-    h("p.hp-hint", plain(say("ledger residual", facts))),
+    h("p.hp-hint", plain(say("ledger_residual", facts))),
     h("table.hp-candidates", h("tbody", rows)),
     h("p.hp-hint", `${shown}; the rest holds ${percent(residual.rest)}.`),
-    view.drawn && h("p.hp-note", prose(say("ledger drawn", facts))),
+    view.drawn && h("p.hp-note", prose(say("ledger_drawn", facts))),
   ];
   return h("div.hp-residual", parts);
 }
 
 /**
  * What the sentences about a residual may name; not every rule weighs the target by c.
- * @type {(view: View, residual: Residual) => SentenceFacts}
+ * @type {(view: View, residual: Residual) => ResidualFacts}
  */
 function residualFacts(view, { node, origin, weight: given, draw }) {
   const weight = real(given) ?? 1;
@@ -259,11 +259,11 @@ function residualFacts(view, { node, origin, weight: given, draw }) {
  */
 function elsewhere(view, residual) {
   const facts = {
-    supposed: !residual && view.original,
+    supposed: !residual && view.original !== undefined,
     ended: !residual,
     kept: view.depth.get(residual?.node ?? 0),
   };
-  return plain(say("ledger elsewhere", facts));
+  return plain(say("ledger_elsewhere", facts));
 }
 
 export { ledger };

@@ -6,9 +6,9 @@ import { count, number, percent, size, visible } from "../kit/format.js";
 import { card, roving, scroller } from "../kit/parts.js";
 import { follow } from "./cells.js";
 import * as exits from "./exits.js";
-import { say } from "./fill.js";
+import { say } from "./sentences.js";
 import { handsUp, kinds, lanesOf, names, totals } from "./lanes.js";
-import { capital, eventFacts } from "./sentences.js";
+import { capital, eventFacts } from "./explain.js";
 
 const ORIGINS = { draft: "drafted", correction: "correction", bonus: "bonus" };
 const VERDICTS = { kept: ["kept", "✓"], dropped: ["rejected", "✕"] };
@@ -37,7 +37,7 @@ function moves({ step, trace }, usual) {
 }
 
 /** @type {StepPart["beats"]} */
-const beats = { levels: (view, i) => ["beat level", eventFacts(view, i)] };
+const beats = { levels: (view, i) => ["beat_level", eventFacts(view, i)] };
 
 /** @type {StepPart["create"]} */
 function create() {
@@ -296,14 +296,14 @@ function lifeOf(view, id, event) {
   };
   const tests = token.tests.filter((test) => past(test.event));
   const rows = tests.map(({ level, accepted, kept, p, q, threshold, coin }) => {
-    const words = say("level test", { accepted, kept, untested: accepted === null });
+    const words = say("level_test", { accepted, kept, untested: accepted === null });
     const outcome = h(`span.hp-tier-verdict.is-${kept ? "kept" : "dropped"}`, prose(words));
     const numbers = [p, q, threshold, coin].map((x) => number(x));
     return [capital(called[level]), ...numbers, outcome];
   });
   const heads = ["tested by", "p, of this level", "q, of the one below", "threshold", "coin", ""];
   const named = { piece: token.piece, origin: born.origin };
-  const life = h("p.hp-note", prose([named, ...say("level life", facts)]));
+  const life = h("p.hp-note", prose([named, ...say("level_life", facts)]));
   if (!rows.length) return [life];
   return [life, table("tests of this token, level by level", heads, rows)];
 }

@@ -3,10 +3,10 @@
 // there is to say of it then.
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
-import { listing, number, say } from "./fill.js";
+import { listing, number, say } from "./sentences.js";
 import { copies, tapsOf, verdicts } from "./model.js";
 import { PARTS } from "./parts.js";
-import { testFacts } from "./sentences.js";
+import { testFacts } from "./explain.js";
 
 const TIME = 2600; // milliseconds that a beat of a part stays
 /** @type {Record<string, number>} */
@@ -123,32 +123,36 @@ function telling(view, { phase, i }) {
   };
 }
 
+/** @typedef {(view: View, i: number, phase: Phase) => BeatSentence} Telling - of the i-th beat */
+
+/** What tells the phases of parts. @type {Record<string, Telling>} */
+const OF_PARTS = Object.assign({}, ...PARTS.map(({ beats }) => beats));
+
 /**
- * By the name of a phase, what tells its i-th beat: the name of a sentence, and facts for it.
- * @typedef {(view: View, i: number, phase: Phase) => [string, SentenceFacts]} Telling
+ * By the name of a phase, what tells its beats: the name of a sentence, and facts for it.
  * @type {Record<string, Telling>}
  */
 const BEATS = {
   draft({ step: { nodes } }, i) {
     const { piece, q } = nodes[i];
-    return ["beat draft", { number: i + 1, piece: { piece }, q: number(q) }];
+    return ["beat_draft", { number: i + 1, piece: { piece }, q: number(q) }];
   },
-  target: () => ["beat target", {}],
+  target: () => ["beat_target", {}],
   ratio({ step: { nodes } }) {
     const low = nodes.filter(({ p, q }) => p < q);
     const ids = low.map(({ id }) => String(id));
-    return ["beat ratio", { below: listing(ids), single: ids.length === 1 }];
+    return ["beat_ratio", { below: listing(ids), single: ids.length === 1 }];
   },
   masses({ branches }) {
     const first = branches.get(0);
-    return ["beat masses", { "too much": first ? percent(first.excess) : null }];
+    return ["beat_masses", { too_much: first ? percent(first.excess) : null }];
   },
   shadow: (view, i, phase) => testBeat(view, view.shadow ?? view.own, i, phase),
   own: (view, i, phase) => testBeat(view, view.own, i, phase),
-  ...Object.assign({}, ...PARTS.map(({ beats }) => beats)),
+  ...OF_PARTS,
 };
 
-/** @type {(view: View, judged: Judged, i: number, phase: Phase) => [string, SentenceFacts]} */
+/** @type {(view: View, judged: Judged, i: number, phase: Phase) => BeatSentence} */
 function testBeat(view, judged, i, { beats }) {
   const { decisions, kept, info } = judged;
   const { forward } = info;
@@ -158,13 +162,13 @@ function testBeat(view, judged, i, { beats }) {
   const facts = {
     ...testedFacts,
     each: beats === decisions.length,
-    struck: changes.length ? changes : null,
-    Name: named(judged),
+    effects: changes,
+    name_at_start: named(judged),
     kept,
     forward,
     last: i === decisions.length - 1 && test.accepted === forward,
   };
-  return ["beat test", facts];
+  return ["beat_test", facts];
 }
 
 /**

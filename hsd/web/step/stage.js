@@ -9,7 +9,7 @@ import { dialog, KEYS } from "./help.js";
 import { odds } from "./odds.js";
 import { PARTS } from "./parts.js";
 import * as phases from "./phases.js";
-import { story } from "./sentences.js";
+import { story } from "./explain.js";
 import * as text from "./text.js";
 import * as transport from "./transport.js";
 import * as tree from "./tree.js";

@@ -3,7 +3,7 @@
 import { rule as ruleInfo } from "../kit/facts.js";
 import { number } from "../kit/format.js";
 import { student, sum } from "../kit/statistics.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 
 /** The tokens that a step wrote. @param {Step} step */
 const ids = (step) => step.committed.map(({ token }) => token);

@@ -3,7 +3,7 @@
 import { afterLayout, h, icon, prose, targetOf } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { button, setSlider, slider } from "../kit/parts.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";
 import { ran } from "./sums.js";
@@ -197,19 +197,18 @@ function stepCell(step, index, tallest, several) {
   const share = (/** @type {number} */ n) => `height:${(100 * n) / tallest}%`;
   const own = committed.length - kept;
   const isDifferent = shadow && differs(step);
-  const second = isDifferent && {
-    "other": ruleInfo(shadow.rule).short,
-    "other kept": shadow.kept,
-  };
+  const other = isDifferent ? shadow : null;
+  /** @type {CellFacts} */
   const facts = {
     step: index + 1,
     gained: committed.length,
     kept,
     drafted,
     several,
-    ...second,
+    other: other && ruleInfo(other.rule).short,
+    other_kept: other?.kept,
   };
-  const title = plain(say("step cell", facts));
+  const title = plain(say("step_cell", facts));
   const bars = [
     own > 0 && h("div.hp-gain", { class: `is-${committed[kept].origin}`, style: share(own) }),
     h("div.hp-gain.is-draft", { style: share(kept) }),
@@ -240,7 +239,8 @@ function summary(steps, index) {
     differing,
     steps: steps.length,
   };
-  return ["gained so far", "differing"].map((name) => h("span", prose(say(name, facts))));
+  const names = /** @type {const} */ (["gained_so_far", "steps_differing"]);
+  return names.map((name) => h("span", prose(say(name, facts))));
 }
 
 export { create };

@@ -8,7 +8,7 @@ import { button } from "../kit/parts.js";
 import * as board from "./board.js";
 import { appear, compare, follow, level, masses } from "./cells.js";
 import { leftOutWords } from "./drafts.js";
-import { plain, say } from "./fill.js";
+import { plain, say } from "./sentences.js";
 import { beatIn } from "./growth.js";
 import { branchesAlong, layout } from "./layout.js";
 import { decisive, usualLength, VERDICTS, verdicts } from "./model.js";
@@ -77,7 +77,7 @@ function create({ open, mass: onMass }) {
   /** @type {PartCard["draw"]} */
   function draw(view, { plan }) {
     shown = { view, plan };
-    note.textContent = view.detail || view.step.drafted === 0 ? "" : plain(say("no details", {}));
+    note.textContent = view.detail || view.step.drafted === 0 ? "" : plain(say("no_details", {}));
     afterLayout(reveal);
   }
 

@@ -111,8 +111,12 @@ type ShownText = {
   steps: Step[];
   setup?: Pick<Setup, "options">;
 };
-/** What a sentence may name: see fill.js. */
-type SentenceFacts = Record<string, any>;
+/** A sentence that tells a beat of a step. */
+type BeatName = keyof Said & `beat_${string}`;
+/** It with its facts, but for those that `telling` of phases.js adds. */
+type BeatSentence = {
+  [Name in BeatName]: [Name, Omit<Said[Name], "drafted" | "tree" | "head" | "copies">];
+}[BeatName];
 /** The settings of the fuzzy rule, and what it did in a step. */
 type FuzzyStep = Pick<Fuzzy, "mode" | "on" | "divergence"> & {
   T: number;
@@ -323,7 +327,7 @@ type StepPart = {
    * Of each phase of its own: the sentence of hsd/trace/sentences.yaml that tells its i-th beat,
    * and the facts put in; || parts headline and detail.
    */
-  beats?: Record<string, (view: View, i: number) => [sentence: string, facts: SentenceFacts]>;
+  beats?: Record<string, (view: View, i: number) => BeatSentence>;
   /** Make its cards, once per player. */
   create: (actions: PartActions) => PartCard;
 };
@@ -410,7 +414,7 @@ type GrownToken = {
   node: number | null;
 };
 /** "know", "propose" or "expand": what happens in a beat while a tree grows. */
-type GrowthMoment = { kind: string; level: number };
+type GrowthMoment = { kind: "know" | "propose" | "expand"; level: number };
 /** A token of a tree in the target's pass. */
 type MaskRow = {
   /** Of the node; 0 for the last token of the text. */

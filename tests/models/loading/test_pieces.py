@@ -13,7 +13,7 @@ from transformers import PreTrainedTokenizerFast
 import hsd
 from hsd.models.loading.text import TokenizerCodec
 from hsd.trace import step_in_words
-from hsd.trace.fill import together
+from hsd.trace.format import together
 
 KINDS = {"byte-level": bytes_tokenizer, "byte fallback": fallback_tokenizer}
 
