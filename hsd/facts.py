@@ -61,7 +61,7 @@ def short(name: str) -> str:
     return rule.short if rule else name
 
 
-def head(name: str) -> str:
+def capitalised_name(name: str) -> str:
     """Return a rule's name at the start of a sentence or cell: "Vanilla"."""
     words = short(name)
     return words[:1].upper() + words[1:]
@@ -88,11 +88,11 @@ def rule_menu() -> Iterator[tuple[str, str]]:
 
 def rule_title(name: str) -> str:
     """Return a rule's title in a menu or the head of a table, with its warning."""
-    rule = find(name)
+    rule = find_any_rule(name)
     return f"{rule.title} ({rule.mark})" if rule.mark else rule.title
 
 
-def find(name: str) -> Rule | TreeRule:
+def find_any_rule(name: str) -> Rule | TreeRule:
     """Return the registry's entry of a rule, for one draft or for trees."""
     return RULES[name] if name in RULES else TREE_RULES[name]
 
@@ -111,11 +111,11 @@ def rule_look(name: str) -> Look:
 
     An unknown name, perhaps from a later version, gets the default look.
     """
-    return find(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
+    return find_any_rule(name).look if name in {*RULES, *TREE_RULES} else OTHER_LOOK
 
 
 def _rule(order: int, name: str) -> Facts:
-    rule = find(name)
+    rule = find_any_rule(name)
     law = RULES.get(chain_name(name))
     own = rule if isinstance(rule, Rule) else None
     resamples = own is not None and own.resamples
@@ -131,7 +131,7 @@ def _rule(order: int, name: str) -> Facts:
         "title": rule_title(name),
         "mark": rule.mark,
         "short": short(name),
-        "head": head(name),
+        "capitalised_name": capitalised_name(name),
         "lossless": rule.lossless,
         "greedy": rule.greedy,
         "forward": rule.forward,

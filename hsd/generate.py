@@ -227,11 +227,11 @@ def _pair(model: Any, draft: Any, ending: list[Any]) -> Pair:
 def _drafting(draft: Any, target: LanguageModel) -> LanguageModel | None:
     from hsd.models.causal import CausalModel
     from hsd.models.loading.heads import is_head, load_head
-    from hsd.models.loading.hub import find
+    from hsd.models.loading.hub import find_source
 
     if not isinstance(draft, (str, Path)):
         return draft and CausalModel(draft, type(draft).__name__)
-    folder = find(str(draft))
+    folder = find_source(str(draft))
     if not is_head(folder):
         raise HsdError(
             f"{str(draft)!r} is no head: load a draft model with from_pretrained, and pass that"

@@ -4,7 +4,7 @@ a number.
 
 from __future__ import annotations
 
-from hsd.rules import Form, Knob, Recipe, Rule
+from hsd.rules import Form, Rule, RuleRecord, RuleSetting
 
 HALF = Form(
     "half",
@@ -14,7 +14,7 @@ HALF = Form(
     " = min(1, p/(2q)) with p = {p}, q = {q}",
 )
 NEWCOMER = Rule(
-    "newcomer", "Newcomer, a test", "the newcomer", "nobody 2026", False, Recipe((HALF,))
+    "newcomer", "Newcomer, a test", "the newcomer", "nobody 2026", False, RuleRecord((HALF,))
 )
 TEMPERED = Rule(
     "tempered",
@@ -22,7 +22,7 @@ TEMPERED = Rule(
     "the tempered",
     "nobody 2026",
     False,
-    Recipe(
+    RuleRecord(
         (
             Form(
                 "tempered",
@@ -33,5 +33,5 @@ TEMPERED = Rule(
             ),
         )
     ),
-    knob=Knob("power", "a", "Power", "Below 1 more pass.", 0.5),
+    knob=RuleSetting("power", "a", "Power", "Below 1 more pass.", 0.5),
 )

@@ -30,7 +30,7 @@ def test_facts_are_plain_data_and_hold_every_registry():
     assert [name for _, name in facts.menus()["grounds"]] == list(ROWS)
     for entry in found["rules"]:
         assert entry["title"], entry["short"]
-        assert facts.find(entry["name"]).citation
+        assert facts.find_any_rule(entry["name"]).citation
         assert entry["single"] == (entry["name"] in RULES)
         assert entry["trees"] or entry["single"]
 
@@ -39,7 +39,7 @@ def test_names_differ_and_say_what_a_reader_must_be_warned_of():
     labels = dict(facts.rule_menu())
     assert len(labels) == len(facts.rule_names()) == len(set(labels.values()))
     for label, name in labels.items():
-        assert ("not lossless" in label) == (not facts.find(name).lossless)
+        assert ("not lossless" in label) == (not facts.find_any_rule(name).lossless)
         assert ("several drafts" in label) == (name not in RULES)
     for names in (facts.menus()["trees"], facts.menus()["divergences"]):
         assert len(dict(names)) == len(names)
@@ -47,7 +47,7 @@ def test_names_differ_and_say_what_a_reader_must_be_warned_of():
 
 
 def test_the_order_of_tests_is_that_of_the_laws():
-    forward = {name for name in {*RULES, *TREE_RULES} if facts.find(name).forward}
+    forward = {name for name in {*RULES, *TREE_RULES} if facts.find_any_rule(name).forward}
     assert forward >= {
         "tokenwise",
         "fuzzy",

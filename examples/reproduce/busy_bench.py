@@ -93,7 +93,7 @@ def _options() -> argparse.Namespace:
 
 
 def _is_here(pair: str) -> bool:
-    return pair == "tiny" or fetch.find(pair) is not None
+    return pair == "tiny" or fetch.fetched_file(pair) is not None
 
 
 @contextmanager

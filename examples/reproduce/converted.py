@@ -54,7 +54,7 @@ def saveable(model: Any) -> Any:
 
 
 def main() -> None:
-    file = fetch.find(NAME)
+    file = fetch.fetched_file(NAME)
     if file is None:
         raise SystemExit(f"{NAME} is not on this machine: run python -m hsd fetch {NAME}")
     if not converted():

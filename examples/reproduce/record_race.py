@@ -181,7 +181,7 @@ def races(shared: Values, options: argparse.Namespace, heats: Sequence[float], o
     write(out, {"format": race.FORMAT, "races": found})
 
 
-def plan_of(asked: Values, prompt: str) -> tuple[race.Plan, Pair]:
+def plan_of(asked: Values, prompt: str) -> tuple[race.RacePlan, Pair]:
     """Return the plan of a race on one prompt, and the pair it runs on."""
     plan = race.read_plan(space.load(), {**asked, "prompt": prompt})
     return plan, pairs.load(plan.request.pair)
@@ -250,7 +250,7 @@ def record(kind: str, asked: Values, prompts: Sequence[str], seeds: int) -> Valu
     }
 
 
-def shown(pair: Pair, plan: race.Plan) -> list[Values]:
+def shown(pair: Pair, plan: race.RacePlan) -> list[Values]:
     """Return the steps of every lane's run on the plan's prompt, an event each, of one length."""
     runs: dict[int, Values] = {}
     for news in timing.rounds(pair, plan.request.prompt, plan.cases, plan.request.options.seed, 1):
@@ -276,7 +276,7 @@ def short(one: Any) -> Any:
     )
 
 
-def coins(pair: Pair, plan: race.Plan, prompts: Sequence[tuple[int, str]]) -> list[Values]:
+def coins(pair: Pair, plan: race.RacePlan, prompts: Sequence[tuple[int, str]]) -> list[Values]:
     """Return by lane and prompt the tokens that both rules keep over all coins, and of how many
     drafts.
     """
@@ -373,7 +373,7 @@ def by_webassembly(name: str) -> Pair:
     place of a library.
     """
     engines.usable = sums.usable = list  # no library
-    return named_pair(name, fetch.find(name), None)
+    return named_pair(name, fetch.fetched_file(name), None)
 
 
 def times(pair: Pair) -> dict[str, float]:

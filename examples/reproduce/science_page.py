@@ -40,7 +40,7 @@ from hsd.audit import (
     total_variation,
 )
 from hsd.audit.chains import audit_entry
-from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, regular_shape, tree_output_law
+from hsd.audit.trees import OpenTree, TreeShape, audit_tree_rules, regular_shape, tree_output_law
 from hsd.bench.prompts import shipped
 from hsd.draft import LAYOUTS
 from hsd.paths import RESULTS
@@ -472,7 +472,7 @@ def chosen_trees() -> dict[str, str]:
     }
 
 
-def reach(models: TableModels, shape: Shape) -> float:
+def reach(models: TableModels, shape: TreeShape) -> float:
     """Σ p(path) over the nodes of a chosen tree."""
     tree = OpenTree(models, shape)
     nodes = range(1, len(shape.parents) + 1)

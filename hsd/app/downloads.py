@@ -59,7 +59,7 @@ _news: dict[str, News] = {}  # of those that were to be fetched
 
 def news(pair: PairSpec) -> News:
     """Return the progress of a pair of the manifest."""
-    if pair.from_hub or pair.name not in FETCHED or fetch.find(pair.name):
+    if pair.from_hub or pair.name not in FETCHED or fetch.fetched_file(pair.name):
         return HERE
     return _news.get(pair.name, ABSENT)
 

@@ -53,7 +53,7 @@ FETCH_SECONDS = 120.0  # seconds that a finished answer is kept for its client
 Endpoints = Mapping[Callable[..., Any], Mapping[str, Any]]
 
 
-class Server(gr.Server):
+class QueuedServer(gr.Server):
     """Gradio's server behind the checks of `hsd.app.middleware.admitted`, and with `FairQueue`.
 
     endpoints: function → keywords of `gradio.api`. queue_size: how many requests may wait for the

@@ -16,7 +16,7 @@ from typing import Any
 
 from hsd import facts
 from hsd.app import device, downloads, pairs
-from hsd.app.runs import BESIDE, Request, gpu_seconds, query, read
+from hsd.app.runs import BESIDE, RunRequest, gpu_seconds, query, read
 from hsd.bench import Case
 from hsd.bench import race as timing
 from hsd.bench.measure import in_a_name
@@ -39,13 +39,13 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Plan:
+class RacePlan:
     """A checked race.
 
     request: the shared options, as plain decoding; cases: lanes, plain first; rounds: timed ones.
     """
 
-    request: Request
+    request: RunRequest
     cases: tuple[Case, ...]
     rounds: int
 
@@ -110,7 +110,7 @@ def own(options: Values) -> dict[str, Any]:
 # ---- requests
 
 
-def read_plan(space: Space, values: Values) -> Plan:
+def read_plan(space: Space, values: Values) -> RacePlan:
     """Check a request for a race; see the head of this file. Raises HsdError, one line.
 
     Plain decoding is always the first lane and is not named. A lane has the options of `LANE`;
@@ -152,7 +152,7 @@ def read_plan(space: Space, values: Values) -> Plan:
         for name, count in zip(names, counts, strict=True)
     ]
     named = (replace(case, name=name) for case, name in zip(cases, names, strict=True))
-    return Plan(request, tuple(named), int(rounds))
+    return RacePlan(request, tuple(named), int(rounds))
 
 
 def _lane(space: Space, shared: Values, lane: Values, number: int) -> Case:
@@ -227,7 +227,7 @@ def lane_name(o: RunOptions) -> str:
         words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}")
         for name in _own(o)
     ]
-    return ", ".join(filter(None, [by, facts.head(o.rule), *own]))
+    return ", ".join(filter(None, [by, facts.capitalised_name(o.rule), *own]))
 
 
 def to_link(lanes: Sequence[Values]) -> str:
@@ -245,7 +245,7 @@ def to_link(lanes: Sequence[Values]) -> str:
 # ---- runs
 
 
-def race(plan: Plan) -> Iterator[dict[str, Any]]:
+def race(plan: RacePlan) -> Iterator[dict[str, Any]]:
     """Run all lanes and yield plain data.
 
     It yields {"header": facts} first, then {"events": some}, see `hsd.bench.race`.
@@ -261,7 +261,7 @@ def race(plan: Plan) -> Iterator[dict[str, Any]]:
         yield {"events": events}
 
 
-def _most_tokens(plan: Plan) -> int:
+def _most_tokens(plan: RacePlan) -> int:
     """Return how many tokens a race decodes at most: every lane runs once more than it is timed."""
     return sum(int(case.options["max_new_tokens"]) for case in plan.cases) * (plan.rounds + 1)
 
@@ -269,7 +269,7 @@ def _most_tokens(plan: Plan) -> int:
 race_on_lent_gpu = device.lent_gpu(lambda plan: gpu_seconds(_most_tokens(plan)))(race)
 
 
-def pieces(plan: Plan, seconds: float) -> Iterator[dict[str, Any]]:
+def pieces(plan: RacePlan, seconds: float) -> Iterator[dict[str, Any]]:
     """Yield the messages of a race: {"header"} first, and {"events"} as they come.
 
     What the events say of the lanes is for the reader to work out. A race that takes longer than

@@ -37,7 +37,7 @@ target, draft: models of the visitor's own, in place of the pair.
 
 
 @dataclass(frozen=True)
-class Request:
+class RunRequest:
     """A run that may be made: all of it is within the manifest's limits."""
 
     pair: PairChoice
@@ -45,7 +45,7 @@ class Request:
     options: RunOptions
 
 
-def read(space: Space, values: Mapping[str, Any]) -> Request:
+def read(space: Space, values: Mapping[str, Any]) -> RunRequest:
     """Return the request in `values`: `BESIDE` and options by name, former names too.
 
     Numbers may be text, lists "3, 5". What is missing or null takes the default; γ is then the
@@ -65,14 +65,14 @@ def read(space: Space, values: Mapping[str, Any]) -> Request:
         )
     pair = pair or downloads.first(space).name
     options = {"gamma": draft_length(None if target or draft else pair)} | options | {"trace": True}
-    return Request(
+    return RunRequest(
         choose(space, pair, target, draft),
         prompt,
         RunOptions.read(options, space.limits.model_dump()),
     )
 
 
-def query(request: Request) -> dict[str, str]:
+def query(request: RunRequest) -> dict[str, str]:
     """Return the parameters of the link that asks for this run again."""
     pair = request.pair
     models = (
@@ -85,7 +85,7 @@ def query(request: Request) -> dict[str, str]:
 
 # ---- runs
 
-Decoder = Callable[[Request, float], Iterator[Any]]
+Decoder = Callable[[RunRequest, float], Iterator[Any]]
 
 
 class Watched(Protocol):
@@ -129,7 +129,7 @@ class Kept:
 
 
 def messages(
-    request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None
+    request: RunRequest, kept: Kept, seconds: float, decoder: Decoder | None = None
 ) -> Iterator[Message]:
     """Decode a request and yield the run's messages, see `as_messages`.
 
@@ -163,14 +163,14 @@ def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iter
 
 
 def run_to_end(
-    request: Request, kept: Kept, seconds: float, decoder: Decoder | None = None
+    request: RunRequest, kept: Kept, seconds: float, decoder: Decoder | None = None
 ) -> tuple[Trace, str]:
     """Decode to the end and return the run's trace and its key, see `messages`. Raises HsdError."""
     *_, last = messages(request, kept, seconds, decoder)
     return cast(Trace, kept.get(last["key"])), last["key"]  # it was kept a moment ago
 
 
-def decode(request: Request, seconds: float) -> Iterator[Any]:
+def decode(request: RunRequest, seconds: float) -> Iterator[Any]:
     """Decode and yield the trace without steps, then steps and result: `messages` as objects.
 
     On ZeroGPU this runs in another process, so all that is given and yielded can be pickled.

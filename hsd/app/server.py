@@ -22,7 +22,7 @@ from hsd.app.endpoints import endpoints
 from hsd.app.middleware import guarded
 from hsd.app.page import CARD, reference
 from hsd.app.presets import player_data
-from hsd.app.queue import Server
+from hsd.app.queue import QueuedServer
 from hsd.app.replies import NOT_UNDERSTOOD, Answer, answer
 from hsd.app.runs import Decoder, Watched
 from hsd.app.site import Site, folder_of_modules, presets_of, site
@@ -37,7 +37,7 @@ def build(
     opened: Trace | None = None,
     decode: Decoder | None = None,
     watched: Watched | None = None,
-) -> Server:
+) -> QueuedServer:
     """Return the server.
 
     opened: a trace to show first, not a preset. decode, watched: see `hsd.app.launch`.
@@ -49,7 +49,7 @@ def build(
     functions = endpoints(space, presets_of(space), decode, watched)
     # Gradio's pages load from elsewhere
     own = {"title": space.title, "docs_url": None, "redoc_url": None}
-    server = Server(functions, space.limits.queue_size, middleware=before, **own)
+    server = QueuedServer(functions, space.limits.queue_size, middleware=before, **own)
     for path in ("/", "/index.html", f"/{CARD.name}", "/data/{path:path}", "/web/{path:path}"):
         server.add_api_route(path, files.serve, methods=["GET", "HEAD"], include_in_schema=False)
     questions = Questions(space, opened, watched)

@@ -54,7 +54,7 @@ NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only 
 
 
 @dataclass(frozen=True)
-class Question:
+class SiteQuestion:
     """A kind of question with recorded answers.
 
     answer: takes one of `names`, or nothing if there are none. error: the message for any other
@@ -176,7 +176,7 @@ def presets_of(space: Space) -> dict[str, Preset]:
     return {name: known[name] for name in space.presets} | of_systems()
 
 
-def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> Values:
+def contents(space: Space, questions: Mapping[str, SiteQuestion], opened: bool) -> Values:
     """Return what the page asks first.
 
     That is what it is made with, and which questions have an answer in a file.
@@ -213,7 +213,7 @@ def contents(space: Space, questions: Mapping[str, Question], opened: bool) -> V
     }
 
 
-def recorded_questions(space: Space) -> dict[str, Question]:
+def recorded_questions(space: Space) -> dict[str, SiteQuestion]:
     """Return the questions of the screens, by name."""
     presets = presets_of(space)
     charts = from_json(CHARTS)
@@ -229,15 +229,19 @@ def recorded_questions(space: Space) -> dict[str, Question]:
         }
 
     return {
-        "preset": Question(
+        "preset": SiteQuestion(
             preset, presets, "unknown preset '?': choose one of the menu, or of /presets"
         ),
-        "lessons": Question(partial(from_json, LESSONS)),
-        "races": Question(race.recordings),
-        "lengths": Question(partial(from_json, LENGTHS)),
-        "systems": Question(lambda: about_systems(presets)),
-        "charts": Question(charts.__getitem__, charts, "there is no system '?': choose another"),
-        "benchmark": Question(benchmark, BENCHMARKS, "there is no benchmark '?': choose another"),
+        "lessons": SiteQuestion(partial(from_json, LESSONS)),
+        "races": SiteQuestion(race.recordings),
+        "lengths": SiteQuestion(partial(from_json, LENGTHS)),
+        "systems": SiteQuestion(lambda: about_systems(presets)),
+        "charts": SiteQuestion(
+            charts.__getitem__, charts, "there is no system '?': choose another"
+        ),
+        "benchmark": SiteQuestion(
+            benchmark, BENCHMARKS, "there is no benchmark '?': choose another"
+        ),
     }
 
 

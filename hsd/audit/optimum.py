@@ -26,7 +26,7 @@ import numpy as np
 
 from hsd.audit.chains import Prefix, TableModels
 from hsd.audit.chains import prefixes as paths
-from hsd.audit.trees import Shape, shapes
+from hsd.audit.trees import TreeShape, shapes
 from hsd.errors import HsdError
 
 MAX_TREES = 20_000  # while they are listed
@@ -56,7 +56,7 @@ def optima(models: TableModels, drafts: int) -> dict[str, float | None]:
     }
 
 
-def optimum(models: TableModels, shape: Shape) -> float | None:
+def optimum(models: TableModels, shape: TreeShape) -> float | None:
     """Return the largest expected number of kept tokens of any lossless rule, to about 1e-8.
 
     Returns None if there are too many trees. Needs scipy. Raises HsdError where HiGHS ends without
@@ -91,7 +91,7 @@ def optimum(models: TableModels, shape: Shape) -> float | None:
     return _most([float(len(prefix)) for _, prefix in kept] + [0.0] * len(cuts), cells, wanted)
 
 
-def tree_law(models: TableModels, shape: Shape) -> dict[Texts, float] | None:
+def tree_law(models: TableModels, shape: TreeShape) -> dict[Texts, float] | None:
     """Return the probability of each set of drafted prefixes.
 
     Returns None if there are more than MAX_TREES on the way. Nodes are drawn in order; of earlier

@@ -15,14 +15,14 @@ import torch
 from torch import Tensor
 
 from hsd.audit.chains import Prefix, TableModels, audit_entry, target_law
-from hsd.rules.tree import Ending, Path, TreeRule, fork_paths, line, replay
+from hsd.rules.tree import Ending, TreePath, TreeRule, fork_paths, line, replay
 from hsd.rules.trees import TREE_RULES
 
 MAX_ENDINGS = 10_000
 
 
 @dataclass(frozen=True)
-class Shape:
+class TreeShape:
     """A draft tree without its tokens.
 
     parents: the parent of each node (0: the root). paths: the drafts as paths.
@@ -33,7 +33,7 @@ class Shape:
     """
 
     parents: tuple[int, ...]
-    paths: tuple[Path, ...] = ()
+    paths: tuple[TreePath, ...] = ()
     siblings: str = "independent"
 
     def children(self, node: int) -> list[int]:
@@ -73,11 +73,11 @@ class OpenTree:
     """
 
     models: TableModels
-    shape: Shape
+    shape: TreeShape
     drawn: dict[int, int] = field(default_factory=dict)
 
     @property
-    def paths(self) -> tuple[Path, ...]:
+    def paths(self) -> tuple[TreePath, ...]:
         return self.shape.paths
 
     def children(self, node: int) -> list[int]:
@@ -125,7 +125,7 @@ class OpenTree:
 
 
 def outcomes(
-    rule: TreeRule, models: TableModels, shape: Shape
+    rule: TreeRule, models: TableModels, shape: TreeShape
 ) -> Iterator[tuple[float, OpenTree, Ending]]:
     """Yield (probability, tree, ending) for every tree, and every way in which the rule can end."""
     waiting: list[tuple[float, tuple[bool, ...], OpenTree]] = [(1.0, (), OpenTree(models, shape))]
@@ -146,7 +146,7 @@ def outcomes(
 
 
 def tree_output_law(
-    rule: TreeRule, models: TableModels, shape: Shape
+    rule: TreeRule, models: TableModels, shape: TreeShape
 ) -> tuple[Tensor, float] | None:
     """Return the law of the first γ+1 tokens, (V,) * (γ+1), and the mean number kept.
 
@@ -166,14 +166,14 @@ def tree_output_law(
     return output, expected
 
 
-def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
+def paths_shape(drafts: int, depth: int, siblings: str = "independent") -> TreeShape:
     """Return K = `drafts` paths of `depth` tokens from the root."""
     parents: list[int] = []
     paths = [_append_path(parents, (), depth) for _ in range(drafts)]
-    return Shape(tuple(parents), tuple(paths), siblings)
+    return TreeShape(tuple(parents), tuple(paths), siblings)
 
 
-def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
+def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> TreeShape:
     """Return a path of `depth` tokens with further paths beside it.
 
     `drafts` - 1 more lead to the same depth from its root and from each inner node.
@@ -185,10 +185,10 @@ def comb_shape(drafts: int, depth: int, siblings: str = "independent") -> Shape:
         for fork in range(depth)
         for _ in range(drafts - 1)
     ]
-    return Shape(tuple(parents), (main, *spares), siblings)
+    return TreeShape(tuple(parents), (main, *spares), siblings)
 
 
-def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
+def regular_shape(drafts: int, depth: int, siblings: str) -> TreeShape:
     """Return the tree of `depth` levels with `drafts` children below every node.
 
     It has paths if siblings are mixed.
@@ -199,10 +199,10 @@ def regular_shape(drafts: int, depth: int, siblings: str) -> Shape:
         first = len(parents) + 1
         parents += [line[-1] if line else 0 for line in lines for _ in range(drafts)]
         lines = [(*lines[i // drafts], first + i) for i in range(drafts * len(lines))]
-    return Shape(tuple(parents), fork_paths(lines) if siblings == "mixed" else (), siblings)
+    return TreeShape(tuple(parents), fork_paths(lines) if siblings == "mixed" else (), siblings)
 
 
-def shapes(drafts: int, depth: int, vocab: int) -> dict[str, Shape]:
+def shapes(drafts: int, depth: int, vocab: int) -> dict[str, TreeShape]:
     """Return shapes by name: the layouts of decoding, and full trees.
 
     Distinct siblings need `drafts` ≤ vocab.
@@ -244,7 +244,7 @@ def audit_tree_rules(
     return findings, skipped
 
 
-def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Path:
+def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> TreePath:
     """Add nodes to `parents` for a draft of `depth` nodes that begins with the `shared` ones.
 
     Returns its path.
@@ -253,4 +253,4 @@ def _append_path(parents: list[int], shared: tuple[int, ...], depth: int) -> Pat
     while len(nodes) < depth:
         parents.append(nodes[-1] if nodes else 0)
         nodes.append(len(parents))
-    return Path(tuple(nodes), fork=len(shared))
+    return TreePath(tuple(nodes), fork=len(shared))

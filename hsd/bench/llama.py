@@ -27,7 +27,7 @@ def llama_case(options: dict[str, Any]) -> Case:
     activations of 8 bits, so its text may differ from our model's. It has as many threads as the
     pair. Raises HsdError if the package is not installed or the file not fetched.
     """
-    file = fetch.find(MODEL)
+    file = fetch.fetched_file(MODEL)
     if not file:
         wanted = f"run `python -m hsd fetch {MODEL}`, or leave the peer out"
         raise HsdError(f"{NAME} reads the published file: {wanted}")

@@ -18,7 +18,7 @@ from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
 from hsd.models import Pair
-from hsd.rules import RULES, VANILLA, Knob
+from hsd.rules import RULES, VANILLA, RuleSetting
 from hsd.trace import Trace
 
 Record = dict[str, Any]
@@ -245,7 +245,7 @@ def case_name(o: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, [*first, *own, *settings]))
 
 
-def _knob(rule: str) -> Knob | None:
+def _knob(rule: str) -> RuleSetting | None:
     return RULES[rule].knob if rule in RULES else None
 
 

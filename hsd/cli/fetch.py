@@ -21,7 +21,7 @@ def main(arguments: argparse.Namespace) -> int:
     as_json = arguments.json
     if name is None:
         for model in fetch.MODELS.values():
-            print((_as_json if as_json else _as_line)(model, fetch.find(model.name)))
+            print((_as_json if as_json else _as_line)(model, fetch.fetched_file(model.name)))
         return 0
     report = Progress(as_json)
     try:

@@ -10,7 +10,16 @@ from hsd.cli.arguments import load, refuse
 from hsd.draft.tree_plans import tree_plans
 from hsd.errors import HsdError
 from hsd.models.machine import machine
-from hsd.planner import LONGEST, Models, Plan, Stack, as_json, plan, read_acceptance, read_numbers
+from hsd.planner import (
+    LONGEST,
+    Models,
+    Stack,
+    StackPlan,
+    as_json,
+    plan,
+    read_acceptance,
+    read_numbers,
+)
 from hsd.planner.measure import measure_stack
 from hsd.planner.measure_trees import LARGEST, measure_trees
 from hsd.sampling import Sampling
@@ -120,7 +129,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
     }
 
 
-def report(plan_: Plan, names: list[str], longest: int, measured: dict[str, Any]) -> str:
+def report(plan_: StackPlan, names: list[str], longest: int, measured: dict[str, Any]) -> str:
     """Return the plan in words.
 
     longest: the largest threshold considered; measured: empty for given numbers.

@@ -11,7 +11,7 @@ from typing import Any
 from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
 from hsd.http_client import base_url, counter_growth, read_counters
-from hsd.vllm.reader import BEAT, Reader, Request, summary
+from hsd.vllm.reader import BEAT, Request, ServerReader, summary
 
 SERVER = "server"  # the pair of a page that stands for the server
 
@@ -24,7 +24,7 @@ def main(arguments: argparse.Namespace) -> int:
         refuse(arguments, "--requests --save", "--text")
     if arguments.save is not None:
         output(f"{arguments.save}/request.json")  # is refused now, and not once a request has ended
-    reader = Reader(arguments.url, arguments.token or os.environ.get("HSD_VLLM_TOKEN", ""))
+    reader = ServerReader(arguments.url, arguments.token or os.environ.get("HSD_VLLM_TOKEN", ""))
     try:
         reader.look()
     except HsdError as error:
@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> int:
     return _page(reader, arguments.host, arguments.port)
 
 
-def _text(reader: Reader, most: int, folder: str | None) -> int:
+def _text(reader: ServerReader, most: int, folder: str | None) -> int:
     """Print each request as it ends, and in the end the `summary` of all.
 
     most: stop after so many; 0: never.
@@ -58,10 +58,10 @@ def _text(reader: Reader, most: int, folder: str | None) -> int:
     return 0
 
 
-def _page(reader: Reader, host: str | None, port: int | None) -> int:
+def _page(reader: ServerReader, host: str | None, port: int | None) -> int:
     """Serve the page, which plays the server's requests; prompts are run by the server."""
     from hsd import app, space
-    from hsd.app.runs import Request as Run
+    from hsd.app.runs import RunRequest as Run
 
     def decode(run: Run, _: float) -> Iterator[Any]:
         options = run.options

@@ -25,7 +25,7 @@ Shape = Callable[[Outcome, Tensor, Tensor], Rows]
 
 
 @dataclass(frozen=True)
-class Case:
+class BatteryCase:
     """A pair of models to judge on, and what it covers.
 
     sweep, points, repeats: see `hsd.conform.recover.recover`.
@@ -39,7 +39,7 @@ class Case:
     repeats: int = 0
 
 
-def battery(seed: int, exponential: bool) -> list[Case]:
+def battery(seed: int, exponential: bool) -> list[BatteryCase]:
     """Return pairs with faults in mind that one random pair would not show.
 
     exponential: as of the adapter.
@@ -55,37 +55,39 @@ def battery(seed: int, exponential: bool) -> list[Case]:
     )
     return [
         *(
-            Case(f"{v} tokens, γ = {n}", covers, random_models(v, n, seed))
+            BatteryCase(f"{v} tokens, γ = {n}", covers, random_models(v, n, seed))
             for v, n, covers in sizes
         ),
         *(
-            Case(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed))
+            BatteryCase(f"2 tokens, γ = {n}", "the same", _grown(2, n, _open_at(0, 1, n - 1), seed))
             for n in range(7, 12)
         ),
-        Case(
+        BatteryCase(
             "3 tokens, γ = 12",
             "long drafts, most of their tokens certain",
             _grown(3, 12, _seldom_open, seed),
         ),
-        Case(
+        BatteryCase(
             "3 tokens, γ = 1, swept",
             "every number at 1,001 values",
             random_models(3, 1, seed),
             True,
         ),
-        Case("2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True),
-        Case(
+        BatteryCase(
+            "2 tokens, γ = 2, swept", "the same on every path", random_models(2, 2, seed), True
+        ),
+        BatteryCase(
             "2 tokens, γ = 3, swept",
             "the same, a third coin too",
             _grown(2, 3, _open_at(2), seed),
             True,
         ),
         *(
-            Case(name, covers, _grown(4, 2, shape, seed))
+            BatteryCase(name, covers, _grown(4, 2, shape, seed))
             for name, (covers, shape) in SHAPES.items()
         ),
         *(
-            Case(
+            BatteryCase(
                 f"{v:,} tokens, γ = {n}",
                 "long rows" if n == 1 else "more tokens and longer drafts together",
                 _grown(v, n, _large(v, n, at_first, after_text), seed),

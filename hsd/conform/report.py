@@ -11,7 +11,7 @@ from typing import Any
 
 from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox
-from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, Case, battery
+from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, BatteryCase, battery
 from hsd.conform.boxes import Outcome
 from hsd.conform.judge import (
     Judgement,
@@ -115,10 +115,12 @@ def conform(
     }
 
 
-def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool) -> list[Case]:
+def _cases(
+    adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bool
+) -> list[BatteryCase]:
     """Return the pairs in `named`, most points to try on the first, then those of the battery."""
     own = [
-        Case(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER)
+        BatteryCase(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER)
         for name, one in named.items()
     ]
     others = battery(seed, adapter.exponential)
@@ -128,7 +130,7 @@ def _cases(adapter: Adapter, named: dict[str, TableModels], seed: int, quick: bo
     return [replace(own[0], points=POINTS, repeats=REPEATS), *own[1:], *others]
 
 
-def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
+def _exact(adapter: Adapter, cases: list[BatteryCase]) -> dict[str, Any]:
     judged, cause = _judged(adapter, cases)
     laws = list(judged.values())
     wrong = {name: one for name, one in judged.items() if one.total_variation > adapter.tolerance}
@@ -166,7 +168,7 @@ def _exact(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
     }
 
 
-def _judged(adapter: Adapter, cases: list[Case]) -> tuple[dict[str, Judgement], str]:
+def _judged(adapter: Adapter, cases: list[BatteryCase]) -> tuple[dict[str, Judgement], str]:
     """Return the verifier on each pair, and why it is not a function of its numbers, or "".
 
     Raises HsdError where it cannot be judged on a pair, unless it was found wrong on an earlier
@@ -221,7 +223,7 @@ def _sampled(
     }
 
 
-def _claim(cases: list[Case]) -> list[str]:
+def _claim(cases: list[BatteryCase]) -> list[str]:
     """Return a sentence for each kind of check that was made.
 
     It says how many there were, and which faults may escape it.

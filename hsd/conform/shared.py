@@ -14,7 +14,7 @@ from torch import Tensor
 
 from hsd.audit import TableModels
 from hsd.conform.adapter import Adapter, BlackBox, limit_candidates
-from hsd.conform.battery import Case
+from hsd.conform.battery import BatteryCase
 from hsd.conform.boxes import Outcome
 from hsd.rules import RULES
 
@@ -42,7 +42,7 @@ def pick(adapter: Adapter) -> Pick:
     return fastest if adapter.exponential else by_cdf
 
 
-def judge_shared(adapter: Adapter, cases: list[Case]) -> dict[str, Any]:
+def judge_shared(adapter: Adapter, cases: list[BatteryCase]) -> dict[str, Any]:
     """Return the verdict on all pairs, with the fields of an exact one.
 
     Raises HsdError as `BlackBox` does.

@@ -12,11 +12,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from hsd.decoding.unrecorded import Outcome
+from hsd.decoding.unrecorded import RoundOutcome
 from hsd.errors import HsdError
 from hsd.models.base import Pair
 from hsd.models.causal import CausalModel, FixedSession
-from hsd.models.reading import Reader, fitted
+from hsd.models.reading import RowReader, fitted
 from hsd.rng import Dice, Numbers
 from hsd.rules import Rule
 from hsd.rules.law import shortened
@@ -36,7 +36,7 @@ class CapturedRounds:
         self._pair = pair
         self._sampling = sampling
         self._rule = rule
-        self.readers: list[Reader] = []
+        self.readers: list[RowReader] = []
         self._device = pair.target.device
         rounded = min(-(-capacity // BLOCK) * BLOCK, pair.context)
         self._target, self._draft = (FixedSession(model, rounded) for model in _causal(pair))
@@ -66,18 +66,18 @@ class CapturedRounds:
         outcome: list[int] = piece(tail, used).tolist()  # the one wait of the round
         return outcome
 
-    def verify(self, draft: Dice, rows: list[int], dice: Dice) -> Outcome:
+    def verify(self, draft: Dice, rows: list[int], dice: Dice) -> RoundOutcome:
         kept, token, *drafted = rows
         ends = self._pair.codec.end_ids
         length = next((i for i, x in enumerate(drafted, start=1) if x in ends), dice.gamma)
         kept = min(kept, length)
         ended = kept > 0 and kept == length and drafted[kept - 1] in ends
-        return Outcome(length, kept, drafted[:kept] + ([] if ended else [token]))
+        return RoundOutcome(length, kept, drafted[:kept] + ([] if ended else [token]))
 
-    def resample(self, text: list[int], played: Outcome, numbers: Numbers) -> Outcome:
+    def resample(self, text: list[int], played: RoundOutcome, numbers: Numbers) -> RoundOutcome:
         return played
 
-    def roll_back(self, length: int, played: Outcome) -> None:
+    def roll_back(self, length: int, played: RoundOutcome) -> None:
         """Do nothing: each piece begins at a place that the text gives."""
 
     def _piece(self, gamma: int) -> "Piece":

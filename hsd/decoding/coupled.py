@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.judge import ChainDecision, judge
-from hsd.draft import Draft, Path
+from hsd.draft import Draft, DraftPath
 from hsd.models.reading import Rows
 from hsd.rules import Law, Rule
 from hsd.rules.coupled import BELOW_ONE, coins, number_for, race_winners
@@ -74,7 +74,7 @@ class CoupledDecision(ChainDecision):
         given = zip(draft.q, draft.tokens, self._shares.to(p.device).split(1), strict=False)
         draws = torch.cat([number_for(*one) for one in given]).cpu()
         first = self._judged(
-            replace(draft, draws=draws, paths=(Path(range(1, count + 1), numbers),))
+            replace(draft, draws=draws, paths=(DraftPath(range(1, count + 1), numbers),))
         )
         same = torch.tensor(
             [pick == token for pick, token in zip(self.picks, draft.ids, strict=False)]
@@ -85,7 +85,7 @@ class CoupledDecision(ChainDecision):
         )
         numbers = numbers.clamp(0, BELOW_ONE)
         return ChainDecision(
-            first.law, replace(first.draft, paths=(Path(range(1, count + 1), numbers),))
+            first.law, replace(first.draft, paths=(DraftPath(range(1, count + 1), numbers),))
         )
 
     def _judged(self, draft: Draft) -> ChainDecision:

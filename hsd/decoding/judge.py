@@ -9,7 +9,7 @@ from torch import Tensor
 
 from hsd.draft import Draft
 from hsd.models.reading import Rows
-from hsd.rules import Change, DraftTree, Law, Path, Rule, Test, TreeRule, decide, endings
+from hsd.rules import Change, DraftTree, Law, Rule, Test, TreePath, TreeRule, decide, endings
 from hsd.rules.coupled import CoupledLaw
 from hsd.rules.rejection import tests_along
 from hsd.rules.tree import line
@@ -129,7 +129,7 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
     if draft.siblings in ("chosen", "mixed"):  # a token on several paths is a single proposal
         for path in draft.paths:
             coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
-        paths = tuple(Path(tuple(path.nodes), path.fork) for path in draft.paths)
+        paths = tuple(TreePath(tuple(path.nodes), path.fork) for path in draft.paths)
         made = (
             tuple(draft.ids),
             tuple(draft.parents),
@@ -140,7 +140,7 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
             draft.drawn,
         )
         return TreeView(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
-    drawn: list[Path] = []
+    drawn: list[TreePath] = []
     for path in draft.paths:
         nodes = list(drawn[0].nodes[: path.fork]) if drawn else []
         for shared, coin in zip(path.nodes[path.fork :], path.coins.tolist(), strict=False):
@@ -148,7 +148,7 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
             origin.append(shared)
             nodes.append(len(parents))
             coins[nodes[-1]] = coin
-        drawn.append(Path(tuple(nodes), path.fork))
+        drawn.append(TreePath(tuple(nodes), path.fork))
     q = {node: q_of[shared] for node, shared in enumerate(origin) if shared in q_of}
     tokens = tuple(draft.tokens_of(origin[1:]))
     tree = DraftTree(

@@ -17,8 +17,8 @@ from hsd.rules import (
     TREE_RULES,
     VANILLA,
     Fuzzy,
-    Knob,
     Rule,
+    RuleSetting,
     TreeRule,
     check_fit,
     find_rule,
@@ -41,7 +41,7 @@ PROPOSERS = ("model", *COPIERS)
 PROMPTS = ("chat", "text")
 
 
-def _knob(knob: Knob) -> Any:
+def _knob(knob: RuleSetting) -> Any:
     """Return (type, field) of the option for a rule's setting, for pydantic's `create_model`."""
     when = {"rule|shadow": f"rules with {knob.option}"}
     words = f"{knob.title} {knob.sign}", knob.words, "rule"
@@ -64,7 +64,7 @@ class RunOptions(Tuned):
     Raises HsdError when a value is out of range, or two do not go together.
 
     `hsd.options.run` and `RunOptions.options()` say what each option means and allows. Each rule
-    with a number of its own adds an option for it (see `hsd.rules.Knob`).
+    with a number of its own adds an option for it (see `hsd.rules.RuleSetting`).
     """
 
     @classmethod

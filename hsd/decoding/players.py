@@ -5,7 +5,7 @@ from hsd.decoding.stack import StackLevel
 from hsd.decoding.system import System
 from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.draft import ModelProposer
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.rng import Streams
 from hsd.rules import Rule
 
@@ -41,9 +41,9 @@ def open_rounds(system: System, prompt: int) -> RoundPlayer:
     return Rounds(readers[-1], ends, rule, proposer, system.context)
 
 
-def _readers(system: System) -> list[Reader]:
+def _readers(system: System) -> list[RowReader]:
     return [
-        Reader(
+        RowReader(
             session,
             model.device,
             system.sampling,

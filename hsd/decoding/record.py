@@ -18,8 +18,8 @@ from hsd.models.base import Codec
 from hsd.models.reading import Rows
 from hsd.rules import Change, Rule, TreeRule
 from hsd.rules.tree import point_mass
-from hsd.trace import Decision, Event, Grounds, Node, Path, Tested, Verdict, Work
-from hsd.trace.verdict import Change as Changed
+from hsd.trace import Decision, Event, GroundsRecord, Node, PathRecord, Tested, Verdict, Work
+from hsd.trace.verdict import ChangeRecord as Changed
 
 FEW = 4  # outcomes listed of what a rejection left over, besides the tokens drafted there
 CPU = torch.device("cpu")
@@ -62,7 +62,9 @@ class Recorder:
         }
         return {
             "nodes": step.nodes(),
-            "paths": [Path(nodes=list(path.nodes), fork=path.fork) for path in step.draft.paths],
+            "paths": [
+                PathRecord(nodes=list(path.nodes), fork=path.fork) for path in step.draft.paths
+            ],
             "branches": step.branches(own, shadow),
             "verdict": own.model_copy(update={"extra_draws": played.extra_draws}),
             "shadow": shadow,
@@ -273,4 +275,4 @@ def _decision(tried: TestResult) -> Decision:
     test = tried.test
     fields = {name: getattr(tried, name) for name in ("node", "coin", "accepted")}
     fields |= {"test": test.kind, "threshold": test.threshold, "draft": test.draft}
-    return Decision(**fields, grounds=Grounds(**test.grounds.as_data()))
+    return Decision(**fields, grounds=GroundsRecord(**test.grounds.as_data()))

@@ -15,7 +15,7 @@ from torch import Tensor
 from hsd.decoding.coupled import CoupledDecision
 from hsd.decoding.judge import Ruling, judge
 from hsd.draft import Draft, Proposer
-from hsd.models.reading import Reader, Rows
+from hsd.models.reading import RowReader, Rows
 from hsd.rng import Dice, Numbers
 from hsd.rules import Rule, TreeRule
 from hsd.rules.law import leftover, of_tokens
@@ -118,7 +118,7 @@ class Rounds:
 
     def __init__(
         self,
-        target: Reader,
+        target: RowReader,
         end_ids: frozenset[int],
         rule: Rule | TreeRule,
         proposer: Proposer,

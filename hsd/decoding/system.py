@@ -23,7 +23,7 @@ from hsd.draft import (
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.exits import EarlyExits, default_exits
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.rules import Rule, TreeRule
 from hsd.sampling import Sampling
 from hsd.trace import SetupOptions
@@ -67,7 +67,7 @@ class System:
     levels: Levels
     sampling: Sampling
     judges: Judges
-    proposer: Callable[[Sequence[Reader]], Proposer]
+    proposer: Callable[[Sequence[RowReader]], Proposer]
     stopping: Stopping | None
     longest: int
     block: int
@@ -233,7 +233,7 @@ def _check_trees(readers: Sequence[LanguageModel], options: RunOptions) -> None:
 
 def _proposer(
     pair: Pair, options: RunOptions, stopping: Stopping | None
-) -> Callable[[Sequence[Reader]], Proposer]:
+) -> Callable[[Sequence[RowReader]], Proposer]:
     """Return what makes the lowest level's proposer, which verifies nothing, from all readers."""
     ends = pair.codec.end_ids
     if options.system == "plain" or options.copies:

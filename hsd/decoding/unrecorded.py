@@ -13,7 +13,7 @@ import torch
 
 from hsd.draft.stopping import Stopping, StoppingState
 from hsd.engine.sums import library
-from hsd.models.reading import UNCHANGED, Reader
+from hsd.models.reading import UNCHANGED, RowReader
 from hsd.models.small.model import Text
 from hsd.rng import Dice, Numbers
 from hsd.rules.quick import QUICK
@@ -21,7 +21,7 @@ from hsd.sampling import COLDEST
 
 
 @dataclass(frozen=True)
-class Outcome:
+class RoundOutcome:
     """The result of a round: the attributes of `hsd.decoding.rounds.Round` that the loop reads."""
 
     drafted: int
@@ -49,7 +49,7 @@ class UnrecordedRounds:
     `hsd.decoding.rounds`.
     """
 
-    readers: Sequence[Reader]
+    readers: Sequence[RowReader]
     end_ids: frozenset[int]
     rule: str
     stopping: Stopping | None
@@ -62,7 +62,7 @@ class UnrecordedRounds:
         self._p = chances[-1]
 
     @staticmethod
-    def fits(readers: Sequence[Reader], rule: str) -> bool:
+    def fits(readers: Sequence[RowReader], rule: str) -> bool:
         """Return whether the portable engine has these texts and the rule is known.
 
         Each text must have a row for every token.
@@ -102,7 +102,7 @@ class UnrecordedRounds:
         """Read what was drafted by one pass of the target; its rows stay where C reads them."""
         self._p.read([*text[self.readers[-1].length :], *draft], len(draft) + 1)
 
-    def verify(self, draft: list[int], rows: None, dice: Dice) -> Outcome:
+    def verify(self, draft: list[int], rows: None, dice: Dice) -> RoundOutcome:
         p = [self._p.of(place, token) for place, token in enumerate(draft)]
         q = [self._q.of(place, token) for place, token in enumerate(draft)]
         masses = partial(self._p.masses, self._q)
@@ -114,12 +114,12 @@ class UnrecordedRounds:
             row = self._p
             token = row.pick(kept, number) if whole else row.pick_left(self._q, kept, a, number)
             committed.append(token)
-        return Outcome(len(draft), kept, committed)
+        return RoundOutcome(len(draft), kept, committed)
 
-    def resample(self, text: list[int], played: Outcome, numbers: Numbers) -> Outcome:
+    def resample(self, text: list[int], played: RoundOutcome, numbers: Numbers) -> RoundOutcome:
         return played
 
-    def roll_back(self, length: int, played: Outcome) -> None:
+    def roll_back(self, length: int, played: RoundOutcome) -> None:
         for reader in self.readers:
             reader.settle(length)
 
@@ -136,7 +136,7 @@ class Chances:
     They stay where C reads them; what comes to Python are tokens and sums.
     """
 
-    def __init__(self, reader: Reader, count: int) -> None:
+    def __init__(self, reader: RowReader, count: int) -> None:
         session = cast(Text, reader.session)
         sampling = reader.sampling
         self._reader = reader

@@ -1,6 +1,6 @@
 """Proposers of drafts. A proposer keeps its caches in step with the text and can be rolled back."""
 
-from hsd.draft.draft import Draft, Path, Proposer, Visit
+from hsd.draft.draft import Draft, DraftPath, Proposer, Visit
 from hsd.draft.grown import GrownProposer
 from hsd.draft.model import ModelProposer
 from hsd.draft.ngram import COPIERS, CopyProposer
@@ -12,10 +12,10 @@ __all__ = [
     "LAYOUTS",
     "CopyProposer",
     "Draft",
+    "DraftPath",
     "GrownProposer",
     "Layout",
     "ModelProposer",
-    "Path",
     "Proposer",
     "Stopping",
     "TreeProposer",

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
-from hsd.models.reading import UNCHANGED, Reader
+from hsd.models.reading import UNCHANGED, RowReader
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Visit:
 
 
 @dataclass(frozen=True)
-class Path:
+class DraftPath:
     """One draft in a tree: its nodes from depth 1 on, and a coin for each node below depth `fork`.
 
     Its first `fork` nodes belong to an earlier draft; the others are its own, even where tokens are
@@ -101,7 +101,7 @@ class Draft:
     draws: Tensor
     parents: Sequence[int]
     inner: Sequence[int]
-    paths: tuple[Path, ...]
+    paths: tuple[DraftPath, ...]
     asked: int
     siblings: str = "independent"
     logits: tuple[Tensor, ...] = ()
@@ -118,7 +118,7 @@ class Draft:
         others: further fields of `Draft`.
         """
         gamma = len(tokens)
-        paths = (Path(range(1, gamma + 1), coins),) if gamma else ()
+        paths = (DraftPath(range(1, gamma + 1), coins),) if gamma else ()
         return cls(
             tokens, q, draws, range(gamma), range(gamma), paths, **{"asked": gamma, **others}
         )
@@ -189,7 +189,7 @@ class Proposer(ABC):
     readers: those of its models, smallest first, with caches of the text.
     """
 
-    readers: list[Reader]
+    readers: list[RowReader]
 
     def needed(self, gamma: int) -> int:
         """Return how many draws, and how many coins, `propose` needs for a draft of γ tokens."""

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from hsd.draft.draft import Draft, Growth, Path, Proposer, Visit
-from hsd.models.reading import UNCHANGED, Reader
+from hsd.draft.draft import Draft, DraftPath, Growth, Proposer, Visit
+from hsd.models.reading import UNCHANGED, RowReader
 from hsd.rules.tree import fork_paths, line
 from hsd.sampling import draw
 
@@ -34,7 +34,7 @@ class GrownProposer(Proposer):
 
     def __init__(
         self,
-        reader: Reader,
+        reader: RowReader,
         end_ids: frozenset[int],
         breadth: int,
         size: int | None = None,
@@ -116,7 +116,7 @@ class GrownProposer(Proposer):
         inner = sorted(set(parents))
         leaves = set(range(1, len(self._read))) - set(parents)
         paths = [
-            Path(path.nodes, coins[[node - 1 for node in path.nodes[path.fork :]]], path.fork)
+            DraftPath(path.nodes, coins[[node - 1 for node in path.nodes[path.fork :]]], path.fork)
             for path in fork_paths(sorted(line(parents, leaf) for leaf in leaves))
         ]
         logits = torch.stack([tree.logits[self._read[node]] for node in inner])

@@ -7,7 +7,7 @@ from torch import Tensor
 
 from hsd.draft.draft import Draft, Proposer, Visit
 from hsd.draft.stopping import Stopping, StoppingState
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.rules.coupled import race_winners
 from hsd.sampling import draw
 
@@ -22,7 +22,7 @@ class ModelProposer(Proposer):
     """
 
     def __init__(
-        self, reader: Reader, end_ids: frozenset[int], stopping: Stopping | None = None
+        self, reader: RowReader, end_ids: frozenset[int], stopping: Stopping | None = None
     ) -> None:
         self._reader = reader
         self._end_ids = end_ids

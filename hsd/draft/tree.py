@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from hsd.draft.draft import Draft, Path, Proposer, Visit
-from hsd.models.reading import Reader
+from hsd.draft.draft import Draft, DraftPath, Proposer, Visit
+from hsd.models.reading import RowReader
 from hsd.sampling import draw
 
 
@@ -113,7 +113,7 @@ class TreeProposer(Proposer):
     """
 
     def __init__(
-        self, reader: Reader, end_ids: frozenset[int], layout: Layout, drafts: int
+        self, reader: RowReader, end_ids: frozenset[int], layout: Layout, drafts: int
     ) -> None:
         self._reader = reader
         self._end_ids = end_ids
@@ -156,7 +156,9 @@ class TreeProposer(Proposer):
             torch.tensor(tree.draws, dtype=torch.float64),
             tree.parents,
             inner,
-            tuple(Path(path.nodes, path.coins, path.fork) for path in tree.paths if path.nodes),
+            tuple(
+                DraftPath(path.nodes, path.coins, path.fork) for path in tree.paths if path.nodes
+            ),
             gamma,
             self._layout.siblings,
             tuple(tree.logits[node].unsqueeze(0) for node in inner),

@@ -49,7 +49,7 @@ def fitted(logits: Tensor, width: int) -> Tensor:
     return F.pad(logits[:, :width], (0, max(0, missing)), value=-torch.inf) if missing else logits
 
 
-class Reader:
+class RowReader:
     """A model that reads one growing text and gives distributions.
 
     Ids from vocab_size on are padding and cut off.
@@ -185,7 +185,7 @@ def summary(passes: Passes) -> dict[str, Any]:
     return {"first": passes[0][1] if passes else 0.0, "widths": widths}
 
 
-def timed(readers: Sequence[Reader]) -> Callable[[], dict[str, Any]]:
+def timed(readers: Sequence[RowReader]) -> Callable[[], dict[str, Any]]:
     """Time the forward passes of a run's readers, smallest model first, from now on.
 
     Return a function that sums up.

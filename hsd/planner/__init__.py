@@ -25,14 +25,14 @@ varies with the context, as in every formula of this kind.
 
 from hsd.planner.inputs import LONGEST, Models, read_acceptance, read_numbers
 from hsd.planner.renewal import Level, latency, levels
-from hsd.planner.search import Plan, Stack, as_json, best_of, mean_yield, plan, shortest_path
+from hsd.planner.search import Stack, StackPlan, as_json, best_of, mean_yield, plan, shortest_path
 
 __all__ = [
     "LONGEST",
     "Level",
     "Models",
-    "Plan",
     "Stack",
+    "StackPlan",
     "as_json",
     "best_of",
     "latency",

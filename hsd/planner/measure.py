@@ -18,7 +18,7 @@ from hsd.decoding.loop import run
 from hsd.errors import HsdError
 from hsd.models import LanguageModel, Pair
 from hsd.models.machine import computing
-from hsd.models.reading import UNCHANGED, Passes, Reader, fitted
+from hsd.models.reading import UNCHANGED, Passes, RowReader, fitted
 from hsd.planner import Models
 from hsd.sampling import Sampling
 
@@ -131,7 +131,9 @@ def pass_times(
     """
     context = len(ids) - max(widths)
     timings = [Passes() for _ in models]
-    readers = [Reader(model.start(), model.device, UNCHANGED, model.vocab_size) for model in models]
+    readers = [
+        RowReader(model.start(), model.device, UNCHANGED, model.vocab_size) for model in models
+    ]
     for reader in readers:
         reader.read(ids[:context], keep=1)
     for repetition in range(repetitions + 1):  # the first one warms up

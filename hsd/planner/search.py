@@ -39,7 +39,7 @@ class Stack:
 
 
 @dataclass(frozen=True)
-class Plan:
+class StackPlan:
     """The best stack, and those it is compared with.
 
     bound: no stack that a run allows, with thresholds up to those considered, has an exact latency
@@ -53,7 +53,9 @@ class Plan:
     bound: float
 
 
-def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS) -> Plan:
+def plan(
+    models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = MOST_WAYS
+) -> StackPlan:
     """Return the stack with the smallest exact latency, which may be plain decoding.
 
     Thresholds are from 1 to `longest`. Branch and bound makes two passes over all stacks whose step
@@ -74,7 +76,7 @@ def plan(models: Models, longest: int = LONGEST, beam: int = BEAM, most: int = M
     best = min([plain, single], key=lambda stack: stack.latency)
     above = {model: range(model + 1, target + 1) for model in drafts}
     best, bound = _search(models, longest, drafts, above, best, (beam, most))
-    return Plan(best, single, plain, bound)
+    return StackPlan(best, single, plain, bound)
 
 
 def best_of(models: Models, stack: Sequence[int], longest: int = LONGEST) -> Stack:
@@ -161,8 +163,8 @@ def mean_yield(acceptance: float, drafts: int) -> float:
     return float(np.sum(acceptance ** np.arange(drafts + 1.0)))
 
 
-def as_json(models: Models, best_plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON data; for the numbers see `Plan` and `Level`."""
+def as_json(models: Models, best_plan: StackPlan) -> dict[str, Any]:
+    """Return a plan as JSON data; for the numbers see `StackPlan` and `Level`."""
     best = best_plan.best
     ways = levels(models, best.models, best.thresholds)
     names = ("model", "threshold", "tokens", "cost", "passes")

@@ -4,9 +4,9 @@ from hsd.rules.chain import RULES, USUAL, find_rule
 from hsd.rules.forms import LETTERS, Form, Grounds
 from hsd.rules.fuzzy import DIVERGENCES, Fuzzy, fuzzy_rule, fuzzy_tree
 from hsd.rules.law import Law, PrefixRatios, branch_masses
-from hsd.rules.recipe import Recipe
-from hsd.rules.rule import Knob, Look, Rule
-from hsd.rules.tree import Change, DraftTree, Ending, Path, Test, TreeRule, decide, endings
+from hsd.rules.recipe import RuleRecord
+from hsd.rules.rule import Look, Rule, RuleSetting
+from hsd.rules.tree import Change, DraftTree, Ending, Test, TreePath, TreeRule, decide, endings
 from hsd.rules.trees import TREE_RULES, VANILLA, check_fit, find_tree_rule
 
 __all__ = [
@@ -22,14 +22,14 @@ __all__ = [
     "Form",
     "Fuzzy",
     "Grounds",
-    "Knob",
     "Law",
     "Look",
-    "Path",
     "PrefixRatios",
-    "Recipe",
     "Rule",
+    "RuleRecord",
+    "RuleSetting",
     "Test",
+    "TreePath",
     "TreeRule",
     "branch_masses",
     "check_fit",

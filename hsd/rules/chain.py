@@ -16,7 +16,7 @@ from hsd.rules.clipped import clipped_rule
 from hsd.rules.forms import CAPPED, CHOSEN, COUPLED, NAIVE, RATIO, SHARE, TOKEN
 from hsd.rules.fuzzy import Fuzzy, fuzzy_rule
 from hsd.rules.law import Law, PrefixRatios, both_masses, token_tests
-from hsd.rules.recipe import Recipe
+from hsd.rules.recipe import RuleRecord
 from hsd.rules.relaxed import ENSEMBLE, TYPICAL
 from hsd.rules.rule import Look, Rule
 
@@ -105,7 +105,7 @@ RULES = {
             "vanilla",
             "Leviathan et al. 2023, arXiv 2211.17192",
             True,
-            Recipe((TOKEN,)),
+            RuleRecord((TOKEN,)),
             tokenwise_law,
             drafts="Yang et al. 2024, arXiv 2401.06706",
             look=Look("#7a869a", "circle", "-"),
@@ -116,7 +116,7 @@ RULES = {
             "block verification",
             "Sun et al. 2024, arXiv 2403.10444",
             True,
-            Recipe((SHARE,), CAPPED, a="capped"),
+            RuleRecord((SHARE,), CAPPED, a="capped"),
             blockwise_law,
             drafts="Sun et al. 2024, arXiv 2403.10444, with 2401.06706",
             look=Look("#56b4e9", "square", "x"),
@@ -127,7 +127,7 @@ RULES = {
             "HSD",
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 2",
             True,
-            Recipe((SHARE,), CAPPED, a="min(1, starred)", inner="per(deficient, excess, 1)"),
+            RuleRecord((SHARE,), CAPPED, a="min(1, starred)", inner="per(deficient, excess, 1)"),
             hsd_law,
             drafts="Zhou et al. 2026, arXiv 2601.05724, algorithm 3",
             equals="blockwise",
@@ -139,7 +139,7 @@ RULES = {
             "HSD as released",
             "Zhou et al. 2026, arXiv 2601.05724, listing 2",
             False,
-            Recipe((SHARE,), RATIO, a="min(1, starred)", inner="per(deficient, excess, 1)"),
+            RuleRecord((SHARE,), RATIO, a="min(1, starred)", inner="per(deficient, excess, 1)"),
             partial(hsd_law, released=True),
             greedy=True,
             loses="it tests the whole draft without the cap and accepts too much.",
@@ -151,7 +151,7 @@ RULES = {
             "naive HSD",
             "Zhou et al. 2026, arXiv 2601.05724, algorithm 1",
             True,
-            Recipe((NAIVE,), RATIO, a="min(1, ratio)", b="min(1, 1 / ratio)"),
+            RuleRecord((NAIVE,), RATIO, a="min(1, ratio)", b="min(1, 1 / ratio)"),
             resamples=True,
             look=Look("#e69f00", "triangle-up", "+"),
         ),
@@ -161,7 +161,7 @@ RULES = {
             "agreement",
             "several inference engines, such as llama.cpp and TensorRT-LLM",
             True,
-            Recipe(
+            RuleRecord(
                 (CHOSEN,),
                 residual="The draft counts as certain: p without the token that failed, scaled up "
                 "to 1.",
@@ -175,7 +175,7 @@ RULES = {
             "coupled",
             "Daliri, Musco and Suresh 2024, arXiv 2408.07978",
             True,
-            Recipe(
+            RuleRecord(
                 (COUPLED,),
                 residual="Draft and target picked with the same numbers. This is how often each "
                 "token wins with p where the drafted one wins with q: only tokens with a larger "

@@ -28,9 +28,9 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.rules.forms import Form
 from hsd.rules.law import Law, token_tests
-from hsd.rules.recipe import Recipe
+from hsd.rules.recipe import RuleRecord
 from hsd.rules.rejection import Reading, descend
-from hsd.rules.rule import Knob, Rule
+from hsd.rules.rule import Rule, RuleSetting
 from hsd.rules.tree import Tree, TreeRule
 
 NAME = "fuzzy"
@@ -142,7 +142,7 @@ class Fuzzy:
         )
 
 
-TOLERANCE = Knob(
+TOLERANCE = RuleSetting(
     "tolerance",
     "T",
     "Tolerance",
@@ -208,12 +208,12 @@ FAR = Form(
     when=_NOT,
 )
 MODES = {
-    "exact-first": Recipe(
+    "exact-first": RuleRecord(
         (NEAR, BEYOND),
         residual="D is above the tolerance here, so FSD corrects as vanilla does: what the target "
         "has more of, max(p − q, 0), scaled up to 1.",
     ),
-    "divergence-only": Recipe(
+    "divergence-only": RuleRecord(
         (NEAR, FAR),
         b="0",
         residual="D is above the tolerance here, and this mode asks no more: the next token "

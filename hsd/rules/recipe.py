@@ -23,7 +23,7 @@ from hsd.rules.law import Law, PrefixRatios, both_masses, of_tokens
 
 
 @dataclass(frozen=True)
-class Recipe:
+class RuleRecord:
     """A rule for one draft as data: the forms of its tests, and the factors of its residual.
 
     each: forms of the tests; of several the first applies whose `when` holds. whole: the form for
@@ -122,7 +122,7 @@ class DraftNumbers:
     """
 
     def __init__(
-        self, recipe: Recipe, p: Tensor, q: Tensor, tokens: Tensor, known: Mapping[str, Any]
+        self, recipe: RuleRecord, p: Tensor, q: Tensor, tokens: Tensor, known: Mapping[str, Any]
     ) -> None:
         self.recipe = recipe
         self.p = p

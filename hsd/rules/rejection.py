@@ -14,7 +14,7 @@ from torch import Tensor
 from hsd.rules.forms import CHOSEN, TOKEN, Form, Grounds
 from hsd.rules.law import Law, leftover
 from hsd.rules.rule import Rule
-from hsd.rules.tree import Change, Ending, Kind, Path, Process, Test, Tree, remove_token
+from hsd.rules.tree import Change, Ending, Kind, Process, Test, Tree, TreePath, remove_token
 
 
 def recursive(rule: Rule) -> Callable[[Tree], Process]:
@@ -60,7 +60,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
     return process
 
 
-def _continues(tree: Tree, path: Path, text: tuple[int, ...]) -> bool:
+def _continues(tree: Tree, path: TreePath, text: tuple[int, ...]) -> bool:
     """Return whether the draft `path` begins with the tokens `text` and has own nodes next."""
     if path.fork > len(text) or len(path.nodes) <= len(text):
         return False

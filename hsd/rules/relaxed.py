@@ -25,10 +25,10 @@ from torch import Tensor
 
 from hsd.rules.forms import Form
 from hsd.rules.law import Law, likeliest, of_tokens, token_tests
-from hsd.rules.recipe import Recipe
-from hsd.rules.rule import Knob, Rule
+from hsd.rules.recipe import RuleRecord
+from hsd.rules.rule import Rule, RuleSetting
 
-WEIGHT = Knob(
+WEIGHT = RuleSetting(
     "draft_weight",
     "w",
     "Draft weight",
@@ -36,7 +36,7 @@ WEIGHT = Knob(
     0.5,
     exact=0,
 )
-EPSILON = Knob(
+EPSILON = RuleSetting(
     "epsilon", "ε", "Epsilon", "A token passes if p > min(ε, √ε·e⁻ᴴ); lower: more pass.", 0.09
 )
 
@@ -164,7 +164,7 @@ ENSEMBLE = Rule(
     "ensemble",
     "assistant_ensemble_weight of transformers",
     False,
-    Recipe(
+    RuleRecord(
         (MIXED,),
         residual="What the mixture has more of than q is (1 − w)·max(p − q, 0): scaled up to 1 "
         "the same as for vanilla, max(p − q, 0).",
@@ -176,7 +176,7 @@ ENSEMBLE = Rule(
 )
 COLD = replace(
     ENSEMBLE,
-    recipe=Recipe(
+    recipe=RuleRecord(
         (LEADS, TRAILS),
         b="0",
         residual="At temperature 0 the test asks for the likeliest token of the mixture, and "
@@ -189,7 +189,7 @@ COLD = replace(
     "every drafted place.",
 )
 ENSEMBLE = replace(ENSEMBLE, cold=COLD)
-DRAWN = Recipe(
+DRAWN = RuleRecord(
     (LIKELY, UNLIKELY),
     b="0",
     residual="The test took nothing from p, so nothing is taken out of it: the next token follows "

@@ -12,11 +12,11 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.rules.law import Law
-from hsd.rules.recipe import Recipe
+from hsd.rules.recipe import RuleRecord
 
 
 @dataclass(frozen=True)
-class Knob:
+class RuleSetting:
     """The one setting that says how far a rule may deviate from the target.
 
     option: its keyword in `hsd.run`. sign: in formulas. title, words: its label, and one line of
@@ -77,7 +77,7 @@ class RuleInfo:
     lossless: bool
     _: KW_ONLY
     look: Look = OTHER_LOOK
-    knob: Knob | None = None
+    knob: RuleSetting | None = None
     greedy: bool = False
     exactly: str = ""
 
@@ -111,14 +111,14 @@ class Rule(RuleInfo):
     where that is another one.
     """
 
-    recipe: Recipe
+    recipe: RuleRecord
     build: Callable[..., Law] | None = None
     drafts: str = ""
     resamples: bool = False
     raw: bool = False
     equals: str = ""
     loses: str = ""
-    modes: Mapping[str, Recipe] = field(default_factory=dict)
+    modes: Mapping[str, RuleRecord] = field(default_factory=dict)
     cold: "Rule | None" = None
 
     @property

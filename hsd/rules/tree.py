@@ -22,7 +22,7 @@ Kind = Literal["token", "draft", "prefix"]
 
 
 @dataclass(frozen=True)
-class Path:
+class TreePath:
     """One draft in a tree.
 
     Its first `fork` nodes are shared with an earlier draft, the others are its own.
@@ -35,15 +35,15 @@ class Path:
     fork: int = 0
 
 
-def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[Path, ...]:
-    """Return a `Path` for each draft, given as node ids from depth 1 on.
+def fork_paths(lines: Sequence[Sequence[int]]) -> tuple[TreePath, ...]:
+    """Return a `TreePath` for each draft, given as node ids from depth 1 on.
 
     It forks at its first node that no draft before it has.
     """
     known = set[int]()
     paths = []
     for nodes in lines:
-        paths.append(Path(tuple(nodes), sum(node in known for node in nodes)))
+        paths.append(TreePath(tuple(nodes), sum(node in known for node in nodes)))
         known.update(nodes)
     return tuple(paths)
 
@@ -55,7 +55,7 @@ class Tree(Protocol):
     """
 
     @property
-    def paths(self) -> Sequence[Path]: ...
+    def paths(self) -> Sequence[TreePath]: ...
 
     def token(self, node: int) -> int: ...
 
@@ -94,7 +94,7 @@ class DraftTree:
     parents: tuple[int, ...]
     p: Tensor | Sequence[Tensor]
     q: Tensor | Mapping[int, Tensor]
-    paths: tuple[Path, ...] = ()
+    paths: tuple[TreePath, ...] = ()
     siblings: str = "independent"
     drawn: frozenset[int] = frozenset()
 

@@ -14,18 +14,26 @@ from hsd.trace.options import SetupOptions
 from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace, statistics
 from hsd.trace.step import Event, Step, Tested, Times, Work, replay_step
 from hsd.trace.values import MAX_BYTES, Origin
-from hsd.trace.verdict import Committed, Decision, Grounds, Node, Path, Residual, Verdict
+from hsd.trace.verdict import (
+    Committed,
+    Decision,
+    GroundsRecord,
+    Node,
+    PathRecord,
+    Residual,
+    Verdict,
+)
 
 __all__ = [
     "MAX_BYTES",
     "Committed",
     "Decision",
     "Event",
-    "Grounds",
+    "GroundsRecord",
     "ModelInfo",
     "Node",
     "Origin",
-    "Path",
+    "PathRecord",
     "Prompt",
     "Residual",
     "Result",

@@ -30,7 +30,7 @@ from hsd.trace.format import apart, listed, number, pair, quoted, same, shortest
 from hsd.trace.run import Trace
 from hsd.trace.sentences import filled, say
 from hsd.trace.step import Event
-from hsd.trace.verdict import Change, Decision, Verdict
+from hsd.trace.verdict import ChangeRecord, Decision, Verdict
 
 Known = Mapping[str, Any]
 
@@ -286,7 +286,7 @@ class _StepReader:
             ],
         )
 
-    def change(self, judged: Verdict, change: Change) -> ChangeFacts:
+    def change(self, judged: Verdict, change: ChangeRecord) -> ChangeFacts:
         """Return the facts about what a rejection made of p at one place."""
         decisions = judged.decisions
         cause = decisions[change.after - 1]

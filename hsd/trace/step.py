@@ -17,7 +17,7 @@ from hsd.trace.values import (
     Seconds,
     Token,
 )
-from hsd.trace.verdict import Branch, Committed, Grown, Node, Path, Verdict
+from hsd.trace.verdict import Branch, Committed, Grown, Node, PathRecord, Verdict
 
 
 class Times(Record):
@@ -107,7 +107,7 @@ class Step(Record):
     start: Seconds
 
     nodes: Annotated[list[Node], Field(max_length=Most.NODES)] = []
-    paths: Annotated[list[Path], Field(max_length=Most.NODES)] = []
+    paths: Annotated[list[PathRecord], Field(max_length=Most.NODES)] = []
     branches: Annotated[list[Branch], Field(max_length=Most.NODES)] = []
     verdict: Verdict | None = None
     shadow: Verdict | None = None

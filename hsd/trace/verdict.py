@@ -55,7 +55,7 @@ class Grown(Token):
     node: DraftedId | None = None
 
 
-class Path(Record):
+class PathRecord(Record):
     """One draft: its nodes from depth 1 on.
 
     The first `fork` of them, perhaps all, are the first draft's too.
@@ -101,7 +101,7 @@ class Branch(Record):
     lead: Positive | None = None
 
 
-class Grounds(Record):
+class GroundsRecord(Record):
     """The numbers that went into a threshold; which of them count depends on the form.
 
     The forms are those of the rules' records, `forms` in `hsd.facts.facts()`; a later version may
@@ -133,7 +133,7 @@ class Decision(Record):
     coin: Coin
     accepted: bool
     draft: Count = 0
-    grounds: Grounds
+    grounds: GroundsRecord
 
 
 class Outcome(Token):
@@ -166,7 +166,7 @@ class Residual(Record):
     draw: Probability | None
 
 
-class Change(Record):
+class ChangeRecord(Record):
     """What a rejection made of the branch under `node`, in a tree.
 
     Its target from then on is the residual in `top`. `after` decisions had been taken. The residual
@@ -202,7 +202,7 @@ class Verdict(Record):
     rule: Name
     kept: Count
     decisions: Annotated[list[Decision], Field(max_length=Most.NODES)] = []
-    changes: Annotated[list[Change], Field(max_length=Most.NODES)] = []
+    changes: Annotated[list[ChangeRecord], Field(max_length=Most.NODES)] = []
     residual: Residual | None = None
     next: Committed | None = None
     extra_draws: Annotated[list[Probability], Field(max_length=Most.NODES)] = []

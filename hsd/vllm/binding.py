@@ -40,7 +40,7 @@ HOOKS = {
 Call = Callable[[], Any]
 
 
-def find(hook: str) -> tuple[Any, str, Callable[..., Any]]:
+def find_hooked(hook: str) -> tuple[Any, str, Callable[..., Any]]:
     """Return the class or module that has a function of vLLM, its name in it, and the function.
 
     hook: one of `HOOKS`. Raises HsdError, naming what is missing.
@@ -65,7 +65,7 @@ def replace(hook: str, by: Callable[[dict[str, Any], Call], Any]) -> None:
 
     arguments: by name; call(): calls vLLM's.
     """
-    owner, name, function = find(hook)
+    owner, name, function = find_hooked(hook)
     signature = inspect.signature(function)
 
     @wraps(function)
@@ -85,7 +85,9 @@ def register() -> None:
     """
     try:
         replace("begin", _begin)
-        find("begin")[0].hsd_steps = lambda _, after=0: None  # of a worker that records nothing
+        find_hooked("begin")[0].hsd_steps = lambda _, after=0: (
+            None
+        )  # of a worker that records nothing
         resolve_name("vllm.ModelRegistry").register_model(
             "HsdLlamaForCausalLMEagle3", "hsd.vllm.head:Head"
         )
@@ -97,7 +99,7 @@ def _begin(given: dict[str, Any], call: Call) -> None:
     call()
     try:
         if settings := settings_of(getattr(given["vllm_config"], "additional_config", None)):
-            take_hold(given["self"], settings, given["vllm_config"])
+            install_hooks(given["self"], settings, given["vllm_config"])
     except Exception as error:  # whatever it is, the server was asked to serve
         words = str(error)
         if not isinstance(error, HsdError):
@@ -105,7 +107,7 @@ def _begin(given: dict[str, Any], call: Call) -> None:
         log.error("hsd: %s", words)
 
 
-def take_hold(worker: Any, settings: Settings, config: Any) -> None:
+def install_hooks(worker: Any, settings: Settings, config: Any) -> None:
     """Replace functions of vLLM in this worker's process as `settings` ask, and log it in one line.
 
     Raises HsdError.
@@ -117,10 +119,10 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
             "vLLM's V2 runner is not watched: start the server with VLLM_USE_V2_MODEL_RUNNER=0"
         )
     for hook in HOOKS:  # nothing is replaced unless all of them are there
-        find(hook)
-    watcher = Watcher(settings, config, find("coins")[2])
+        find_hooked(hook)
+    watcher = Watcher(settings, config, find_hooked("coins")[2])
     ranks = config.parallel_config
-    mend()
+    patch_cpu_sampling()
     replace("coins", watcher.coins)
     replace("verify", watcher.verify)
     # one of the workers that share a model's layers records
@@ -133,7 +135,7 @@ def take_hold(worker: Any, settings: Settings, config: Any) -> None:
     log.info("hsd: %s %s, %s%s", __version__, share, rule, mends)
 
 
-def mend() -> None:
+def patch_cpu_sampling() -> None:
     """Mend what vLLM does wrong on CPUs without Triton; where it is right the values stay the same.
 
     Temperature, top-k and top-p of drafted tokens are uninitialised memory there (vLLM issue

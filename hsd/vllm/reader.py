@@ -53,7 +53,7 @@ class Request:
         return words or self.name
 
 
-class Reader:
+class ServerReader:
     """What a server at `url` has recorded; token: its HSD_VLLM_TOKEN.
 
     requests: by name, oldest first.

@@ -19,7 +19,7 @@ WRONG = {"costs": ["1", "4", "60"], "acceptance": [["0.9", "0.3"], ["0.9"]], "pe
 
 
 def models_of(name: str) -> Models:
-    return planner.Question(**question(PRESETS[name])).models()
+    return planner.PlannerQuestion(**question(PRESETS[name])).models()
 
 
 def question(preset: dict) -> dict:

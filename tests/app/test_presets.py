@@ -21,7 +21,7 @@ from hsd.trace import Step, Trace
 
 PRESETS = definitions() | definitions(ASSETS / "presets" / "systems.yaml")
 SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 HARDLY_ANY_GAIN = {"function"}  # its drafts are nearly always kept whole, by both rules
 
 

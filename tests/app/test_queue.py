@@ -15,7 +15,7 @@ import httpx
 import pytest
 
 from hsd.app import queue
-from hsd.app.queue import FETCH_SECONDS, MODEL, USUAL, VISITOR, FairQueue, Server
+from hsd.app.queue import FETCH_SECONDS, MODEL, USUAL, VISITOR, FairQueue, QueuedServer
 
 gradio_client = pytest.importorskip("gradio_client")
 LIMIT = 3
@@ -72,7 +72,7 @@ class Running:
             self.model.count: turns,
             self.model.quick: {"queue": False},
         }
-        server = Server(endpoints, LIMIT)
+        server = QueuedServer(endpoints, LIMIT)
         app, self.url, _ = server.launch(prevent_thread_lock=True, quiet=True, ssr_mode=False)
         self.blocks = app.get_blocks()
         self.queue: FairQueue = self.blocks._queue

@@ -40,7 +40,7 @@ SYSTEMS = [
 ]
 
 
-def plan(lanes: object = LANES, rounds: object = 1, **shared: object) -> race.Plan:
+def plan(lanes: object = LANES, rounds: object = 1, **shared: object) -> race.RacePlan:
     return race.read_plan(space.load(), {**SHARED, "lanes": lanes, "rounds": rounds, **shared})
 
 

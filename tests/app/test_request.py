@@ -10,14 +10,14 @@ from loops import for_each
 from hsd import HsdError, space
 from hsd.app import device, downloads
 from hsd.app import runs as requests
-from hsd.app.runs import Request, query, read
+from hsd.app.runs import RunRequest, query, read
 from hsd.decoding.options import RunOptions
 from hsd.models.loading import fetch
 
 SPACE = space.load()
 
 
-def request(**values: object) -> Request:
+def request(**values: object) -> RunRequest:
     return read(SPACE, {"prompt": "Once upon a time", **values})
 
 

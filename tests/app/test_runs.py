@@ -20,7 +20,7 @@ from hsd import HsdError, Trace, space
 from hsd.app import device, pairs, runs
 from hsd.app.presets import telling_step
 from hsd.app.replies import answer
-from hsd.app.runs import Kept, Request, messages, read, run_to_end
+from hsd.app.runs import Kept, RunRequest, messages, read, run_to_end
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.trace import SetupOptions, Step
@@ -29,7 +29,7 @@ SPACE = space.load()
 SECONDS = 120
 
 
-def request(**values: object) -> Request:
+def request(**values: object) -> RunRequest:
     return read(SPACE, {"prompt": "abc", "pair": "tiny", **values})
 
 

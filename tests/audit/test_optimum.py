@@ -15,7 +15,14 @@ pytest.importorskip("scipy")
 from hsd.audit import audit, audit_rules, context_free_models, output_law, random_models
 from hsd.audit.chains import Prefix, TableModels
 from hsd.audit.optimum import optima, optimum, tree_law
-from hsd.audit.trees import OpenTree, Shape, audit_tree_rules, paths_shape, regular_shape, shapes
+from hsd.audit.trees import (
+    OpenTree,
+    TreeShape,
+    audit_tree_rules,
+    paths_shape,
+    regular_shape,
+    shapes,
+)
 from hsd.rules import RULES
 
 
@@ -114,7 +121,7 @@ def test_the_law_of_the_trees_is_that_of_drawing_every_node(layout: str):
     assert law == pytest.approx(drawn, abs=1e-12)
 
 
-def plainly(models: TableModels, shape: Shape) -> dict[frozenset[Prefix], float]:
+def plainly(models: TableModels, shape: TreeShape) -> dict[frozenset[Prefix], float]:
     """Every node drawn in turn, as the audit of the rules draws them."""
     waiting = [(1.0, OpenTree(models, shape))]
     found = dict[frozenset[Prefix], float]()

@@ -118,7 +118,7 @@ def test_without_file_or_package_one_line_says_what_to_do(
 
 def test_the_real_library_writes_what_was_asked_for():
     pytest.importorskip("llama_cpp")
-    if not fetch.find(llama.MODEL):
+    if not fetch.fetched_file(llama.MODEL):
         pytest.skip("the published file is not here")
     pair = hsd.load_pair(llama.MODEL)
     case = llama.llama_case({"temperature": 0.0, "max_new_tokens": 12})

@@ -25,7 +25,7 @@ from hsd.rng import Streams
 from hsd.rules.coupled import number_for, race_winners
 from hsd.sampling import draw
 
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 PAIR = seeded.pair()
 PROMPTS = ("a", "ab", "gfedcba", "abcabcabc", "hhhhhh")
 DRAFTS: list[dict[str, Any]] = [

@@ -22,7 +22,7 @@ from hsd import HsdError
 from hsd.decoding.rounds import Rounds
 from hsd.decoding.stack import StackLevel
 from hsd.draft import ModelProposer
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.rules import RULES, Law, Rule
 from hsd.sampling import Sampling
 
@@ -124,8 +124,8 @@ class Exactly(Sampling):
         return logits.softmax(-1)
 
 
-def reader(model: TableModel) -> Reader:
-    return Reader(model.start(), model.device, Exactly(), VOCABULARY)
+def reader(model: TableModel) -> RowReader:
+    return RowReader(model.start(), model.device, Exactly(), VOCABULARY)
 
 
 def one_step(

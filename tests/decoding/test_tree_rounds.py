@@ -13,7 +13,7 @@ from tree_cases import TREE_CASES
 
 import hsd
 from hsd.models import LanguageModel, Pair
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.sampling import Sampling
 
 # (id, parent, token) by level: drafts of unequal length, equal tokens below different parents.
@@ -34,8 +34,8 @@ def fresh(model: LanguageModel, text: list[int]) -> Tensor:
     return model.start().forward(torch.tensor(text), keep=1)[0]
 
 
-def reader_of(model: LanguageModel) -> Reader:
-    return Reader(model.start(), model.device, Sampling(), model.vocab_size)
+def reader_of(model: LanguageModel) -> RowReader:
+    return RowReader(model.start(), model.device, Sampling(), model.vocab_size)
 
 
 def assert_as_fresh(model: LanguageModel, rows: Tensor, read: list[list[int]]) -> None:

@@ -14,7 +14,7 @@ from table_models import TableModel, table_pair
 import hsd
 from hsd.decoding.judge import separate
 from hsd.draft import Draft, GrownProposer
-from hsd.models.reading import UNCHANGED, Reader
+from hsd.models.reading import UNCHANGED, RowReader
 from hsd.rules import TREE_RULES, endings
 from hsd.sampling import Sampling
 
@@ -33,7 +33,7 @@ def paths_of(draft) -> dict[tuple[int, ...], int]:
 
 def draft_rows(path: tuple[int, ...]) -> torch.Tensor:
     """(V,): the draft's distribution after the text and `path`, from a pass of its own."""
-    reader = Reader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
+    reader = RowReader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
     return reader.read(torch.tensor([*TEXT, *path]), 1).p[0]
 
 
@@ -42,7 +42,7 @@ def test_the_surest_tokens_of_all_are_kept(breadth: int, gamma: int):
     """As broad as the vocabulary it misses nothing on two levels; on the third it may follow the
     five surest only.
     """
-    reader = Reader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
+    reader = RowReader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
     grown = GrownProposer(reader, frozenset(), breadth)
     many = grown.needed(gamma)
     draft = grown.propose(TEXT, gamma, torch.rand(many), torch.rand(many))
@@ -91,7 +91,7 @@ def test_a_token_that_the_draft_cannot_write_is_never_chosen():
     """Logits of minus infinity: a head's tokens outside its own vocabulary."""
     rows = torch.tensor([[0.5, 0.5, 0.0, 0.0]]).repeat(4, 1).double()
     model = TableModel(rows)
-    grown = GrownProposer(Reader(model.start(), model.device, UNCHANGED, 4), frozenset(), 4)
+    grown = GrownProposer(RowReader(model.start(), model.device, UNCHANGED, 4), frozenset(), 4)
     draft = grown.propose([0], 2, torch.rand(8), torch.rand(8))
     assert set(draft.ids) <= {0, 1}
     assert len(draft.ids) == 6
@@ -143,7 +143,7 @@ def test_what_the_tree_was_cut_from_is_told():
 
 
 def test_one_child_each_is_the_greedy_chain():
-    reader = Reader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
+    reader = RowReader(PAIR.draft.start(), PAIR.draft.device, UNCHANGED, PAIR.vocab_size)
     draft = GrownProposer(reader, frozenset(), 1).propose(TEXT, 4, torch.rand(4), torch.rand(4))
     chain: tuple[int, ...] = ()
     while len(chain) < 4:
@@ -202,7 +202,7 @@ def drawn_trees(
     waiting: list[tuple[float, list[float]]] = [(1.0, [])]
     while waiting:
         weight, numbers = waiting.pop()
-        reader = Reader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
+        reader = RowReader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
         grown = grow(reader, frozenset(), 2, size, mixed=True)
         many = grown.needed(gamma)
         draws = torch.tensor([*numbers, *[0.5] * (many - len(numbers))], dtype=torch.float64)
@@ -281,7 +281,7 @@ def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(
 
 def lone(pair: hsd.Pair) -> Draft:
     """A tree of one chosen token, whose law is the target's."""
-    reader = Reader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
+    reader = RowReader(pair.draft.start(), pair.draft.device, Sampling(), pair.vocab_size)
     return GrownProposer(reader, frozenset(), 1, 1).propose(TEXT, 1, torch.rand(1), torch.rand(1))
 
 

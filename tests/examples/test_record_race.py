@@ -14,7 +14,7 @@ from hsd.models.loading import fetch
 from hsd.paths import RESULTS
 
 NAME = "smollm2"
-FILE = fetch.find(NAME)  # every test has an empty home of its own
+FILE = fetch.fetched_file(NAME)  # every test has an empty home of its own
 
 
 @pytest.mark.skipif(FILE is None, reason=f"python -m hsd fetch {NAME}")

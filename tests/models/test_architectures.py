@@ -26,7 +26,7 @@ import hsd
 from hsd import RULES, HsdError, Pair, Trace, load_pair
 from hsd.models.base import View
 from hsd.models.causal import attention_windows
-from hsd.models.reading import Reader
+from hsd.models.reading import RowReader
 from hsd.sampling import Sampling
 
 ROWS = (270, 264)  # of target and draft, for some 257 tokens
@@ -203,7 +203,7 @@ def test_logits_after_crop_and_select_equal_fresh_ones_past_the_window(pair_of: 
 def test_every_node_of_a_tree_reads_its_own_text(pair_of: PairOf, kind: str, at_once: bool):
     """Three rounds past the window: a bushy tree, of which one path becomes text."""
     model = pair_of(kind).target
-    reader = Reader(model.start(), model.device, Sampling(), model.vocab_size)
+    reader = RowReader(model.start(), model.device, Sampling(), model.vocab_size)
     text = [2 + i % 50 for i in range(2 * WINDOW)]
     for first in (3, 17, 30):
         # a binary tree of depth 3

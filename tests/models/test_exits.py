@@ -34,7 +34,7 @@ from hsd import HsdError, load_pair
 from hsd.models.base import View
 from hsd.models.causal import CausalModel
 from hsd.models.exits import EarlyExits, ExitSession, default_exits, parts_of
-from hsd.models.loading.hub import find
+from hsd.models.loading.hub import find_source
 from hsd.models.loading.model import load_model
 from hsd.paths import ASSETS
 
@@ -63,7 +63,9 @@ def model_of(tmp_path_factory: pytest.TempPathFactory) -> ModelOf:
             folder: str | Path = ASSETS / "tiny/target"
             if kind in ALL_ARCHITECTURES:
                 folder = save_deep(tmp_path_factory.mktemp(kind), kind, bytes_tokenizer())
-            made[kind] = load_model(find(str(folder), None), f"a {kind}", "cpu", torch.float32)
+            made[kind] = load_model(
+                find_source(str(folder), None), f"a {kind}", "cpu", torch.float32
+            )
         return made[kind]
 
     return of

@@ -25,7 +25,7 @@ from hsd.models.loading import fetch
 ROWS = 270
 DRAFTED = [*range(32, 127), 256]  # printable characters and the end: 96 of the vocabulary
 PROMPT = "Abc, de"
-REAL = fetch.find("smollm2")  # every test has an empty home of its own
+REAL = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 Folders = tuple[str, str, str]
 
 

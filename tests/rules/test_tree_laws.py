@@ -23,7 +23,7 @@ from hsd import HsdError
 from hsd.audit import audit, context_free_models, random_models, target_law, total_variation
 from hsd.audit.chains import TableModels
 from hsd.audit.trees import (
-    Shape,
+    TreeShape,
     audit_tree_rules,
     comb_shape,
     outcomes,
@@ -37,7 +37,7 @@ from hsd.rules import (
     TREE_RULES,
     DraftTree,
     Ending,
-    Path,
+    TreePath,
     TreeRule,
     check_fit,
     decide,
@@ -73,7 +73,7 @@ SOURCES: dict[str, Callable[[Given], Iterator[Outcome]]] = {
 }
 
 
-def fitting(shape: Shape) -> list[TreeRule]:
+def fitting(shape: TreeShape) -> list[TreeRule]:
     """The lossless rules that a layout is made for."""
     return [
         rule
@@ -85,7 +85,7 @@ def fitting(shape: Shape) -> list[TreeRule]:
 
 
 def law_on_average(
-    rule: TreeRule, models: TableModels, shape: Shape
+    rule: TreeRule, models: TableModels, shape: TreeShape
 ) -> dict[tuple[int, ...], Tensor]:
     """tokens kept → (V,): how likely they are kept, times the law of the token after them."""
     found: dict[tuple[int, ...], Tensor] = defaultdict(
@@ -96,7 +96,7 @@ def law_on_average(
     return found
 
 
-def kept_on_average(rule: TreeRule, models: TableModels, shape: Shape) -> float:
+def kept_on_average(rule: TreeRule, models: TableModels, shape: TreeShape) -> float:
     return sum(
         weight * len(tree.path(ending.node))
         for weight, tree, ending in outcomes(rule, models, shape)
@@ -193,7 +193,10 @@ def test_with_one_audited_draft_there_are_no_trees():
 
 
 def rows(
-    models: TableModels, shape: Shape, tokens: tuple[int, ...], table: dict[tuple[int, ...], Tensor]
+    models: TableModels,
+    shape: TreeShape,
+    tokens: tuple[int, ...],
+    table: dict[tuple[int, ...], Tensor],
 ) -> Tensor:
     """(n+1, V): the row after every node."""
     paths: list[tuple[int, ...]] = [()]
@@ -202,7 +205,7 @@ def rows(
     return torch.stack([table[path] for path in paths])
 
 
-def chance_of(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> float:
+def chance_of(shape: TreeShape, tokens: tuple[int, ...], q: Tensor) -> float:
     """How likely a tree has these tokens."""
     result = 1.0
     for node, (token, parent) in enumerate(zip(tokens, shape.parents, strict=True), start=1):
@@ -224,7 +227,7 @@ def chance_of(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> float:
 
 
 def brute_force(
-    rule: TreeRule, models: TableModels, shape: Shape
+    rule: TreeRule, models: TableModels, shape: TreeShape
 ) -> tuple[dict[tuple[int, ...], float], float]:
     """The law of (kept tokens, next token), from every tree drawn in full; and how many are kept on
     average.
@@ -249,7 +252,7 @@ def brute_force(
     return law, mean
 
 
-def without_chosen(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> Tensor:
+def without_chosen(shape: TreeShape, tokens: tuple[int, ...], q: Tensor) -> Tensor:
     """(n+1, V): the rows that the first child of every node was drawn from, which its siblings are
     no part of.
     """
@@ -260,15 +263,15 @@ def without_chosen(shape: Shape, tokens: tuple[int, ...], q: Tensor) -> Tensor:
     return left / left.sum(-1, keepdim=True)
 
 
-SMALL: dict[str, Shape] = {
+SMALL: dict[str, TreeShape] = {
     "paths": paths_shape(2, 2),
     "comb": comb_shape(2, 2),
     "distinct": paths_shape(2, 2, "distinct"),
     "top": paths_shape(2, 2, "chosen"),
     "three at the root": regular_shape(3, 1, "distinct"),
-    "uneven": Shape((0, 0, 1, 1, 3), siblings="independent"),
-    "uneven, distinct": Shape((0, 0, 1, 1, 3), siblings="distinct"),
-    "numbered across levels": Shape((0, 1, 0, 1), siblings="distinct"),
+    "uneven": TreeShape((0, 0, 1, 1, 3), siblings="independent"),
+    "uneven, distinct": TreeShape((0, 0, 1, 1, 3), siblings="distinct"),
+    "numbered across levels": TreeShape((0, 1, 0, 1), siblings="distinct"),
     "mixed": regular_shape(2, 2, "mixed"),
 }
 
@@ -292,7 +295,7 @@ def test_trees_drawn_on_demand_give_the_law_of_all_trees_drawn_in_full(layout: s
         assert kept_on_average(rule, models, shape) == pytest.approx(mean, abs=EXACT)
 
 
-def lineage(shape: Shape, node: int) -> list[int]:
+def lineage(shape: TreeShape, node: int) -> list[int]:
     return [node, *lineage(shape, shape.parents[node - 1])] if node else []
 
 
@@ -325,7 +328,7 @@ def compare_chain(chain: str, tree_rule: str, seed: int) -> None:
         p = models.rows(models.target, tokens, 4)
         q = models.rows(models.draft, tokens, 3)
         law = RULES[chain].law(p, q, torch.tensor(tokens))
-        tree = DraftTree(tokens, (0, 1, 2), p, q, (Path((1, 2, 3)),))
+        tree = DraftTree(tokens, (0, 1, 2), p, q, (TreePath((1, 2, 3)),))
         coin = 0.0 if law.forward else 1.0  # what goes on to the next test
         _, made = decide(TREE_RULES[tree_rule].process(tree), lambda test, coin=coin: coin)
         tested = [test.node for test, _, _ in made]
@@ -410,7 +413,7 @@ def test_more_drafts_keep_more(seed: int):
 def as_tree(given: Given, dtype: torch.dtype = torch.float64) -> DraftTree:
     p = torch.tensor(given.p, dtype=dtype)
     q = torch.tensor(given.q, dtype=dtype)
-    drafts = tuple(Path(nodes, fork) for nodes, fork in given.drafts)
+    drafts = tuple(TreePath(nodes, fork) for nodes, fork in given.drafts)
     return DraftTree(
         given.tokens,
         given.parents,
@@ -501,7 +504,7 @@ def test_a_shared_prefix_is_no_second_draw():
     """
     p = torch.tensor([[0.25, 0.75], [0.5, 0.5], [0.5, 0.5], [0.5, 0.5]], dtype=torch.float64)
     q = torch.tensor([[0.5, 0.5]] * 4, dtype=torch.float64)
-    tree = DraftTree((0, 0, 1), (0, 1, 1), p, q, (Path((1, 2)), Path((1, 3), fork=1)))
+    tree = DraftTree((0, 0, 1), (0, 1, 1), p, q, (TreePath((1, 2)), TreePath((1, 3), fork=1)))
     for name in ("recursive-tokenwise", "recursive-hsd"):
         ending, made = decide(TREE_RULES[name].process(tree), lambda test: 0.999)
         assert {test.draft for test, _, _ in made} == {0}
@@ -521,7 +524,7 @@ def test_a_draft_that_misses_what_was_kept_is_passed_over():
         (0, 1, 0, 3, 0, 5),
         p.double(),
         q.double(),
-        tuple(map(Path, ((1, 2), (3, 4), (5, 6)))),
+        tuple(map(TreePath, ((1, 2), (3, 4), (5, 6)))),
     )
     ending, made = decide(TREE_RULES["recursive-tokenwise"].process(tree), lambda test: 0.5)
     assert [(test.draft, test.node) for test, _, _ in made] == [(0, 1), (0, 2), (2, 6)]

@@ -28,7 +28,7 @@ from hsd.audit import (
 )
 from hsd.audit.trees import OpenTree, comb_shape, regular_shape, tree_output_law
 from hsd.rng import Streams
-from hsd.rules import TREE_RULES, Law, Path, PrefixRatios
+from hsd.rules import TREE_RULES, Law, PrefixRatios, TreePath
 from hsd.rules.law import both_masses
 from hsd.sampling import draw
 
@@ -364,7 +364,7 @@ def test_a_fork_that_is_not_told_is_caught():
     """
     models = random_models(3, 2, 1)
     told = comb_shape(2, 2)
-    hidden = replace(told, paths=tuple(Path(path.nodes) for path in told.paths))
+    hidden = replace(told, paths=tuple(TreePath(path.nodes) for path in told.paths))
     distances = []
     for shape in (told, hidden):
         found = tree_output_law(TREE_RULES["recursive-hsd"], models, shape)

@@ -23,9 +23,9 @@ from hsd.sampling import draw
 from hsd.trace import (
     Committed,
     Decision,
-    Grounds,
+    GroundsRecord,
     Node,
-    Path,
+    PathRecord,
     Residual,
     Result,
     Step,
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.long
 
 PAIR = table_pair(vocab=12, order=2, seed=4)
 ALL_RUNS = [*RULES, "plain"]
-NO_GROUNDS = Grounds(form="token")
+NO_GROUNDS = GroundsRecord(form="token")
 NO_TIME = Times(draft=0, target=0, verify=0, rest=0)
 
 
@@ -136,7 +136,7 @@ def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, 
             assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
 
 
-def recomputed(grounds: Grounds) -> float:
+def recomputed(grounds: GroundsRecord) -> float:
     """A threshold by hand."""
     if grounds.form == "share":
         whole = grounds.mass + 1 - grounds.before
@@ -571,7 +571,7 @@ def one_step(**changes: Any) -> Step:
         "times": NO_TIME,
         "start": 0.0,
         "nodes": nodes,
-        "paths": [Path(nodes=[1, 2])],
+        "paths": [PathRecord(nodes=[1, 2])],
         "verdict": verdict(
             Decision(
                 node=2, test="draft", threshold=0.2, coin=0.9, accepted=False, grounds=NO_GROUNDS

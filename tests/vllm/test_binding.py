@@ -64,7 +64,7 @@ def config(given=None, v2: bool = False, rank: int = 0):
 
 def test_every_hook_is_found(engine):
     for hook in HOOKS:
-        assert callable(binding.find(hook)[2])
+        assert callable(binding.find_hooked(hook)[2])
 
 
 def test_a_missing_argument_is_named(engine):
@@ -72,7 +72,7 @@ def test_a_missing_argument_is_named(engine):
     with pytest.raises(
         HsdError, match=r"rejection_sample of this vLLM has no argument 'num_draft_tokens'"
     ):
-        binding.find("verify")
+        binding.find_hooked("verify")
 
 
 def test_a_missing_function_is_named(engine):
@@ -81,7 +81,7 @@ def test_a_missing_function_is_named(engine):
         HsdError,
         match=r"this vLLM has no vllm\.v1\.sample\.rejection_sampler\.generate_uniform_probs",
     ):
-        binding.find("coins")
+        binding.find_hooked("coins")
 
 
 @pytest.mark.parametrize("given", [None, {}, {"other": 1}])

@@ -21,7 +21,7 @@ from hsd.errors import HsdError
 from hsd.paths import TRACES
 from hsd.trace import Trace
 from hsd.vllm import reader as module
-from hsd.vllm.reader import Reader, summary
+from hsd.vllm.reader import ServerReader, summary
 from hsd.vllm.serving import TOKEN, Endpoint
 
 
@@ -41,7 +41,7 @@ def served(monkeypatch, recorded):
         return {"next": at + len(part), "dropped": 0, "entries": part}
 
     monkeypatch.setattr(module, "json_of", answer)
-    return Reader("http://localhost:8000", "secret")
+    return ServerReader("http://localhost:8000", "secret")
 
 
 def test_a_request_is_read_to_its_end_and_is_a_trace(served, recorded):
@@ -68,14 +68,14 @@ def test_entries_of_another_form_are_one_line(monkeypatch, recorded, kind):
     with pytest.raises(
         HsdError, match=r"^http://localhost:8000 records in another form \(.*\): use the same hsd"
     ):
-        Reader("http://localhost:8000", "secret").look()
+        ServerReader("http://localhost:8000", "secret").look()
 
 
 def test_a_trace_ends_where_the_server_has_dropped_what_comes_next(monkeypatch, recorded):
     everything = entries(recorded)
     news = {"next": len(everything), "entries": everything[:2] + everything[3:]}
     monkeypatch.setattr(module, "json_of", lambda *_, **__: news)
-    reader = Reader("http://localhost:8000", "secret")
+    reader = ServerReader("http://localhost:8000", "secret")
     reader.look()
     (one,) = reader.requests.values()
     assert one.done
@@ -115,7 +115,7 @@ def test_requests_that_grow_at_once_are_listed_and_each_is_followed_to_its_end(
 
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
-    reader = Reader("http://localhost:8000", "secret")
+    reader = ServerReader("http://localhost:8000", "secret")
     assert [(run["name"], run["finished"]) for run in reader.runs()] == [
         ("cmpl-2", False),
         ("cmpl-1", False),
@@ -130,7 +130,7 @@ def test_requests_that_grow_at_once_are_listed_and_each_is_followed_to_its_end(
 def test_the_newest_requests_are_listed(monkeypatch, recorded):
     begun = [entries(recorded, f"cmpl-{number}")[0] for number in range(module.LISTED + 5)]
     monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": len(begun), "entries": begun})
-    listed = Reader("http://localhost:8000", "secret").runs()
+    listed = ServerReader("http://localhost:8000", "secret").runs()
     assert [run["name"] for run in listed] == [entry["request"] for entry in begun[:4:-1]]
     assert listed[0]["title"].startswith(f"{len(begun)} · ")
 
@@ -173,7 +173,7 @@ def test_a_prompt_is_a_turn_of_a_chat_unless_there_is_no_template(
 
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
-    reader = Reader("http://localhost:8000", "secret")
+    reader = ServerReader("http://localhost:8000", "secret")
     asked = reader.ask("Why?", {"max_tokens": 9}, prompt_as)
     assert put_together(reader.follow(asked.name)) == recorded
     chat = {"messages": [{"role": "user", "content": "Why?"}]}
@@ -197,14 +197,14 @@ def test_an_error_of_the_server_is_that_of_the_page(monkeypatch):
     monkeypatch.setattr(module, "json_of", answer)
     monkeypatch.setattr(module, "BEAT", 0.001)
     with pytest.raises(HsdError, match="no room"):
-        Reader("http://localhost:8000", "secret").ask("Why?", {})
+        ServerReader("http://localhost:8000", "secret").ask("Why?", {})
 
 
 def test_an_answer_of_which_nothing_is_recorded_is_an_error(monkeypatch):
     monkeypatch.setattr(module, "json_of", lambda *_, **__: {"next": 0, "entries": []})
     monkeypatch.setattr(module, "BEAT", 0.001)
     with pytest.raises(HsdError, match="recorded nothing of it"):
-        Reader("http://localhost:8000", "secret").ask("Why?", {})
+        ServerReader("http://localhost:8000", "secret").ask("Why?", {})
 
 
 def test_a_request_is_called_by_the_words_of_its_prompt(recorded):
@@ -241,7 +241,7 @@ def test_a_refusal_of_the_server_is_said_in_its_own_words(monkeypatch):
     with pytest.raises(
         HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"
     ):
-        Reader("http://localhost:8000", "wrong").look()
+        ServerReader("http://localhost:8000", "wrong").look()
 
 
 def metrics(*curve: float) -> str:

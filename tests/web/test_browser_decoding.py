@@ -37,7 +37,7 @@ from hsd.sampling import Sampling, draw
 from hsd.space import load
 
 pytest.importorskip("wasmtime")
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 NEAR = 3e-5  # single precision, and another order of its sums
 NOT_OF_THE_STEP = {"times", "start"}

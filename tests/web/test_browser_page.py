@@ -22,7 +22,7 @@ import hsd
 from hsd.app import browser
 from hsd.models.loading import fetch, load_pair
 
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 PROMPT = "What is the capital of France?"
 

@@ -19,7 +19,7 @@ PRESETS = {preset["name"]: preset for preset in presets()}
 
 
 def models_of(name: str) -> Models:
-    return planner.Question(**question(PRESETS[name])).models()
+    return planner.PlannerQuestion(**question(PRESETS[name])).models()
 
 
 def question(preset: dict) -> dict:
@@ -156,7 +156,7 @@ def test_models_are_added_and_removed_and_the_plan_follows(here):
     asked = {**told["inputs"], "per_token": told["inputs"]["perToken"]}
     assert (
         told["plan"]["alternatives"][told["plan"]["best"]]["latency"]
-        == plan(planner.Question(**asked).models()).best.latency
+        == plan(planner.PlannerQuestion(**asked).models()).best.latency
     )
     for count in (4, 3, 2):
         page.get_by_role("button", name="remove M₀").click()

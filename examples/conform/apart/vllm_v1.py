@@ -14,7 +14,7 @@ from vllm.v1.sample import rejection_sampler
 from vllm.v1.sample.rejection_sampler import RejectionSampler
 from vllm.v1.spec_decode.metadata import SpecDecodeMetadata
 
-from hsd.vllm.binding import mend
+from hsd.vllm.binding import patch_cpu_sampling
 
 NOISE = "exponential-race"
 BATCHED = True
@@ -22,7 +22,7 @@ DTYPE = "float32"
 METHOD = "standard"
 current_platform.import_kernels()
 current_platform.register_triton_kernel_overrides()
-mend()
+patch_cpu_sampling()
 
 
 class Bonus(torch.nn.Module):

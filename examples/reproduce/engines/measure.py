@@ -111,7 +111,7 @@ def main() -> None:
     )
     parser.add_argument("--out", type=Path, default=RESULTS / "engines.json")
     given = parser.parse_args()
-    gguf = fetch.find(NAME)
+    gguf = fetch.fetched_file(NAME)
     folder = converted()
     if gguf is None:
         raise SystemExit(f"the weights are not here: run python -m hsd fetch {NAME}")

@@ -58,7 +58,7 @@ def main() -> None:
     parser.add_argument("--new-tokens", type=int, default=96)
     parser.add_argument("--out", type=Path, default=RESULTS / "heads.json")
     given = parser.parse_args()
-    file = fetch.find("smollm2")
+    file = fetch.fetched_file("smollm2")
     if file is None:
         sys.exit("the model is not on this machine: run python -m hsd fetch smollm2")
     heads = {"before": given.before, "after": given.draft}

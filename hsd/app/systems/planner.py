@@ -40,7 +40,7 @@ WORKED: Values = read_yaml(ASSETS / "presets" / "planner.yaml")
 Texts = Annotated[list[Annotated[str, Field(max_length=LONGEST_TEXT)]], Field(max_length=MOST + 1)]
 
 
-class Question(BaseModel):
+class PlannerQuestion(BaseModel):
     """What the page asks: its table's fields as texts, and what to show.
 
     That is a stack and its thresholds, both empty for the best.
@@ -70,12 +70,12 @@ class Question(BaseModel):
 
 
 def plan_stack(values: Any) -> Values:
-    """Return `plan_data` for the JSON fields of a `Question`.
+    """Return `plan_data` for the JSON fields of a `PlannerQuestion`.
 
     Raises HsdError, one line, for invalid ones.
     """
     try:
-        question = Question.model_validate(values)
+        question = PlannerQuestion.model_validate(values)
     except ValidationError:
         raise HsdError(NOT_UNDERSTOOD) from None
     if any(threshold > LONGEST for threshold in question.thresholds):

@@ -86,7 +86,7 @@ def home() -> Path:
     )
 
 
-def find(name: str) -> Path | None:
+def fetched_file(name: str) -> Path | None:
     """Return a model's published GGUF file, None if it is not there. Only its size is checked."""
     model = MODELS[name]
     file = home() / f"{model.title}.gguf"
@@ -125,12 +125,12 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     if name not in MODELS:
         raise HsdError(f"there is no model {name[:60]!r} to fetch: choose {', '.join(MODELS)}")
     with suppress(HsdError):
-        return check(name, find(name))
+        return check(name, fetched_file(name))
     try:
         home().mkdir(parents=True, exist_ok=True)
         with _alone(home() / f".{name}.lock", progress):
             with suppress(HsdError):  # another process may have done it meanwhile
-                return check(name, find(name))
+                return check(name, fetched_file(name))
             return _fetch(MODELS[name], progress)
     except OSError as error:
         what = f"cannot write the {MODELS[name].gguf_bytes / 1e9:.2f} GB of {name} in {home()}"

@@ -47,7 +47,7 @@ class Source:
         }
 
 
-def find(name: str, revision: str | None = None) -> Source:
+def find_source(name: str, revision: str | None = None) -> Source:
     """Return the source of a model in a folder, or on the Hub by one request.
 
     The library tries for half a minute to reach a Hub that cannot be found. This asks once: where
@@ -82,7 +82,7 @@ def find(name: str, revision: str | None = None) -> Source:
 
 def bring(name: str) -> None:
     """Download the files of a model without reading them. Raises HsdError if it cannot."""
-    source = find(name)
+    source = find_source(name)
     if not Path(source.name).is_dir():
         with loading("a model", source):
             snapshot_download(

@@ -35,7 +35,7 @@ KEPT_PAIRS = 2
 
 
 @dataclass(frozen=True)
-class Recipe:
+class LoadRequest:
     """All that a pair is made from, so that equal recipes give the same pair.
 
     See `load_pair` for the fields.
@@ -114,7 +114,7 @@ def load_pair(
             # with jinja2, which pairs on the Hub do without
             from hsd.models.loading.portable import named_pair
 
-            file = fetch.check(name, fetch.find(name)) if name in FETCHED else None
+            file = fetch.check(name, fetch.fetched_file(name)) if name in FETCHED else None
             with _LOADING:
                 return _load(named_pair, name, file, chat)
         if name not in PAIRS:
@@ -145,7 +145,7 @@ def load_pair(
         *((source, None) for source in smaller),
         *([last] if last != (target, revision) else []),
     )
-    recipe = Recipe(
+    recipe = LoadRequest(
         both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat
     )
     with _LOADING:
@@ -161,19 +161,19 @@ def _load(make: Callable[..., Pair], *key: Hashable) -> Pair:
     return make(*key)
 
 
-def _load_new(recipe: Recipe) -> Pair:
+def _load_new(recipe: LoadRequest) -> Pair:
     """Load a pair.
 
     What costs little is checked first, so that a bad pair is refused before weights are read.
     """
     from hsd.models.loading import text
     from hsd.models.loading.heads import is_head, load_head, size
-    from hsd.models.loading.hub import find
+    from hsd.models.loading.hub import find_source
     from hsd.models.loading.model import load_config, load_model, load_tokenizer
 
     # before anything is fetched
     _make_room(recipe, *(SIZES.get(source) for source, _ in recipe.models))
-    big, *drafting = (find(*model) for model in recipe.models)
+    big, *drafting = (find_source(*model) for model in recipe.models)
     head = drafting.pop() if drafting and is_head(drafting[-1]) else None
     sizes = [of_config(load_config(source)) for source in (big, *drafting)]
     if head:
@@ -213,7 +213,7 @@ def _load_new(recipe: Recipe) -> Pair:
     )
 
 
-def _make_room(recipe: Recipe, *sizes: Sizes | None) -> str | None:
+def _make_room(recipe: LoadRequest, *sizes: Sizes | None) -> str | None:
     """Return how to spread the target, None for one device.
 
     Drops pairs loaded before if needed. Raises HsdError if there is too little memory even so.

@@ -34,7 +34,7 @@ from hsd.models.small.engine import BF16, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
 from hsd.models.small.gguf import Gguf, read_gguf
 from hsd.models.small.head import SmallHead
-from hsd.models.small.model import TURNED, Packed, Shape, SmallModel
+from hsd.models.small.model import TURNED, ModelShape, Packed, SmallModel
 from hsd.paths import ASSETS
 
 FIELDS = {
@@ -117,7 +117,7 @@ def load_folder(folder: Path, name: str) -> SmallModel:
     with reading("a Llama", folder.name):
         config = _config_of(folder)
         weights = load_file(folder / "model.safetensors")
-        shape = Shape(
+        shape = ModelShape(
             layers=config["num_hidden_layers"],
             hidden=config["hidden_size"],
             heads=config["num_attention_heads"],
@@ -178,7 +178,9 @@ def load_small(
         hidden = told["hidden"]
         heads = told["heads"]
         width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
-        shape = Shape(**told, width=width, vocab=file.tensors["token_embd.weight"].rows).check()
+        shape = ModelShape(
+            **told, width=width, vocab=file.tensors["token_embd.weight"].rows
+        ).check()
         widths = (
             "llama.rope.dimension_count",
             "llama.attention.key_length",
@@ -247,7 +249,7 @@ def _config_of(folder: Path) -> dict[str, Any]:
     return dict(json.loads((folder / "config.json").read_text(encoding="utf-8")))
 
 
-def _tensor_shapes(shape: Shape) -> Shapes:
+def _tensor_shapes(shape: ModelShape) -> Shapes:
     """Return the shapes of a model's tensors by their GGUF names; a vector has one row."""
     hidden = shape.hidden
     kept = shape.groups * shape.width

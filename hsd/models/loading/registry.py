@@ -58,7 +58,7 @@ def usual() -> str:
 
     It is a fetched one if there is one, else the toy.
     """
-    return next(filter(fetch.find, FETCHED), next(iter(EMBEDDED)))
+    return next(filter(fetch.fetched_file, FETCHED), next(iter(EMBEDDED)))
 
 
 # in words, for help texts

@@ -13,7 +13,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Session, View
 from hsd.models.following import LAYER, Following, spread
 from hsd.models.small.engine import ROWS
-from hsd.models.small.model import Shape, SmallModel, Text
+from hsd.models.small.model import ModelShape, SmallModel, Text
 
 STRAIGHT = f"{LAYER}token_proj"
 ATTENTION = LAYER + "self_attn.{}_proj"
@@ -38,7 +38,7 @@ class SmallHead:
     def __init__(
         self,
         config: dict[str, Any],
-        shape: Shape,
+        shape: ModelShape,
         weights: dict[str, Tensor],
         target: SmallModel,
         name: str,

@@ -61,7 +61,7 @@ class Packed:
 
 
 @dataclass(frozen=True)
-class Shape:
+class ModelShape:
     """Sizes of a Llama.
 
     layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head.
@@ -78,7 +78,7 @@ class Shape:
     base: float
     eps: float
 
-    def check(self) -> "Shape":
+    def check(self) -> "ModelShape":
         """Return this shape. Raises HsdError, naming the sizes, if the engine cannot compute it."""
         for name, value in vars(self).items():
             kinds = (int, float) if name in ("base", "eps") else (int,)
@@ -118,7 +118,7 @@ class SmallModel:
 
     def __init__(
         self,
-        shape: Shape,
+        shape: ModelShape,
         tensors: dict[str, Packed],
         name: str,
         revision: str | None,

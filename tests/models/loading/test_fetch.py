@@ -25,7 +25,7 @@ from hsd.models.loading import fetch
 from hsd.models.loading.fetch import Fetchable
 from hsd.models.loading.pair import load_pair
 
-REAL = fetch.find("smollm2")  # where this machine has it
+REAL = fetch.fetched_file("smollm2")  # where this machine has it
 MEMBER = "llm_tiny/Tiny.gguf"
 PIPS = fetch.download  # in whose place `quick` puts a stand-in
 
@@ -108,7 +108,7 @@ def refused(call: Callable[[], object]) -> str:
         call()
     assert "\n" not in str(error.value)
     assert len(str(error.value)) < 600
-    assert fetch.find("smollm2") is None
+    assert fetch.fetched_file("smollm2") is None
     home = fetch.home()
     assert not home.is_dir() or {file.name for file in home.iterdir()} <= {".smollm2.lock"}
     return str(error.value)
@@ -136,7 +136,7 @@ def test_a_fetched_model_is_the_one_in_the_wheel(
     ]
     assert all(set(line) == {"stage", "share"} and 0 <= line["share"] <= 1 for line in lines)
 
-    file = fetch.find("smollm2")
+    file = fetch.fetched_file("smollm2")
     assert file == here / "Tiny-Instruct.gguf"
     assert {one.name for one in here.iterdir()} == {".smollm2.lock", file.name}
     assert hashlib.sha256(file.read_bytes()).hexdigest() == fetch.MODELS["smollm2"].gguf_sha256
@@ -165,7 +165,7 @@ def test_pip_that_is_interrupted_ends_and_the_next_call_begins_again(
         fetch.fetch("smollm2", stop)
     assert [process.returncode for process in ran] == [-9]
     assert {file.name for file in quick.iterdir()} == {".smollm2.lock"}
-    assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
+    assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
 def spoil(change: Callable[[bytes], bytes], here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +213,7 @@ def test_the_hash_of_what_is_unpacked_is_checked_whatever_pip_says(
         lambda: fetch.fetch("smollm2")
     )
     monkeypatch.setitem(fetch.MODELS, "smollm2", right)
-    assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
+    assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
 def fails(error: BaseException) -> Callable[..., object]:
@@ -240,7 +240,7 @@ def test_a_full_disk_is_told_with_the_room_that_is_needed(
         message = refused(lambda: fetch.fetch("smollm2"))
     assert f"GB of smollm2 in {quick} (" in message
     assert message.endswith("): free some space, or set HSD_HOME to another folder")
-    assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
+    assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
 def test_a_home_that_cannot_be_written_is_one_line(quick: Path, monkeypatch: pytest.MonkeyPatch):
@@ -265,7 +265,7 @@ def test_ctrl_c_leaves_nothing_half_made(stage: str, quick: Path):
     with pytest.raises(KeyboardInterrupt):
         fetch.fetch("smollm2", stop)
     assert {file.name for file in quick.iterdir()} == {".smollm2.lock"}
-    assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
+    assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
 def test_what_a_killed_process_left_is_deleted_and_made_again(quick: Path):
@@ -274,8 +274,8 @@ def test_what_a_killed_process_left_is_deleted_and_made_again(quick: Path):
     file = fetch.fetch("smollm2")
     assert not left.exists()
     file.write_bytes(b"")  # as after a power cut
-    assert fetch.find("smollm2") is None
-    assert fetch.fetch("smollm2") == fetch.find("smollm2") is not None
+    assert fetch.fetched_file("smollm2") is None
+    assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
 def test_of_two_at_once_one_fetches_and_the_other_waits(quick: Path):
@@ -296,7 +296,7 @@ def test_of_two_at_once_one_fetches_and_the_other_waits(quick: Path):
     thread = threading.Thread(target=fetch.fetch, args=("smollm2", first))
     thread.start()
     assert began.wait(600)
-    assert fetch.fetch("smollm2", second) == fetch.find("smollm2") is not None
+    assert fetch.fetch("smollm2", second) == fetch.fetched_file("smollm2") is not None
     thread.join(600)
     assert heard == ["waiting"]
 

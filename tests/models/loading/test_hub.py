@@ -19,7 +19,7 @@ from huggingface_hub.utils import filter_repo_objects
 from hsd import HsdError, load_pair
 from hsd.models.loading import hub
 from hsd.models.loading import model as loading
-from hsd.models.loading.hub import Source, bring, explain, find
+from hsd.models.loading.hub import Source, bring, explain, find_source
 
 MODEL = "someone/some-model"
 Raise = Callable[[Exception], None]
@@ -160,11 +160,11 @@ def test_no_connection_is_told_at_once(
 
 def test_without_a_connection_the_files_on_this_machine_are_taken(online: Raise):
     online(ConnectError("Name or service not known"))
-    assert find(MODEL).local_only
+    assert find_source(MODEL).local_only
     online(hub_error(hub_errors.HfHubHTTPError, 503))
-    assert not find(MODEL).local_only, "a Hub that is busy gets the library's patience"
+    assert not find_source(MODEL).local_only, "a Hub that is busy gets the library's patience"
     online(TimeoutError("slow"))
-    assert not find(MODEL).local_only, "and so does one that is slow"
+    assert not find_source(MODEL).local_only, "and so does one that is slow"
 
 
 @pytest.mark.parametrize("name", ["a/b/c", "two words", "x" * 200, "-x/y"])

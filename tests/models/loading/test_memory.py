@@ -23,7 +23,7 @@ from hsd import HsdError, load_pair
 from hsd.models.loading import memory as room
 from hsd.models.loading import model as loading
 from hsd.models.loading import pair
-from hsd.models.loading.hub import find
+from hsd.models.loading.hub import find_source
 from hsd.models.loading.memory import SIZES, TOKENS, needed, of_config
 from hsd.models.loading.model import load_config, load_model
 from hsd.models.loading.registry import PAIRS
@@ -102,7 +102,7 @@ def test_published_pairs_need_what_their_weights_and_caches_take():
 def test_folders_tell_what_they_need(tmp_path: Path, kind: str):
     """Against the model itself, and against the cache that it fills."""
     folder, _ = save_architecture(tmp_path, kind, bytes_tokenizer(), (270, 264))
-    source = find(folder)
+    source = find_source(folder)
     found = of_config(load_config(source))
     model = load_model(source, "small", "cpu", torch.float32)
     assert found is not None
@@ -271,7 +271,7 @@ def test_pairs_are_loaded_one_at_a_time(
     loaded: list[hsd.Pair] = []
     original = pair._load_new
 
-    def load_new(recipe: pair.Recipe) -> hsd.Pair:
+    def load_new(recipe: pair.LoadRequest) -> hsd.Pair:
         assert pair._LOADING.locked()
         loaded.append(original(recipe))
         return loaded[-1]
@@ -348,7 +348,9 @@ def test_a_spread_model_gives_the_same_text(byte_folders: tuple[str, str], tmp_p
     map_ |= {
         f"model.layers.{i}": ("disk", "cpu")[i % 2] for i in range(config["num_hidden_layers"])
     }
-    target = load_model(find(byte_folders[0]), "spread", "cpu", torch.float32, device_map=map_)
+    target = load_model(
+        find_source(byte_folders[0]), "spread", "cpu", torch.float32, device_map=map_
+    )
     assert target.device.type == "cpu"
     assert target.parameters == alone.target.parameters
     spread = hsd.Pair("spread", target, alone.draft, alone.codec)

@@ -29,7 +29,7 @@ from hsd.models.causal import CausalModel
 from hsd.models.head import HeadModel, HeadSession
 from hsd.models.loading import hub, memory
 from hsd.models.loading.heads import is_head, load_head, size
-from hsd.models.loading.hub import find
+from hsd.models.loading.hub import find_source
 from hsd.models.loading.memory import Sizes, of_config
 from hsd.models.loading.model import load_config
 from hsd.models.loading.registry import PAIRS, NamedPair
@@ -440,7 +440,7 @@ def test_whatever_a_configuration_says_is_one_line_at_most(
     for number, value in enumerate(
         (None, "x", "", -1, 0, 1.5, 10**12, [], [1], {}, {"rope_type": "x"}, True)
     ):
-        source = find(publish_head(tmp_path / str(number), ROWS, **{entry: value}))
+        source = find_source(publish_head(tmp_path / str(number), ROWS, **{entry: value}))
         if not is_head(source):
             continue
         size(source)
@@ -490,13 +490,13 @@ def online(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stand:
 
 def test_a_head_on_the_hub_is_known_by_its_configuration_alone(online: Stand, tmp_path: Path):
     online.has["someone/head"] = Path(publish_head(tmp_path / "head", ROWS))
-    assert is_head(find("someone/head"))
+    assert is_head(find_source("someone/head"))
     assert online.asked == ["config.json"]
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"architectures": ["LlamaForCausalLM"]}')
     online.has["someone/model"] = tmp_path / "model"
-    assert not is_head(find("someone/model"))
-    assert not is_head(find("someone/nothing"))
+    assert not is_head(find_source("someone/model"))
+    assert not is_head(find_source("someone/nothing"))
 
 
 def test_only_what_is_needed_is_fetched(online: Stand, tmp_path: Path, targets: dict[str, str]):
@@ -521,9 +521,9 @@ def test_a_pair_with_a_head_has_a_name(
     online: Stand, tmp_path: Path, targets: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ):
     online.has["someone/head"] = Path(publish_head(tmp_path / "head", ROWS, DRAFTED))
-    source = find("someone/head")
+    source = find_source("someone/head")
     for model, sizes in {
-        targets["llama"]: of_config(load_config(find(targets["llama"]))),
+        targets["llama"]: of_config(load_config(find_source(targets["llama"]))),
         source.name: size(source),
     }.items():
         monkeypatch.setitem(memory.SIZES, model, sizes)

@@ -22,7 +22,7 @@ from hsd.models.small.gguf import read_gguf
 from hsd.paths import ASSETS
 from hsd.rules import RULES
 
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 pytest.importorskip("wasmtime")
 real = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 FOLDER = FILE.with_suffix("") if FILE else Path("none")

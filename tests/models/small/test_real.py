@@ -20,7 +20,7 @@ from hsd.models.small.head import SmallHead
 from hsd.models.small.model import SmallModel
 from hsd.paths import ASSETS
 
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 HEAD = ASSETS / "smollm2" / "draft"
 pytest.importorskip("wasmtime")
 pytestmark = pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")

@@ -42,7 +42,7 @@ from hsd.models.loading import fetch
 from hsd.models.small.model import SmallModel
 from hsd.paths import ASSETS
 
-FILE = fetch.find("smollm2")  # every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
 IDS = torch.randint(0, VOCAB, (200,), generator=torch.Generator().manual_seed(4))
 USABLE = usable()
 NAMES = [name for _, name in USABLE]
