@@ -9,7 +9,7 @@ import { find } from "./kit/dom.js";
 import { keep } from "./kit/files.js";
 import { address, tabAsked } from "./kit/link.js";
 import * as page from "./kit/page.js";
-import { roving } from "./kit/parts.js";
+import { roving } from "./kit/controls.js";
 
 const SCREENS = /** @type {Record<string, () => Promise<PageScreen>>} */ ({
   watch: () => import("./watch/watch.js"),

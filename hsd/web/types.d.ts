@@ -107,7 +107,7 @@ interface Step {
   times: Times;
   start: number;
   nodes: TreeNode[];
-  paths: Path[];
+  paths: PathRecord[];
   branches: Branch[];
   verdict: Verdict | null;
   shadow: Verdict | null;
@@ -151,7 +151,7 @@ interface TreeNode {
   draw: number | null;
   coin: number;
 }
-interface Path {
+interface PathRecord {
   nodes: number[];
   fork: number;
 }
@@ -182,7 +182,7 @@ interface Verdict {
   rule: string;
   kept: number;
   decisions: Decision[];
-  changes: Change[];
+  changes: ChangeRecord[];
   residual: Residual | null;
   next: Committed | null;
   extra_draws: number[];
@@ -194,9 +194,9 @@ interface Decision {
   coin: number;
   accepted: boolean;
   draft: number;
-  grounds: Grounds;
+  grounds: GroundsRecord;
 }
-interface Grounds {
+interface GroundsRecord {
   form: string;
   p: number;
   q: number;
@@ -208,7 +208,7 @@ interface Grounds {
   mixed: number | null;
   rival: number | null;
 }
-interface Change {
+interface ChangeRecord {
   after: number;
   node: number;
   weight: number;
@@ -311,7 +311,7 @@ interface RuleFacts {
   title: string;
   mark: string;
   short: string;
-  head: string;
+  capitalised_name: string;
   lossless: boolean;
   greedy: boolean;
   forward: boolean;

@@ -471,16 +471,16 @@ def test_what_was_decoded_before_the_memory_ran_out_is_kept(
 
     from hsd.decoding.rounds import Rounds
 
-    play = Rounds.play
+    verify = Rounds.verify
     rounds = []
 
     def fails_at_the_third(self: Rounds, *arguments: object) -> object:
         rounds.append(1)
         if len(rounds) == 3:
             raise torch.OutOfMemoryError("no memory")
-        return play(self, *arguments)  # type: ignore[arg-type]
+        return verify(self, *arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Rounds, "play", fails_at_the_third)
+    monkeypatch.setattr(Rounds, "verify", fails_at_the_third)
     out = tmp_path / "t.json"
     assert main(["run", "Once upon a time", "--trace", str(out), "--json"]) == 2
     told = capsys.readouterr()

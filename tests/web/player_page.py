@@ -39,7 +39,7 @@ PAGE = """<!doctype html><html lang="en" class="{theme}"><head><meta charset="ut
 <body><div id="one"></div><script type="module">
 import {{ create }} from "./step/player.js";
 import * as model from "./step/model.js";
-import * as arithmetic from "./step/again.js";
+import * as arithmetic from "./step/rejudge.js";
 import * as drafts from "./step/drafts.js";
 import * as files from "./step/export.js";
 import * as picture from "./step/picture.js";

@@ -108,7 +108,7 @@ def test_the_page_judges_by_another_rule_as_the_library_does(
     stage.load(trace)
     means = stage.page.evaluate(
         """async (rule) => {
-          const {chances, judges} = await import("./step/again.js");
+          const {chances, judges} = await import("./step/rejudge.js");
           return window.player.trace().steps.map((step, i) => {
             const view = hsdPlayer.model.readStep(window.player.trace(), i);
             delete view.step.kept_law;
@@ -138,7 +138,7 @@ def test_the_page_judges_by_a_rule_with_a_number_of_its_own(
     stage.load(told)
     means = stage.page.evaluate(
         """async (rule) => {
-          const {chances, judges} = await import("./step/again.js");
+          const {chances, judges} = await import("./step/rejudge.js");
           return window.player.trace().steps.map((step, i) => {
             const view = hsdPlayer.model.readStep(window.player.trace(), i);
             delete view.step.kept_law;

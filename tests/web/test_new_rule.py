@@ -32,7 +32,7 @@ NODES = """
 """  # enough of a page to read what a formula says
 FILES = (
     "step/model.js",
-    "step/again.js",
+    "step/rejudge.js",
     "step/formula.js",
     "step/explain.js",
     "rules/law.js",
@@ -61,7 +61,7 @@ def test_a_draft_of_another_rule_can_be_judged_by_it(page: Engine):
     told = page.call(
         """(trace, rule) => trace.steps.map((_, i) => {
           const view = model.readStep(trace, i);
-          const judged = again.again(view, {rule, coins: new Map()}).own;
+          const judged = again.rejudge(view, {rule, coins: new Map()}).own;
           return [again.judges(view).includes(rule), again.chances(view, rule), judged.kept];
         })""",
         json.loads(trace.to_json()),

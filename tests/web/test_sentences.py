@@ -126,7 +126,7 @@ def test_what_would_follow_is_ranked_by_what_a_rule_draws_it_from(byte_pair: Pai
         "max_new_tokens": 60,
     }
     trace = json.loads(run(byte_pair, "Once upon a time", rule="fuzzy", seed=3, **how).to_json())
-    engine = Engine({"model": "step/model.js", "again": "step/again.js"})
+    engine = Engine({"model": "step/model.js", "again": "step/rejudge.js"})
     found = engine.call(
         "(trace) => trace.steps.map((_, i) => model.readStep(trace, i)).map((view) => "
         "again.likely(view, view.own))",

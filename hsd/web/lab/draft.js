@@ -1,6 +1,6 @@
 // The fifth card: one draft under two rules with the same coins, drawn as a step of a run is.
 import { h, prose } from "../kit/dom.js";
-import { button, folded, menu, say, segments, setSlider, slider } from "../kit/parts.js";
+import { button, folded, menu, say, segments, setSlider, slider } from "../kit/controls.js";
 import { CHAINS, lawOf, range, stops, USUAL, VANILLA } from "../rules/law.js";
 import * as board from "../step/board.js";
 import { decisions } from "../step/cards.js";

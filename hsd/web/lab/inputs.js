@@ -2,7 +2,16 @@
 // number.
 import { h } from "../kit/dom.js";
 import { plural, short, subscript } from "../kit/format.js";
-import { button, card, field, say, segments, setField, setSlider, slider } from "../kit/parts.js";
+import {
+  button,
+  card,
+  field,
+  say,
+  segments,
+  setField,
+  setSlider,
+  slider,
+} from "../kit/controls.js";
 import { range } from "../rules/law.js";
 import { names, parse, PRESETS, rowName } from "./state.js";
 

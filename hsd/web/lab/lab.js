@@ -5,7 +5,7 @@
 import { h } from "../kit/dom.js";
 import { addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { button, said, say } from "../kit/parts.js";
+import { button, said, say } from "../kit/controls.js";
 import { draft } from "./draft.js";
 import { enumerate } from "../rules/audit.js";
 import { inputs } from "./inputs.js";

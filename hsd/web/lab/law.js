@@ -1,7 +1,7 @@
 // The third card: what one step and the target after it write, sequence by sequence, target against
 // the chosen rule.
 import { h } from "../kit/dom.js";
-import { card, say } from "../kit/parts.js";
+import { card, say } from "../kit/controls.js";
 import { digits, marginal, ROUNDING, shownLength } from "../rules/audit.js";
 import { totalVariation } from "../rules/divergence.js";
 import { LETTERS } from "./state.js";

@@ -1,6 +1,6 @@
 // The second card: every rule's exact numbers, one row each, and what they say.
 import { h } from "../kit/dom.js";
-import { card, say, unique } from "../kit/parts.js";
+import { card, say, unique } from "../kit/controls.js";
 import { CHAINS } from "../rules/law.js";
 import { distance, findings, four, verdict } from "./words.js";
 

@@ -2,7 +2,7 @@
 // what follows typical ones.
 import { find, h } from "../kit/dom.js";
 import { facts, rule as known } from "../kit/facts.js";
-import { card, say, segments, setSlider, slider, unique } from "../kit/parts.js";
+import { card, say, segments, setSlider, slider, unique } from "../kit/controls.js";
 import { chainRecipe, forms } from "../rules/tests.js";
 import { barWords, excludedWords, mixtureWords, modeWords, nearWords } from "./words.js";
 

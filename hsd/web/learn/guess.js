@@ -1,7 +1,7 @@
 // A guess before the answer: a choice, or a slider.
 import { h, plain, prose } from "../kit/dom.js";
 import { number } from "../kit/format.js";
-import { button, setSlider, slider } from "../kit/parts.js";
+import { button, setSlider, slider } from "../kit/controls.js";
 
 /** @typedef {(guess: Guess) => void} Answered */
 /** @typedef {(lesson: Lesson, given: Guess | null, answered: Answered) => HTMLElement} DrawGuess */

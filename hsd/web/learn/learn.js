@@ -6,7 +6,7 @@ import { find, h, plain, prose, special } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { button, card, roving, said } from "../kit/parts.js";
+import { button, card, roving, said } from "../kit/controls.js";
 import { choices, guess } from "./guess.js";
 import { scene } from "./scene.js";
 import * as store from "./store.js";

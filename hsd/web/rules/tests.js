@@ -1,6 +1,6 @@
 // The tests of a rule by its record, see hsd/rules/recipe.py and forms.py: from the numbers along a
 // draft to thresholds. Whose numbers these are is not known here: rows of probabilities (law.js),
-// or what a trace recorded (step/again.js).
+// or what a trace recorded (step/rejudge.js).
 import { facts } from "../kit/facts.js";
 import { real } from "../kit/format.js";
 import { evaluate, holds } from "./expression.js";

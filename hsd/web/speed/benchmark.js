@@ -5,8 +5,8 @@ import { draw } from "../kit/charts.js";
 import { find, h } from "../kit/dom.js";
 import { copy, save } from "../kit/files.js";
 import * as page from "../kit/page.js";
-import { button, scroller, segments } from "../kit/parts.js";
-import { fileButton, table } from "./parts.js";
+import { button, scroller, segments } from "../kit/controls.js";
+import { fileButton, table } from "./tables.js";
 
 const FORMAT = "hsd-bench-view-1";
 const OPENS =

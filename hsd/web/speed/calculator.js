@@ -4,9 +4,9 @@ import { ask } from "../answers/answers.js";
 import { h, label, s } from "../kit/dom.js";
 import { rule } from "../kit/facts.js";
 import * as page from "../kit/page.js";
-import { card, say, scroller, segments, setSlider, slider } from "../kit/parts.js";
+import { card, say, scroller, segments, setSlider, slider } from "../kit/controls.js";
 import { answer, costsOf, even, further, gathered, OPENS, opened, points, RULES } from "./costs.js";
-import { fileButton, table } from "./parts.js";
+import { fileButton, table } from "./tables.js";
 
 const HINT =
   "Tokens per pass are exact: what each rule keeps of the same drafts, on average over all " +

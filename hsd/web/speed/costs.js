@@ -2,7 +2,7 @@
 // passes cost. Pure.
 import { facts } from "../kit/facts.js";
 import { sum } from "../kit/statistics.js";
-import { chances } from "../step/again.js";
+import { chances } from "../step/rejudge.js";
 import { plain, say } from "../step/sentences.js";
 import { readAlone } from "../step/model.js";
 import { jackknife } from "./intervals.js";

@@ -2,7 +2,7 @@
 // given.
 import { h } from "../kit/dom.js";
 import { runs } from "../kit/format.js";
-import { lossy } from "../kit/parts.js";
+import { lossy } from "../kit/controls.js";
 import { Running } from "../kit/spans.js";
 
 const PLAIN = /** @type {Record<string, string>} */ ({ "␣": " ", "⏎": " ", "⇥": " " });

@@ -3,8 +3,8 @@
 import { h } from "../kit/dom.js";
 import { csv } from "../kit/files.js";
 import { number } from "../kit/format.js";
-import { scroller } from "../kit/parts.js";
-import { table } from "./parts.js";
+import { scroller } from "../kit/controls.js";
+import { table } from "./tables.js";
 
 const MISSING = "–";
 const PARTS = [

@@ -6,7 +6,7 @@ import { save } from "../kit/files.js";
 import { day, plural } from "../kit/format.js";
 import { addressBar } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { button, say, segments } from "../kit/parts.js";
+import { button, say, segments } from "../kit/controls.js";
 import { Lane } from "./lanes.js";
 import { asCsv, numbers } from "./numbers.js";
 import { heatOf, reportOf, withAll } from "./recorded.js";

@@ -1,7 +1,7 @@
 // All lanes together at the pace that was recorded: a clock with play and pause, a time to drag,
 // and a speed.
 import { h, icon } from "../kit/dom.js";
-import { button, menu, setSlider, slider } from "../kit/parts.js";
+import { button, menu, setSlider, slider } from "../kit/controls.js";
 
 const SPEEDS = [1, 1 / 4, 1 / 20, 1 / 100];
 const SHORTEST = 1.5; // seconds that a replay takes at least, unless another speed is chosen

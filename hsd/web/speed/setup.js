@@ -5,7 +5,7 @@ import { ask, Refusal } from "../answers/answers.js";
 import { find, h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
-import { button, menu } from "../kit/parts.js";
+import { button, menu } from "../kit/controls.js";
 
 const BURST = 200; // milliseconds without a change
 const PROPERTIES = facts.options.properties;

@@ -4,7 +4,7 @@
 import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { apart, shortest } from "../kit/format.js";
-import { origin } from "./again.js";
+import { origin } from "./rejudge.js";
 import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
 import { pair } from "./sentences.js";
 import { fuzzy } from "./model.js";

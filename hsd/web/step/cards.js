@@ -3,8 +3,8 @@
 // and coins.
 import { h, prose, token } from "../kit/dom.js";
 import { number, pair } from "../kit/format.js";
-import { card, setSlider, slider } from "../kit/parts.js";
-import { numbersOf, origin } from "./again.js";
+import { card, setSlider, slider } from "../kit/controls.js";
+import { numbersOf, origin } from "./rejudge.js";
 import { gauge, leaves, level } from "./cells.js";
 import { note } from "./changes.js";
 import { plain, say } from "./sentences.js";

@@ -6,7 +6,7 @@ import { apart, exact, number, short, shortest } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { evaluate } from "../rules/expression.js";
 import { letters } from "../rules/tests.js";
-import { comparedAt, origin } from "./again.js";
+import { comparedAt, origin } from "./rejudge.js";
 import { decisive, rho } from "./model.js";
 
 /**

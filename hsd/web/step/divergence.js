@@ -3,7 +3,7 @@
 // the run has spent, against its bound.
 import { h, prose, token } from "../kit/dom.js";
 import { divergence as known } from "../kit/facts.js";
-import { card } from "../kit/parts.js";
+import { card } from "../kit/controls.js";
 import { appear, gauge } from "./cells.js";
 import { number, pair, plain, say } from "./sentences.js";
 import { fuzzy, readAlone } from "./model.js";

@@ -3,7 +3,7 @@
 // now, and what of it in vain; and the cost of each depth so far, beside plain decoding.
 import { h } from "../kit/dom.js";
 import { exact, number, plural, subscript } from "../kit/format.js";
-import { card } from "../kit/parts.js";
+import { card } from "../kit/controls.js";
 import { plain, say } from "./sentences.js";
 import { kinds, names, totals } from "./lanes.js";
 

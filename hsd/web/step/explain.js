@@ -6,7 +6,7 @@ import { apart, exact, real, same, shortest } from "../kit/format.js";
 import { together } from "../kit/spans.js";
 import { evaluate, holds as meets } from "../rules/expression.js";
 import { coldOf, forms, readGrounds, recipeOf } from "../rules/tests.js";
-import { chances } from "./again.js";
+import { chances } from "./rejudge.js";
 import { passing } from "./drafts.js";
 import { handsUp, names } from "./lanes.js";
 import {

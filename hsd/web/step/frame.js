@@ -3,7 +3,7 @@
 import { h } from "../kit/dom.js";
 import { layout } from "../kit/facts.js";
 import { count, day, size } from "../kit/format.js";
-import { button } from "../kit/parts.js";
+import { button } from "../kit/controls.js";
 import { plain, say } from "./sentences.js";
 import { copies, divergenceName, knobOf, ruleInfo, ruleOf } from "./model.js";
 

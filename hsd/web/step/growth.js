@@ -4,7 +4,7 @@
 import { h, prose } from "../kit/dom.js";
 import { layout } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
-import { folded, scroller } from "../kit/parts.js";
+import { folded, scroller } from "../kit/controls.js";
 import { level as bar } from "./cells.js";
 import { shown } from "./drafts.js";
 import { listing, plain, say } from "./sentences.js";

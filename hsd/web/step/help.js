@@ -1,6 +1,6 @@
 // The player's keys, and the help that lists them.
 import { h } from "../kit/dom.js";
-import { button } from "../kit/parts.js";
+import { button } from "../kit/controls.js";
 
 // [the key as the browser names it, as it is shown, what it does, name of the action]
 const LIST = [

@@ -2,7 +2,7 @@
 // by one; and the distribution that the next token was drawn from.
 import { h, prose, SIGNS, token } from "../kit/dom.js";
 import { adding, count, exact, number, percent, real } from "../kit/format.js";
-import { card } from "../kit/parts.js";
+import { card } from "../kit/controls.js";
 import { recipeOf } from "../rules/tests.js";
 import { listing, plain, say } from "./sentences.js";
 import { draftedAfter, pathTo, settingsOf } from "./model.js";

@@ -3,7 +3,7 @@
 // that one which is kept rises straight up.
 import { afterLayout, find, h, prose, SIGNS, token as tokenOf } from "../kit/dom.js";
 import { count, number, percent, size, visible } from "../kit/format.js";
-import { card, roving, scroller } from "../kit/parts.js";
+import { card, roving, scroller } from "../kit/controls.js";
 import { follow } from "./cells.js";
 import * as exits from "./exits.js";
 import { say } from "./sentences.js";

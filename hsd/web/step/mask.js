@@ -3,7 +3,7 @@
 // only changes classes.
 import { h, token } from "../kit/dom.js";
 import { short, visible } from "../kit/format.js";
-import { press, roving, UP_DOWN } from "../kit/parts.js";
+import { press, roving, UP_DOWN } from "../kit/controls.js";
 
 const HEADS = ["", "", "position", "q(path)", "p(path)", "text"];
 

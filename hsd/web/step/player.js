@@ -3,7 +3,7 @@
 import { targetOf } from "../kit/dom.js";
 import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
-import { again, judges } from "./again.js";
+import { judges, rejudge } from "./rejudge.js";
 import { needed } from "./frame.js";
 import { coinOf, differs, readStep, ruleInfo } from "./model.js";
 import * as phases from "./phases.js";
@@ -210,7 +210,7 @@ class Player {
   judge(/** @type {View} */ read) {
     const { rule, coins } = this.supposed;
     const moved = [...coins].some(([node, value]) => value !== coinOf(read, node));
-    const view = rule || moved ? again(read, this.supposed) : read;
+    const view = rule || moved ? rejudge(read, this.supposed) : read;
     const plan = phases.plan(view, this.brief() && !view.isTrie);
     const shown = { read, view, plan };
     this.shown = shown;

@@ -2,7 +2,7 @@
 // how to move.
 import { h, prose, targetOf } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
-import { said } from "../kit/parts.js";
+import { said } from "../kit/controls.js";
 import * as board from "./board.js";
 import { fold, needed, setupLine, storyCard, tools } from "./frame.js";
 import { dialog, KEYS } from "./help.js";

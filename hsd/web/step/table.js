@@ -2,7 +2,7 @@
 // and of what may follow it.
 import { h, token } from "../kit/dom.js";
 import { number } from "../kit/format.js";
-import { card, scroller } from "../kit/parts.js";
+import { card, scroller } from "../kit/controls.js";
 import { capped, fuzzy, ratio, rho } from "./model.js";
 
 const MOST = 60; // rows that are made at once

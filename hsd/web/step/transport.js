@@ -2,7 +2,7 @@
 // the speed; one cell per step, whose bars are tokens gained; and what was gained so far.
 import { afterLayout, h, icon, prose, targetOf } from "../kit/dom.js";
 import { number } from "../kit/format.js";
-import { button, setSlider, slider } from "../kit/parts.js";
+import { button, setSlider, slider } from "../kit/controls.js";
 import { plain, say } from "./sentences.js";
 import { differs, ruleInfo, usualLength } from "./model.js";
 import { at } from "./phases.js";

@@ -4,7 +4,7 @@
 // of a token the beat from which on it shows (data-turn), so that a beat only changes classes.
 import { afterLayout, h, s, token } from "../kit/dom.js";
 import { count, number, percent, short, visible } from "../kit/format.js";
-import { button } from "../kit/parts.js";
+import { button } from "../kit/controls.js";
 import * as board from "./board.js";
 import { appear, compare, follow, level, masses } from "./cells.js";
 import { leftOutWords } from "./drafts.js";

@@ -14,7 +14,7 @@ type ReadTest = Decision & {
   coinless: boolean;
   sign: string;
 };
-/** A test that was made, or one that could have been: see again.js. */
+/** A test that was made, or one that could have been: see rejudge.js. */
 type PossibleTest = {
   node: number;
   threshold: number | null;
@@ -22,7 +22,7 @@ type PossibleTest = {
 };
 /**
  * A threshold as a name, a product, or a quotient of names and their sums; see `origin` of
- * again.js. letter: the name of a number in facts.letters; "" for the ratio p/q of the token.
+ * rejudge.js. letter: the name of a number in facts.letters; "" for the ratio p/q of the token.
  */
 type ThresholdOrigin = {
   tree: Expression;
@@ -435,7 +435,7 @@ type MaskRow = {
 // ---- the player
 
 type Player = import("./player.js").Player;
-/** read: the step as it was recorded; view: as it is judged here, see again.js. */
+/** read: the step as it was recorded; view: as it is judged here, see rejudge.js. */
 type ShownStep = { read: View; view: View; plan: Plan };
 /** Where to go. */
 type Where = { step?: number; node?: number | null; supposed?: Supposing | null };

@@ -5,7 +5,7 @@ import { h } from "../kit/dom.js";
 import { number } from "../kit/format.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { card, elsewhere, menu, said } from "../kit/parts.js";
+import { card, elsewhere, menu, said } from "../kit/controls.js";
 import { Planner } from "./planner/planner.js";
 
 /**

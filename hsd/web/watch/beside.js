@@ -5,7 +5,7 @@ import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
 import { rule as ruleFacts } from "../kit/facts.js";
 import { number, plural } from "../kit/format.js";
-import { button, lossy, scroller } from "../kit/parts.js";
+import { button, lossy, scroller } from "../kit/controls.js";
 import { alone, compare, parting, sameText } from "../step/sums.js";
 import * as texts from "../step/texts.js";
 

@@ -3,7 +3,7 @@
 import { find } from "../kit/dom.js";
 import { keep } from "../kit/files.js";
 import * as page from "../kit/page.js";
-import { button } from "../kit/parts.js";
+import { button } from "../kit/controls.js";
 
 const PHONE = "(max-width: 860px)";
 const part = (/** @type {string} */ name) => find(`.hf-${name}`);

@@ -6,7 +6,7 @@ import { rule as ruleFacts } from "../kit/facts.js";
 import { number, placesOf, plural, same } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { showTab } from "../kit/page.js";
-import { lossy } from "../kit/parts.js";
+import { lossy } from "../kit/controls.js";
 import { exactly } from "../step/model.js";
 import { compare, spread } from "../step/sums.js";
 

@@ -1,6 +1,6 @@
 // The question before a model is loaded: how large it is, and where it comes from.
 import { h } from "../../kit/dom.js";
-import { button } from "../../kit/parts.js";
+import { button } from "../../kit/controls.js";
 
 const STAYS = self.caches
   ? "It stays in this browser"

@@ -4,7 +4,7 @@ import { facts } from "../../kit/facts.js";
 import { median } from "../../kit/statistics.js";
 import { openResidual } from "../../rules/audit.js";
 import { kept, likeliest, next, pick, place, chain as ruleOf, VANILLA } from "../../rules/law.js";
-import { draftOf, lawOver } from "./merged.js";
+import { draftOf, lawOver } from "./draft_rows.js";
 import { coupledCoin, winner } from "../../rules/coupled.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";

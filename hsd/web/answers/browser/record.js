@@ -3,7 +3,7 @@
 import { entropy, totalVariation } from "../../rules/divergence.js";
 import { CHAINS, explain, groundsAt, kept, leftOver, mean, next } from "../../rules/law.js";
 import { order, pick, stops, sum, usesDivergence, VANILLA } from "../../rules/law.js";
-import { lawOver } from "./merged.js";
+import { lawOver } from "./draft_rows.js";
 import { lead } from "../../rules/coupled.js";
 
 const TOP = 8; // tokens listed of a row

@@ -1,8 +1,8 @@
 // The ways to decode that are compared: a bar each, as long as a token takes, cut into the time of
 // each model.
 import { h } from "../../kit/dom.js";
-import { say } from "../../kit/parts.js";
-import { four, group, modelName, roleOf, wayName } from "../parts.js";
+import { say } from "../../kit/controls.js";
+import { four, group, modelName, roleOf, wayName } from "../ways.js";
 
 const LEGEND = {
   draft: "the smallest model used",

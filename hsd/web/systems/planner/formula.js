@@ -1,6 +1,6 @@
 // The numbers behind a way to decode, level by level.
 import { h } from "../../kit/dom.js";
-import { four, modelName, wayName } from "../parts.js";
+import { four, modelName, wayName } from "../ways.js";
 
 /** The card with the numbers. @returns {PlannerPart} */
 function formula() {

@@ -1,8 +1,8 @@
 // The planner's inputs: what to start from, the cost of every model, and the chance that one keeps
 // a token of another.
 import { h } from "../../kit/dom.js";
-import { button, field, say, segments, setField, setSlider, slider } from "../../kit/parts.js";
-import { modelName } from "../parts.js";
+import { button, field, say, segments, setField, setSlider, slider } from "../../kit/controls.js";
+import { modelName } from "../ways.js";
 import { value } from "./models.js";
 
 /**

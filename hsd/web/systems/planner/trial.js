@@ -1,8 +1,8 @@
 // What if T is badly chosen? A slider for every threshold of a way, and the exact time per token at
 // each.
 import { h } from "../../kit/dom.js";
-import { button, say, setSlider, slider } from "../../kit/parts.js";
-import { four, modelName } from "../parts.js";
+import { button, say, setSlider, slider } from "../../kit/controls.js";
+import { four, modelName } from "../ways.js";
 
 /**
  * The sliders.

@@ -1,7 +1,7 @@
 // What the planner's files share: names of models and of ways to decode, numbers, and a group that
 // is drawn anew as a whole.
 import { number, subscript } from "../kit/format.js";
-import { roving } from "../kit/parts.js";
+import { roving } from "../kit/controls.js";
 
 /** A number with four significant digits. @type {(x: number) => string} */
 const four = (x) => number(x, 4);

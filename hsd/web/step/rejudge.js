@@ -245,7 +245,7 @@ function verdict(view, rule, coins) {
  * @param {Supposed} supposed
  * @returns {V}
  */
-function again(view, { rule, coins }) {
+function rejudge(view, { rule, coins }) {
   const rejudge = (/** @type {Judged} */ judged, /** @type {string} */ by) => {
     const given = verdict(view, by, coins);
     if (by === judged.rule && given.kept === judged.kept) {
@@ -308,4 +308,4 @@ function likely(view, judged) {
   return rest.map(({ piece }) => ({ piece, origin: "correction" }));
 }
 
-export { again, chances, comparedAt, judges, likely, numbersOf, origin };
+export { rejudge, chances, comparedAt, judges, likely, numbersOf, origin };

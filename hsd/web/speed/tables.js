@@ -1,6 +1,6 @@
 // What a benchmark and the calculator share: a table, and a button that opens a visitor's file.
 import { h } from "../kit/dom.js";
-import { button } from "../kit/parts.js";
+import { button } from "../kit/controls.js";
 import * as page from "../kit/page.js";
 
 const MOST = 64e6; // bytes of a file
