@@ -1,4 +1,4 @@
-"""Lessons are short, their signs explained, their numbers the step's own, their sentences true,
+"""Signs of lessons are explained, their numbers the step's own, their sentences true,
 their links good.
 """
 
@@ -20,7 +20,6 @@ from hsd.paths import RESULTS, ROOT, TRACES
 from hsd.space import load
 from hsd.trace import Trace
 
-SAID = ("text", "ask", "answer", "think")
 MARKS = set("“”’−×·≥≤…–✓✕␣⏎")  # of typography and arithmetic, which everyone knows
 ENTRIES = [*learn.entries("beliefs"), *learn.entries("questions")]
 
@@ -42,23 +41,18 @@ def everything() -> list[list]:
     return [*lessons, *(entry["text"] for entry in ENTRIES)]
 
 
-def test_there_are_ten_lessons_and_none_is_longer_than_ninety_words() -> None:
+def test_ten_lessons_say_something_and_light_up_what_they_show() -> None:
     lessons = learn.lessons()
     assert len(lessons) == len({lesson["key"] for lesson in lessons}) == 10
     for lesson in lessons:
-        count = sum(len(words(lesson[name]).split()) for name in SAID)
-        assert 40 <= count <= 90, (lesson["key"], count)
-        assert len(words(lesson["fold"]).split()) <= 50, lesson["key"]
+        assert all(words(lesson[name]) for name in ("text", "fold")), lesson["key"]
         assert set(lesson["lit"]) <= set(lesson["show"]), lesson["key"]
         assert set(lesson["later"]) <= set(lesson["show"]), lesson["key"]
 
 
-def test_beliefs_and_questions_are_those_that_people_have_and_take_two_sentences() -> None:
-    assert len(learn.entries("beliefs")) == 6
-    assert len(learn.entries("questions")) == 11
-    for entry in learn.entries("questions"):
-        assert len(re.findall(r"[.!?](?:\s|$)", words(entry["text"]))) == 2, entry["title"]
-    assert all(entry["see"] for entry in ENTRIES)
+def test_beliefs_and_questions_have_an_answer_and_a_place_to_see_it() -> None:
+    assert ENTRIES
+    assert all(words(entry["text"]) and entry["see"] for entry in ENTRIES)
 
 
 def test_every_sign_in_a_text_is_explained_in_the_glossary() -> None:
