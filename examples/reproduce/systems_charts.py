@@ -254,7 +254,7 @@ def _beside(pair: str, about: Values, measured: Values) -> Values:
         points = [one for one in points if None not in one["drift"]]
         at = [{**one, "tolerance": one["number"]} for one in points]
         line = _points(
-            rules[name]["head"],
+            rules[name]["capitalised_name"],
             at,
             "drift",
             colours.get(name, TARGET),

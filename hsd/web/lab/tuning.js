@@ -49,12 +49,12 @@ function tuning(actions) {
 
   function update(/** @type {LabDraftView} */ { valid, model }) {
     const { rule, settings, kind } = valid;
-    const { knob, head, term, by_divergence: byDivergence, modes } = known(rule);
+    const { knob, capitalised_name, term, by_divergence: byDivergence, modes } = known(rule);
     element.hidden = !knob;
     if (!knob) return;
     option = knob.option;
     const follows = AFTERS.some(([name]) => modes[name]);
-    const heading = `${head}: ${knob.title.toLowerCase()}`;
+    const heading = `${capitalised_name}: ${knob.title.toLowerCase()}`;
     element.setAttribute("aria-label", heading);
     say(title, heading);
     say(hint, term ? facts.glossary[term].words : knob.words);

@@ -91,11 +91,11 @@ function oneHot(rules) {
  * @type {(audit: Audit, knob: Knob, model: LabModel) => LabNote}
  */
 function relaxed(audit, knob, { settings }) {
-  const { head } = known(audit.name);
+  const { capitalised_name } = known(audit.name);
   const keeps = `With ${knob.sign} = ${settings[knob.option]} it keeps ${four(audit.kept)}`;
   if (audit.exact)
-    return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact.` };
-  const title = `${head} gives up exactness.`;
+    return { title: `${capitalised_name}.`, text: `${keeps}, and on these numbers it is exact.` };
+  const title = `${capitalised_name} gives up exactness.`;
   const off = `what it writes differs from the target by ${distance(audit.distance)}`;
   return { title, text: `${keeps}; ${off}.` };
 }
@@ -105,7 +105,7 @@ function relaxed(audit, knob, { settings }) {
  * @type {(first: Audit, second: Audit, model: LabModel) => LabNote}
  */
 function sameLaw(first, second, { vocab, gamma }) {
-  const title = `${known(first.name).head} and ${short(second.name)} are the same law.`;
+  const title = `${known(first.name).capitalised_name} and ${short(second.name)} are the same law.`;
   const drafts = `, and over all ${count(vocab ** gamma)} drafts`;
   const gap = apart(first, second);
   let thresholds = "";
@@ -124,7 +124,7 @@ function sameLaw(first, second, { vocab, gamma }) {
 function gain({ [VANILLA]: vanilla, [USUAL]: usual }, { gamma }) {
   const more = usual.kept - vanilla.kept;
   const level = same(usual.kept, vanilla.kept);
-  const title = `${known(USUAL).head} against ${short(VANILLA)}.`;
+  const title = `${known(USUAL).capitalised_name} against ${short(VANILLA)}.`;
   if (level && more <= ROUNDING * usual.kept) {
     const why =
       gamma === 1
@@ -147,13 +147,16 @@ const percentMore = (/** @type {number} */ x) =>
  * @param {Audit} audit
  */
 function lossy(audit) {
-  const { head, loses } = known(audit.name);
+  const { capitalised_name, loses } = known(audit.name);
   if (audit.exact)
-    return { title: `${head}.`, text: "On these numbers it is exact, but not in general." };
+    return {
+      title: `${capitalised_name}.`,
+      text: "On these numbers it is exact, but not in general.",
+    };
   const keeps = `It keeps ${four(audit.kept)}`;
   const off = `what it writes differs from the target by ${distance(audit.distance)}`;
   const why = loses ? `: ${loses}` : ".";
-  return { title: `${head} accepts too much.`, text: `${keeps}, but ${off}${why}` };
+  return { title: `${capitalised_name} accepts too much.`, text: `${keeps}, but ${off}${why}` };
 }
 
 /**
@@ -161,17 +164,20 @@ function lossy(audit) {
  * @type {(audit: Audit, rules: LabAudits, ideal: number) => LabNote}
  */
 function openPositions(audit, { [USUAL]: usual }, ideal) {
-  const { head } = known(audit.name);
+  const { capitalised_name } = known(audit.name);
   const isIdeal = Math.abs(audit.kept - ideal) < 1e-9 * ideal;
   const reaches = isIdeal ? `keeps the ideal ${four(ideal)}` : `keeps ${four(audit.kept)}`;
   if (audit.extra < ROUNDING) {
     const text = `${reaches}, and on these numbers it needs no further target call.`;
-    return { title: head, text };
+    return { title: capitalised_name, text };
   }
   const rate = ({ committed, calls } = audit) => four(committed / calls);
   const price = `but needs ${four(audit.extra)} further target calls a step`;
   const against = `${rate()} tokens per target call against ${rate(usual)} for ${short(USUAL)}`;
-  return { title: `${head} pays for it.`, text: `It ${reaches}, ${price}: ${against}.` };
+  return {
+    title: `${capitalised_name} pays for it.`,
+    text: `It ${reaches}, ${price}: ${against}.`,
+  };
 }
 
 /**
@@ -180,13 +186,16 @@ function openPositions(audit, { [USUAL]: usual }, ideal) {
  * @type {(audit: Audit, model: LabModel) => LabNote}
  */
 function near(audit, { settings: { divergence, tolerance } }) {
-  const { head } = known(audit.name);
+  const { capitalised_name } = known(audit.name);
   const keeps = `With ${formulaOf(divergence)} up to ${tolerance} it keeps ${four(audit.kept)}`;
   if (audit.exact) {
     const why = audit.strict
       ? "at a tolerance of 0 or less nothing passes that could change what is written"
       : "no position that it reaches has a divergence above 0 and within the tolerance";
-    return { title: `${head}.`, text: `${keeps}, and on these numbers it is exact: ${why}.` };
+    return {
+      title: `${capitalised_name}.`,
+      text: `${keeps}, and on these numbers it is exact: ${why}.`,
+    };
   }
   const most = tolerance * audit.kept;
   const bounded = divergence === "kl" || (divergence === "tv" && most < 1);
@@ -197,7 +206,7 @@ function near(audit, { settings: { divergence, tolerance } }) {
     divergence === "kl"
       ? `${nats}; the total variation is ${off}`
       : `what it writes differs from the target by ${off}${bound}`;
-  return { title: `${head} gives up exactness.`, text: `${keeps}; ${amount}.` };
+  return { title: `${capitalised_name} gives up exactness.`, text: `${keeps}; ${amount}.` };
 }
 
 // ---- about the settings of the fuzzy rule
@@ -339,7 +348,7 @@ function paperSentence(usual, vanilla) {
   if (sure < 1 || vanilla[0] < ROUNDING) return null;
   const tokens = plural(sure, "token");
   const survive = `Under ${short(USUAL)} the first ${tokens} survive whatever the coins`;
-  const risk = `${known(VANILLA).head} already risks the whole draft at its first token`;
+  const risk = `${known(VANILLA).capitalised_name} already risks the whole draft at its first token`;
   const none = `with probability ${four(vanilla[0])} it keeps none`;
   return `${survive}: the threshold there is 1, and every later one is 0. ${risk}: ${none}.`;
 }

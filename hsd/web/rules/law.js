@@ -235,7 +235,7 @@ function explain(p, q, tokens) {
 }
 
 /**
- * Whether a rule's tests compare such a number, by its name in `Grounds`.
+ * Whether a rule's tests compare such a number, by its name in `GroundsRecord`.
  * @type {(recipe: Pick<Recipe, "each">, name: string) => boolean}
  */
 function uses({ each }, name) {

@@ -91,7 +91,7 @@ function groundsOf(recipe, numbers, whole) {
 
 /**
  * Return the grounds of a trace, infinity as a number.
- * @param {Partial<Grounds>} grounds
+ * @param {Partial<GroundsRecord>} grounds
  * @returns {Numbers}
  */
 function readGrounds(grounds) {

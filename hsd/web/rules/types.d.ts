@@ -24,7 +24,11 @@ type Settings = {
 };
 /** What of a recipe decides about the kept tokens. */
 type Tests = Pick<Recipe, "each" | "whole" | "a" | "b" | "inner">;
-type Test = { coin: number; threshold: number; grounds?: Partial<Grounds> & { form: string } };
+type Test = {
+  coin: number;
+  threshold: number;
+  grounds?: Partial<GroundsRecord> & { form: string };
+};
 
 /** Rows of the target after 0 … γ tokens, rows that drafted, and the tokens. */
 type DraftedRows = { p: Row[]; q: Row[]; tokens: number[] };

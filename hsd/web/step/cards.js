@@ -28,7 +28,9 @@ function decisions(view, actions) {
   const shorter =
     both.length === 2 && own.decisions.length <= both[1].decisions.length ? "own" : "other";
   const panels = both.map((judged) => panel(view, judged, actions));
-  const hint = plain(say("tests_hint", { coinless: coinless?.info.head, sign, shared }));
+  const hint = plain(
+    say("tests_hint", { coinless: coinless?.info.capitalised_name, sign, shared }),
+  );
   const duel = h("div", { class: `hp-duel is-under-${shorter}` }, panels, expected(view));
   return card("hp-decisions", "The tests, in the order taken", hint, duel);
 }

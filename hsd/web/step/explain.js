@@ -1,6 +1,6 @@
 // Explains a step in words: makes the facts of its sentences, as hsd/trace/explain.py does for
-// Python. hsd/trace/facts.py declares them, and a test holds both languages to the same words. Pure:
-// a view of model.js in, sentence parts out.
+// Python. hsd/trace/facts.py declares them, and a test holds both languages to the same words.
+// Pure: a view of model.js in, sentence parts out.
 import { rule as ruleInfo } from "../kit/facts.js";
 import { apart, exact, real, same, shortest } from "../kit/format.js";
 import { together } from "../kit/spans.js";
@@ -197,11 +197,17 @@ function verdictFacts(view, judged) {
   };
 }
 
-/** The chances of keeping 0, 1, … tokens. @type {(view: StepView, judged: Judged) => number[] | null} */
+/**
+ * The chances of keeping 0, 1, … tokens.
+ * @type {(view: StepView, judged: Judged) => number[] | null}
+ */
 const lawOf = (view, { rule }) =>
   view.original ? chances(view, rule) : (view.step.kept_law?.[rule] ?? null);
 
-/** Tokens kept on average; null if not known. @type {(view: StepView, judged: Judged) => number | null} */
+/**
+ * Tokens kept on average; null if not known.
+ * @type {(view: StepView, judged: Judged) => number | null}
+ */
 function meanOf(view, judged) {
   const law = lawOf(view, judged);
   return view.step.expected_kept[judged.rule] ?? (law && mean(law));
@@ -309,8 +315,8 @@ function settingFacts(view, rule) {
 }
 
 /**
- * The facts of the ratio p/q of the whole draft, and after how many tokens it was largest, where the
- * first test is of it.
+ * The facts of the ratio p/q of the whole draft, and after how many tokens it was largest, where
+ * the first test is of it.
  * @type {(view: StepView, judged: Judged) => Partial<VerdictFacts>}
  */
 function bestFacts(view, { decisions: [test] }) {
@@ -371,7 +377,8 @@ function sparedBy(view, { kept }) {
 
 /**
  * In what the verdict differs from that of the other rule, and what of it is luck.
- * @type {(view: View, own: VerdictFacts, shadow: Judged, other: VerdictFacts) => Partial<StepFacts>}
+ * @type {(view: View, own: VerdictFacts, shadow: Judged, other: VerdictFacts) =>
+ *   Partial<StepFacts>}
  */
 function compared(view, own, shadow, other) {
   const means = [meanOf(view, view.own), meanOf(view, shadow)];

@@ -61,7 +61,7 @@ function testCells({ decisions }) {
   return tests.join("; ");
 }
 
-/** What a rejection made of the target, as a formula. @type {(change: Change) => string} */
+/** What a rejection made of the target, as a formula. @type {(change: ChangeRecord) => string} */
 const changeCell = ({ after, node, weight, mass }) =>
   `after ${after} at ${node}: max(${weight} p - q, 0) / ${mass}`;
 

@@ -177,7 +177,7 @@ function testBeat(view, judged, i, { beats }) {
  * @param {{info: RuleInfo}} judged
  */
 function named({ info }) {
-  const label = facts.glossary[info.term ?? ""]?.label ?? info.head;
+  const label = facts.glossary[info.term ?? ""]?.label ?? info.capitalised_name;
   return label[0].toUpperCase() + label.slice(1);
 }
 

@@ -55,7 +55,10 @@ function filled(text, scope) {
   return parts;
 }
 
-/** Whether all conditions of a wording hold. @type {(conditions: string, scope: Scope) => boolean} */
+/**
+ * Whether all conditions of a wording hold.
+ * @type {(conditions: string, scope: Scope) => boolean}
+ */
 function fits(conditions, scope) {
   if (conditions === "else") return true;
   return conditions.split(", ").every((condition) => holds(condition, scope));
@@ -73,8 +76,8 @@ function holds(condition, scope) {
 }
 
 /**
- * The facts that a dotted path leads to, laid over the outer ones, and its last name. There are none
- * where a record on the way is missing.
+ * The facts that a dotted path leads to, laid over the outer ones, and its last name. There are
+ * none where a record on the way is missing.
  * @type {(path: string, scope: Scope) => [scope: Scope, name: string]}
  */
 function reach(path, scope) {

@@ -182,8 +182,8 @@ const areaOf = ({ row, column }) => `grid-area:${row + 2} / ${track(column)}`;
 /**
  * The beats at which the contents of the tree appear: read, the target's p; masses, those of the
  * branches; at(box), a box; turn(box), what became of its token, null where that shows at once;
- * expanded(box), that the next level grows from it; tested(judged, test), a test of a rule, its last
- * one where `test` is null.
+ * expanded(box), that the next level grows from it; tested(judged, test), a test of a rule, its
+ * last one where `test` is null.
  * @param {View} view
  * @param {Plan} plan
  */

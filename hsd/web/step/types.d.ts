@@ -18,7 +18,7 @@ type ReadTest = Decision & {
 type PossibleTest = {
   node: number;
   threshold: number | null;
-  grounds: Grounds | (Numbers & { form: string }) | null;
+  grounds: GroundsRecord | (Numbers & { form: string }) | null;
 };
 /**
  * A threshold as a name, a product, or a quotient of names and their sums; see `origin` of
@@ -41,7 +41,7 @@ type FormNumbers = {
   changed: Record<string, boolean> | null;
 };
 /** What a rejection made of the target. earlier: the changes at its place that it builds on. */
-type ReadChange = Change & { earlier: Change[] };
+type ReadChange = ChangeRecord & { earlier: ChangeRecord[] };
 /** A verdict of a trace, or of a draft that was judged again, which has drawn nothing. */
 type GivenVerdict = Omit<Verdict, "extra_draws">;
 /**

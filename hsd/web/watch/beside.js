@@ -245,7 +245,7 @@ function row({ rule, kept, drafted, mean, more, tokens, calls }, place) {
     [h("b", number(calls ? tokens / calls : 0)), h("small", ` ${tokens} in ${calls}`)],
   ];
   const known = ruleFacts(rule);
-  const names = [known.head, lossy(known), h("small", ` ${place}`)];
+  const names = [known.capitalised_name, lossy(known), h("small", ` ${place}`)];
   return h(
     "tr",
     { "data-rule": rule, "data-place": place },

@@ -4,8 +4,8 @@ import { ask } from "../answers/answers.js";
 const BEAT = 1500; // milliseconds between two looks
 
 /**
- * Look again and again, and pass the list of requests on whenever it has changed. Ends at once where
- * no server is watched.
+ * Look again and again, and pass the list of requests on whenever it has changed. Ends at once
+ * where no server is watched.
  * @param {(requests: ListedRequest[]) => void} list
  */
 async function poll(list) {

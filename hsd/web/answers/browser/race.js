@@ -54,7 +54,7 @@ function titleOf(options) {
   const own = ownOf(options).map(
     (name) => words[name] ?? `${name.replaceAll("_", " ")} ${options[name]}`,
   );
-  return [copier?.title.split(" of ")[0], ruleOf(options.rule).head, ...own]
+  return [copier?.title.split(" of ")[0], ruleOf(options.rule).capitalised_name, ...own]
     .filter(Boolean)
     .join(", ");
 }
