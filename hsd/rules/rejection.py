@@ -77,7 +77,8 @@ def tests_along(
     thresholds = law.threshold.tolist()
     grounds = law.grounds(tokens)
     for t in law.order():
-        kind: Kind = "token" if law.forward else "draft" if t == law.gamma else "prefix"
+        whole: Kind = "draft" if t == law.gamma else "prefix"
+        kind: Kind = "token" if law.forward else whole
         yield t, Test(nodes[t - 1], thresholds[t - 1], kind, grounds[t - 1], draft, changes)
         changes = ()
 
