@@ -28,7 +28,7 @@ class Index:
         self.told = threading.Event()
         self.next: list[Callable[[Any], None]] = []
         self.more = threading.Semaphore(0)
-        patch.setattr(fetch, "find", lambda name: Path("there") if self.here else None)
+        patch.setattr(fetch, "fetched_file", lambda name: Path("there") if self.here else None)
         patch.setattr(fetch, "fetch", self.fetch)
         patch.setattr(downloads, "_news", {})
         patch.delenv("HSD_DOWNLOAD")
@@ -103,7 +103,7 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
 
 
 def test_a_file_that_is_here_is_not_fetched(index, monkeypatch):
-    monkeypatch.setattr(fetch, "find", lambda name: Path("file"))
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: Path("file"))
     assert downloads.begin(SPACE) is None
     assert pairs_offered() == ["smollm2", "tiny"]
 

@@ -99,7 +99,7 @@ def test_a_recorded_run_comes_out_the_same_again(monkeypatch, name: str):
     if preset.pair == "smollm2":
         if FILE is None:
             pytest.skip("run python -m hsd fetch smollm2")
-        monkeypatch.setattr(fetch, "find", lambda name: FILE)
+        monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
     before = trace_of(preset)
     again = hsd.run(
         _pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options}
@@ -116,7 +116,7 @@ def _pair(name: str) -> hsd.Pair:
 @pytest.mark.slow
 @pytest.mark.skipif(FILE is None, reason="run python -m hsd fetch smollm2")
 def test_the_opening_runs_options_show_a_difference_on_most_prompts_of_ones_own(monkeypatch):
-    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
     options = PRESETS[space.load().presets[0]].options
     pair = hsd.load_pair("smollm2")
     differing = []

@@ -95,7 +95,7 @@ def test_every_option_of_a_run_that_says_how_to_draft_and_check_can_be_a_lanes()
 def test_a_pair_that_is_not_here_and_does_not_come_leaves_its_race_to_one_that_is(monkeypatch):
     """As where HSD_DOWNLOAD is 0: the recorded races name a model that has to be fetched."""
     link = {**race.recordings()["races"][0]["header"]["link"], "lanes": LANES}
-    monkeypatch.setattr(fetch, "find", lambda name: None)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: None)
     monkeypatch.setattr(downloads, "_news", {})
     asked = race.read_plan(space.load(), link)
     assert (link["pair"], asked.request.pair.name, asked.link()["pair"]) == (

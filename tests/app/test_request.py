@@ -209,7 +209,7 @@ def test_a_pair_that_needs_a_gpu_is_offered_only_where_there_is_one(monkeypatch)
 
 
 def test_a_link_to_a_pair_that_is_not_here_says_how_to_get_it(monkeypatch):
-    monkeypatch.setattr(fetch, "find", lambda name: None)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: None)
     monkeypatch.setattr(downloads, "_news", {})
     with pytest.raises(
         HsdError, match="smollm2 is not on this machine: run python -m hsd fetch smollm2"

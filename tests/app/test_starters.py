@@ -21,7 +21,7 @@ TOY = next(name for name, preset in PRESETS.items() if preset.pair == "tiny")
 
 @pytest.fixture
 def fetched(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fetch, "find", lambda name: Path("there"))
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: Path("there"))
 
 
 def test_every_prompt_that_is_offered_can_be_run(fetched):

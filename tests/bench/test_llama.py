@@ -55,7 +55,7 @@ class Library(ModuleType):
 @pytest.fixture
 def pair(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Pair]:
     """The toy pair under the fetched pair's name, with a file where that one's would be."""
-    monkeypatch.setattr(fetch, "find", lambda name: tmp_path / "model.gguf")
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: tmp_path / "model.gguf")
     toy = replace(hsd.load_pair("tiny", device="cpu"), name=llama.MODEL)
     llama._loaded.cache_clear()
     yield toy
@@ -108,7 +108,7 @@ def test_it_is_measured_beside_its_own_pair_alone(pair: Pair, monkeypatch: pytes
 def test_without_file_or_package_one_line_says_what_to_do(
     file: str | None, line: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(fetch, "find", lambda name: file and Path(file))
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: file and Path(file))
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     assert main(["bench", "--pair", "tiny", "--peer", "llama.cpp"]) == 2
     told = capsys.readouterr().err.strip()

@@ -147,7 +147,7 @@ def test_a_pair_that_has_been_fetched_is_the_usual_one(
 
     monkeypatch.setattr("hsd.models.loading.load_pair", load_pair)
     for here, named in ((None, "tiny"), (Path("there"), "smollm2")):
-        monkeypatch.setattr(fetch, "find", lambda name, here=here: here)
+        monkeypatch.setattr(fetch, "fetched_file", lambda name, here=here: here)
         for command in (["run", "Once"], ["bench"]):
             assert console.refused(*command) == f"hsd: asked for {named}\n"
     assert "asked for qwen3-4b" in console.refused("run", "Once", "--pair", "qwen3-4b")

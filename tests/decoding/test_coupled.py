@@ -242,7 +242,7 @@ REAL = [prompt for prompts in shipped().values() for prompt in prompts] + [
 @pytest.fixture(scope="module")
 def smollm2() -> Iterator[hsd.Pair]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find", lambda name: FILE)
+        patch.setattr(fetch, "fetched_file", lambda name: FILE)
         yield hsd.load_pair("smollm2")
 
 

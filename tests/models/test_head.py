@@ -279,7 +279,7 @@ def real() -> Iterator[Pair]:
     if REAL is None:
         pytest.skip("python -m hsd fetch smollm2 has not been run here")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find", lambda name: REAL)
+        patch.setattr(fetch, "fetched_file", lambda name: REAL)
         yield load_pair("smollm2")
 
 

@@ -84,7 +84,7 @@ def test_a_trace_ends_where_the_server_has_dropped_what_comes_next(monkeypatch, 
 
 
 def test_the_command_line_prints_saves_and_sums_up(monkeypatch, served, recorded, tmp_path, capsys):
-    monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
+    monkeypatch.setattr("hsd.cli.watch.ServerReader", lambda *_: served)
     assert (
         main(
             ["watch", "http://localhost:8000", "--text", "--requests", "1", "--save", str(tmp_path)]
@@ -138,7 +138,7 @@ def test_the_newest_requests_are_listed(monkeypatch, recorded):
 def test_the_page_watches_the_server_and_runs_prompts_by_it(monkeypatch, served, recorded):
     app: dict = {}
     monkeypatch.setattr("hsd.app.launch", lambda *_, **more: app.update(more))
-    monkeypatch.setattr("hsd.cli.watch.Reader", lambda *_: served)
+    monkeypatch.setattr("hsd.cli.watch.ServerReader", lambda *_: served)
     assert main(["watch", "http://localhost:8000"]) == 0
     assert app["watched"] is served
     assert [pair.name for pair in app["manifest"].pairs] == ["server"]

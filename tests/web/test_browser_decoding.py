@@ -472,7 +472,7 @@ def test_a_trace_and_a_link_say_the_options_as_the_app_does(node: Engine):
 @pytest.fixture(scope="module")
 def smollm2(node: Engine) -> Iterator[tuple[Pair, dict[str, Any]]]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find", lambda name: FILE)
+        patch.setattr(fetch, "fetched_file", lambda name: FILE)
         pair = load_pair("smollm2")
         told = page()
         node.call(

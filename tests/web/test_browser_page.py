@@ -246,7 +246,7 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     with page.expect_download() as saved:
         page.get_by_role("button", name="JSON", exact=True).click()
     trace = hsd.Trace.from_file(saved.value.path())
-    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
     pair = load_pair("smollm2")
     own = hsd.run(pair, PROMPT, engine="portable", temperature=0, gamma=2, max_new_tokens=12)
     assert trace.tokens == own.tokens

@@ -355,7 +355,9 @@ def test_home_is_a_setting_or_the_platforms_folder(monkeypatch: pytest.MonkeyPat
     REAL is None, reason="smollm2 is not on this machine: python -m hsd fetch smollm2"
 )
 def test_the_real_model_knows_the_capital_of_france(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fetch, "find", lambda name: REAL)  # every test has an empty home of its own
+    monkeypatch.setattr(
+        fetch, "fetched_file", lambda name: REAL
+    )  # every test has an empty home of its own
     pair = load_pair("smollm2", device="cpu", chat=False)
     how = {"temperature": 0, "max_new_tokens": 8}
     copied = hsd.run(pair, "The capital of France is", proposer="ngram", **how)

@@ -36,7 +36,7 @@ HOW = {"temperature": 0, "max_new_tokens": 8, "trace": False}
 @pytest.fixture(scope="module")
 def pair() -> Pair:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find", lambda name: FILE)
+        patch.setattr(fetch, "fetched_file", lambda name: FILE)
         return load_pair("smollm2")
 
 
@@ -81,7 +81,7 @@ def test_a_seed_gives_the_same_run_and_the_trace_says_the_engine(pair: Pair):
 def test_the_command_line_decodes_with_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ):
-    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
     assert main(["run", PROMPT, "--engine", "portable", "--temperature", "0", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["text"], told["pair"], told["gamma"]) == (

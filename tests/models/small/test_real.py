@@ -147,7 +147,7 @@ def test_it_is_the_model_and_the_head_that_torch_reads(model: SmallModel, head: 
 
 
 def test_the_fetched_pair_runs_on_this_engine(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(fetch, "find", lambda name: FILE)
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
     assert load_pair("smollm2").target.portable  # type: ignore[attr-defined]
     trace = hsd.run(
         load_pair("smollm2", device="cpu"), "The capital of France is", max_new_tokens=2

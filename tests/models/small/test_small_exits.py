@@ -293,7 +293,7 @@ def real() -> Iterator[Pair]:
     if FILE is None:
         pytest.skip("python -m hsd fetch smollm2 has not been run here")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(fetch, "find", lambda name: FILE)
+        patch.setattr(fetch, "fetched_file", lambda name: FILE)
         yield load_pair("smollm2")
 
 
