@@ -101,8 +101,8 @@ def test_the_moments_of_a_step_are_its_levels_the_cut_the_pass_and_every_test(
             continue
         moments, phases = told
         levels = max(one.level for one in step.growth) if step.growth else step.depth
-        every = ["beat propose", "beat expand"] * levels
-        assert moments == ["beat know", *(every[:-1] if step.growth else every[::2])]
+        every = ["beat_propose", "beat_expand"] * levels
+        assert moments == ["beat_know", *(every[:-1] if step.growth else every[::2])]
         names = [name for name, _ in phases]
         assert names[0] == "grow"
         assert dict(phases)["grow"] == len(moments)
