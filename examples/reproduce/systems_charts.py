@@ -293,7 +293,7 @@ def _at_equal_cost(measured: Values, rules: Values) -> str:
         if name != AROUND
     ]
     tokens = f"{made[AROUND]['tokens_per_call']:.2f} tokens a pass"
-    makes = f"{rules[AROUND]['head']} at {EQUAL} nats a token makes {tokens}"
+    makes = f"{rules[AROUND]['capitalised_name']} at {EQUAL} nats a token makes {tokens}"
     return f"{makes}: {', '.join(parts)} (95 % over prompts)."
 
 
