@@ -245,7 +245,6 @@ HOMONYMS = {  # words that are also names of rules, by the file in which they me
     # the default that every other place asks for, and groups of options
     "options/run.py": {"hsd", "fuzzy", "typical"},
     "trace/explain.py": {"coupled"},  # a property of recipes
-    "web/step/explain.js": {"coupled"},
 }
 
 

@@ -61,8 +61,8 @@ def test_a_draft_of_another_rule_can_be_judged_by_it(page: Engine):
     told = page.call(
         """(trace, rule) => trace.steps.map((_, i) => {
           const view = model.readStep(trace, i);
-          const judged = again.rejudge(view, {rule, coins: new Map()}).own;
-          return [again.judges(view).includes(rule), again.chances(view, rule), judged.kept];
+          const judged = rejudge.rejudge(view, {rule, coins: new Map()}).own;
+          return [rejudge.judges(view).includes(rule), rejudge.chances(view, rule), judged.kept];
         })""",
         json.loads(trace.to_json()),
         NEWCOMER.name,
@@ -87,7 +87,7 @@ def test_its_tests_have_formulas_and_sentences(page: Engine):
         """return trace.steps.map((_, i) => {
           const view = model.readStep(trace, i);
           const heard = (made) => {
-            const numbers = again.numbersOf(view, made);
+            const numbers = rejudge.numbersOf(view, made);
             return formula.formula(view.depth.get(made.node), numbers, made.threshold).ariaLabel;
           };
           return [view.own.decisions.map(heard), explain.lines(view).join("\\n")];
