@@ -31,8 +31,8 @@ print(trace["setup"]["pair"], "·", trace["setup"]["options"]["rule"])
 for step in trace["steps"][:2]:
     tests = [(test["threshold"], test["coin"]) for test in step["verdict"]["decisions"]]
     new = [(token["piece"], token["origin"]) for token in step["committed"]]
-    print([node["piece"] for node in step["nodes"]], \
-[f"{{coin:.2f}} < {{bar:.2f}}" for bar, coin in tests], new)
+    tokens = [node["piece"] for node in step["nodes"]]
+    print(tokens, [f"{{coin:.2f}} < {{bar:.2f}}" for bar, coin in tests], new)
 """.strip()
 
 

@@ -6,6 +6,7 @@ It has a typed signature with a line on each of them, as Gradio and its tools re
 import inspect
 from collections.abc import Callable, Container, Mapping
 from functools import wraps
+from types import MappingProxyType
 from typing import Any
 
 from hsd.options.option import Model, Option
@@ -15,8 +16,8 @@ from hsd.options.schema import Menus, words
 def takes(
     model: type[Model],
     menus: Menus,
-    without: Container[str],
-    unset: Mapping[str, tuple[Any, str]],
+    without: Container[str] = (),
+    unset: Mapping[str, tuple[Any, str]] = MappingProxyType({}),
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return a decorator that replaces a function's `**options` by a parameter per option.
 

@@ -217,7 +217,7 @@ def test_it_is_the_same_after_a_run_that_fails(
 
     decoding = hsd.decode(pair, PROMPT, max_new_tokens=40)
     next(decoding)
-    monkeypatch.setattr(decoding._rounds, "play", fail)
+    monkeypatch.setattr(decoding._rounds, "score", fail)
     with pytest.raises((error, HsdError)):
         next(decoding)
     assert torch.get_num_threads() == 2

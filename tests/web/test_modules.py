@@ -146,7 +146,7 @@ def test_one_script_has_each_module_once_after_those_that_it_imports() -> None:
     code = script("answers/file.js", "page.js")
     made = re.findall(r"^const (\$\w+) = await", code, re.MULTILINE)
     assert len(made) == len(set(made))
-    assert made.index("$kit_dom") < made.index("$kit_parts") < made.index("$page")
+    assert made.index("$kit_dom") < made.index("$kit_controls") < made.index("$page")
     assert "Promise.resolve($answers_file)" in code
     assert not re.search(r"^(?:import|export)\b|\bimport\(", code, re.MULTILINE)
 

@@ -63,8 +63,8 @@ def test_a_run_says_whether_its_prompt_is_a_question_or_a_text(pair: Pair, model
         loaded = load_pair(**models, chat=chat)
         for other in (pair, load_pair(**models, chat=not chat)):
             decoding = hsd.decode(other, "Hi there", prompt_as=prompt_as, max_new_tokens=8, seed=2)
-            assert decoding.pair.target is other.target, "nothing is loaded for it"
-            assert decoding.pair.codec.end_ids == loaded.codec.end_ids
+            assert decoding.system.pair.target is other.target, "nothing is loaded for it"
+            assert decoding.system.pair.codec.end_ids == loaded.codec.end_ids
             found = hsd.run(other, "Hi there", prompt_as=prompt_as, max_new_tokens=8, seed=2)
             assert found.tokens == hsd.run(loaded, "Hi there", max_new_tokens=8, seed=2).tokens
             assert found.prompt.ids == loaded.encode("Hi there")
