@@ -47,6 +47,9 @@ LOOKS |= {"-phone-dark": ("dark", 390, 844)}
 
 
 def main() -> None:
+    unknown = [name for name in sys.argv[1:] if name not in VIEWS]
+    if unknown:
+        raise SystemExit(f"no screen {unknown[0]!r}: choose from {', '.join(VIEWS)}")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
