@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import sys
 import tokenize
 from pathlib import Path
 from types import ModuleType
@@ -19,6 +20,7 @@ def example_script(name: str) -> ModuleType:
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 

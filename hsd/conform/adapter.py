@@ -30,11 +30,14 @@ p and q: (V, V), the rows of target and draft after each last token; a text goes
 for `length` tokens.
 """
 
+import contextlib
 import importlib.util
+import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -47,6 +50,7 @@ from hsd.errors import HsdError
 NOISES = ("inverse-cdf", "exponential-race")
 WIDTHS = {"float64": 1e-12, "float32": 2.0**-22}  # how closely thresholds are bracketed
 LARGEST = 512  # drafts of a batch
+LOADS = itertools.count()
 # what a lossless verifier may be off by, in total variation
 TOLERANCES = {"float64": 1e-9, "float32": 1e-5}
 
@@ -96,17 +100,7 @@ def load_adapter(file: str | Path) -> Adapter:
     path = Path(file).expanduser()
     if not path.is_file():
         raise HsdError(f"no file {str(file)!r}: give a Python file with a function verify")
-    spec = importlib.util.spec_from_file_location(f"hsd_adapter_{path.stem}", path)
-    if spec is None or spec.loader is None:
-        raise HsdError(f"{str(file)!r} is no Python file: its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
-    sys.path.insert(0, str(path.resolve().parent))  # it may import what lies beside it
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        raise HsdError(f"{path.name} cannot be imported: {_line(error)}") from error
-    finally:
-        sys.path.pop(0)
+    module = _load_module(path)
     text = not hasattr(module, "verify") and hasattr(module, "generate")
     verify = getattr(module, "generate" if text else "verify", None)
     if not callable(verify):
@@ -116,6 +110,36 @@ def load_adapter(file: str | Path) -> Adapter:
     fields = ("noise", "batched", "dtype", "sampled", "candidates", "shared")
     settings = {x: getattr(module, x.upper()) for x in fields if hasattr(module, x.upper())}
     return Adapter(path.name, verify, **settings, text=text)
+
+
+def _load_module(path: Path) -> ModuleType:
+    """Load a Python file as a module, which may import the files beside it.
+
+    Each load has its own name in `sys.modules`, where dataclasses and pickle look a module up. Its
+    package is the file's folder, for relative imports. Raises HsdError if the file fails to import.
+    """
+    folder = str(path.resolve().parent)
+    package = ModuleType(f"hsd_adapter_{next(LOADS)}")
+    package.__path__ = [folder]
+    name = f"{package.__name__}.{path.stem.replace('.', '_')}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise HsdError(f"{path.name!r} is no Python file: its name must end in .py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.update({package.__name__: package, name: module})
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        for loaded in [x for x in sys.modules if x.split(".")[0] == package.__name__]:
+            del sys.modules[loaded]
+        raise HsdError(f"{path.name} cannot be imported: {_line(error)}") from error
+    finally:
+        with contextlib.suppress(ValueError):  # the file may have removed it
+            sys.path.remove(folder)
+    if folder not in sys.path:  # for imports inside functions, behind what is installed
+        sys.path.append(folder)
+    return module
 
 
 def texts(

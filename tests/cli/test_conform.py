@@ -5,12 +5,15 @@ can go by.
 from __future__ import annotations
 
 import json
+import pickle
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from hsd.cli import main
+from hsd.conform import load_adapter
 
 RIGHT = """
 import torch
@@ -93,6 +96,56 @@ def test_the_whole_battery_is_printed_with_what_each_pair_covers(command):
         "17,270 random numbers on 1 pair: what deviates on more than 0.0004 of all numbers escapes"
         in out
     )
+
+
+WITH_CLASSES = f"""
+from __future__ import annotations
+
+import pickle
+from dataclasses import dataclass
+from enum import Enum
+
+from .beside import KEPT
+{RIGHT.replace("def verify", "def right")}
+
+class Kind(Enum):
+    KEPT = KEPT
+
+
+@dataclass(frozen=True)
+class Answer:
+    tokens: list[int]
+    kind: Kind = Kind.KEPT
+
+
+def verify(p, q, tokens, uniforms, noise):
+    from beside import unchanged
+
+    return unchanged(pickle.loads(pickle.dumps(Answer(right(p, q, tokens, uniforms, noise))))).tokens
+"""
+
+
+def test_a_file_is_a_module_with_classes_of_its_own_and_files_beside_it(command, tmp_path: Path):
+    (tmp_path / "beside.py").write_text("KEPT = 1\n\ndef unchanged(answer):\n    return answer\n")
+    for _ in range(2):  # the same file again
+        status, out, err = command(WITH_CLASSES)
+        assert (status, err, out.splitlines()[0]) == (0, "", "mine.py: lossless")
+
+
+def test_two_files_of_one_name_are_two_modules(tmp_path: Path):
+    verifiers = []
+    for folder in ("first", "second"):
+        (tmp_path / folder).mkdir()
+        file = tmp_path / folder / "mine.py"
+        file.write_text(RIGHT)
+        verifiers.append(load_adapter(file).verify)
+    assert [pickle.loads(pickle.dumps(verify)) for verify in verifiers] == verifiers
+
+
+def test_a_file_that_fails_leaves_no_module(command):
+    before = {*sys.modules}
+    assert command("from __future__ import annotations\n1 / 0")[0] == 2
+    assert {*sys.modules} == before
 
 
 REMEMBERS = """
