@@ -12,6 +12,7 @@ import numpy as np
 import torch
 
 from hsd.draft.stopping import Stopping, StoppingState
+from hsd.engine.memory import address
 from hsd.engine.sums import library
 from hsd.models.reading import UNCHANGED, RowReader
 from hsd.models.small.model import Text
@@ -154,10 +155,10 @@ class Chances:
         self._rest = np.empty(session.vocab, np.float32)
         self._sums = np.empty(session.vocab, np.float64)
         self._p_at, self._logits_at = (
-            [row.ctypes.data for row in rows] for rows in (self._rows, self._logits)
+            [address(torch.from_numpy(row)) for row in rows] for rows in (self._rows, self._logits)
         )
-        self._rest_at = self._rest.ctypes.data
-        self._sums_at = self._sums.ctypes.data
+        self._rest_at = address(torch.from_numpy(self._rest))
+        self._sums_at = address(torch.from_numpy(self._sums), torch.float64)
         self._library = library()
 
     def read(self, tokens: Sequence[int], keep: int, first: int = 0) -> None:

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from hsd.engine.machine import usable
+from hsd.engine.memory import address, fits, room
 
 LONG = 2048  # numbers of a row from which on it pays
 LANES = 8  # a row has a multiple of so many numbers
@@ -31,9 +32,7 @@ def _fits(*rows: Tensor) -> bool:
     width = rows[0].shape[-1]
     if width < LONG or width % LANES:
         return False
-    if any(row.shape != shape or row.dtype != torch.float32 for row in rows):
-        return False
-    return all(row.device.type == "cpu" and row.is_contiguous() for row in rows) and bool(library())
+    return all(row.shape == shape and fits(row) for row in rows) and bool(library())
 
 
 def soften(logits: Tensor, temperature: float) -> Tensor | None:
@@ -41,12 +40,13 @@ def soften(logits: Tensor, temperature: float) -> Tensor | None:
     if not _fits(logits):
         return None
     rows, width = logits.shape
-    found = torch.empty_like(logits)
-    powers = logits.new_empty(2 * logits.shape[-1])
-    begin = logits.data_ptr()
-    to = found.data_ptr()
+    found = room(rows, width)
+    powers = room(width, dtype=torch.float64)
+    begin = address(logits)
+    to = address(found)
+    powers_at = address(powers, torch.float64)
     for at in range(0, 4 * rows * width, 4 * width):
-        library()["soften"](begin + at, width, temperature, to + at, powers.data_ptr())
+        library()["soften"](begin + at, width, temperature, to + at, powers_at)
     return found
 
 
@@ -63,15 +63,16 @@ def surplus(
         return None
     rows = a.numel()
     width = q.shape[-1]
-    found = torch.empty(*q.shape[:-1], 2, dtype=torch.float64)
+    found = room(*q.shape[:-1], 2, dtype=torch.float64)
+    p_at = address(p)
+    q_at = address(q)
+    found_at = address(found, torch.float64)
     of_p = a.flatten().tolist()
     of_q = [1.0] * rows if b is None else b.flatten().tolist()
     for row in range(rows):
         at = 4 * row * width
-        place = found.data_ptr() + 16 * row
-        library()["surplus"](
-            p.data_ptr() + at, q.data_ptr() + at, width, of_p[row], of_q[row], place
-        )
+        place = found_at + 16 * row
+        library()["surplus"](p_at + at, q_at + at, width, of_p[row], of_q[row], place)
     return found[..., 0], found[..., 1]
 
 
@@ -82,5 +83,7 @@ def pick(row: Tensor, number: Tensor) -> Tensor | None:
     """
     if not _fits(row):
         return None
-    room = torch.empty(len(row) // LANES, dtype=torch.float64)
-    return torch.tensor(library()["pick"](row.data_ptr(), len(row), float(number), room.data_ptr()))
+    sums = room(len(row) // LANES, dtype=torch.float64)
+    sums_at = address(sums, torch.float64)
+    token = library()["pick"](address(row), len(row), float(number), sums_at)
+    return torch.tensor(token, dtype=torch.int64, device="cpu")

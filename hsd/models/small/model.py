@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from hsd.engine.memory import address, room
 from hsd.errors import HsdError
 from hsd.models.base import View
 from hsd.models.small.engine import (
@@ -301,8 +302,8 @@ class Text:
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,); return logits after the last `keep` of them, (keep, width)."""
-        rows = torch.empty(min(keep, len(tokens)), self.width)
-        self.fill(rows.data_ptr(), tokens.tolist(), keep, view)
+        rows = room(min(keep, len(tokens)), self.width)
+        self.fill(address(rows), tokens.tolist(), keep, view)
         return rows
 
     def fill(self, to: int, tokens: Sequence[int], keep: int, view: View | None = None) -> None:
@@ -310,6 +311,6 @@ class Text:
 
         The logits are (keep, width) float32.
         """
-        for address, count in self.passes(tokens, keep, view):
-            ctypes.memmove(to, address, 4 * self.width * count)
+        for logits_at, count in self.passes(tokens, keep, view):
+            ctypes.memmove(to, logits_at, 4 * self.width * count)
             to += 4 * self.width * count
