@@ -121,7 +121,8 @@ class Answer:
 def verify(p, q, tokens, uniforms, noise):
     from beside import unchanged
 
-    return unchanged(pickle.loads(pickle.dumps(Answer(right(p, q, tokens, uniforms, noise))))).tokens
+    answer = Answer(right(p, q, tokens, uniforms, noise))
+    return unchanged(pickle.loads(pickle.dumps(answer))).tokens
 """
 
 
