@@ -10,10 +10,17 @@ import time
 from collections import Counter
 from contextlib import suppress
 from http.client import HTTPException
+from ipaddress import ip_address
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import HTTPRedirectHandler, Request, build_opener
+from urllib.request import (
+    HTTPRedirectHandler,
+    OpenerDirector,
+    ProxyHandler,
+    Request,
+    build_opener,
+)
 
 from hsd.errors import HsdError
 
@@ -36,6 +43,18 @@ class NoRedirect(HTTPRedirectHandler):
 
 
 OPENER = build_opener(NoRedirect)
+OPENER_WITHOUT_PROXY = build_opener(NoRedirect, ProxyHandler({}))
+
+
+def opener_of(url: str) -> OpenerDirector:
+    """Return what opens `url`: by the proxy of the environment, unless it is this machine's."""
+    host = urlsplit(url).hostname or ""
+    own = host == "localhost"
+    with suppress(ValueError):
+        address = ip_address(host)
+        # a server that listens everywhere prints the unspecified address
+        own = address.is_loopback or address.is_unspecified
+    return OPENER_WITHOUT_PROXY if own else OPENER
 
 
 def base_url(url: str) -> str:
@@ -82,7 +101,7 @@ def bytes_of(url: str, timeout: float, body: Json | None = None, key: str = "") 
     deadline = time.monotonic() + timeout
     read = bytearray()
     try:
-        with OPENER.open(Request(url, data, headers), timeout=timeout) as response:
+        with opener_of(url).open(Request(url, data, headers), timeout=timeout) as response:
             while piece := response.read1(65_536):
                 read += piece
                 if len(read) > MAX_BYTES:

@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING
 os.environ["HF_HUB_OFFLINE"] = "1"  # before anything imports the library that reads it
 # in processes that a test starts, too
 os.environ |= {"OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "PASSIVE"}
+# no proxy of this machine is asked for what a test serves
+os.environ["no_proxy"] = ",".join(
+    (os.environ.get("no_proxy", os.environ.get("NO_PROXY", "")), "localhost,127.0.0.1,::1")
+)
 
 import pytest
 import torch
@@ -93,11 +97,10 @@ def byte_pair(byte_folders: tuple[str, str]) -> Pair:
 
 
 @pytest.fixture
-def fake(monkeypatch: pytest.MonkeyPatch) -> Iterator[Fake]:
+def fake() -> Iterator[Fake]:
     """A server with an OpenAI-compatible API, on this machine."""
     from recorded_server import Fake
 
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
     server = Fake()
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

@@ -37,8 +37,8 @@ class Server:
             "PYTHONPATH": str(folder),
             "PYTHONUNBUFFERED": "1",
             "OMP_NUM_THREADS": "1",
+            **more,
         }
-        environment |= {"no_proxy": "127.0.0.1", **more}
         self.process = subprocess.Popen(
             command,
             cwd=folder,

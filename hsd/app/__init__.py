@@ -1,7 +1,5 @@
 """The app in the browser; the page as files is `hsd.app.export`."""
 
-import os
-import socket
 import threading
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
@@ -31,64 +29,48 @@ def launch(
     """Start the app and serve it until interrupted; prints the address once it is ready.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free
-    port from 7860, or what Gradio's environment variables say. download: fetch the manifest's
-    missing models in the background; HSD_DOWNLOAD=0 turns this off too. allowed_hosts: see
-    `hsd.app.trust`. manifest: used in place of the Spacefile. decode: in place of
-    `hsd.app.runs.decode`, where prompts are run elsewhere. watched: runs that grow elsewhere, which
-    the page lists and plays. Raises HsdError for an address that is not of this machine, and when
-    the port is taken.
+    port from 7860, or what Gradio's environment variables say; port 0: any free one. download:
+    fetch the manifest's missing models in the background; HSD_DOWNLOAD=0 turns this off too.
+    allowed_hosts: see `hsd.app.trust`. manifest: used in place of the Spacefile. decode: in place
+    of `hsd.app.runs.decode`, where prompts are run elsewhere. watched: runs that grow elsewhere,
+    which the page lists and plays. Raises HsdError for an address that is not of this machine, and
+    when the port is taken.
     """
-    _check_host(host or os.environ.get("GRADIO_SERVER_NAME") or "127.0.0.1")
     from hsd import space
-    from hsd.app import device
+    from hsd.app import address, device
 
+    host = address.chosen_host(host)
     manifest = manifest or space.load()
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
-    from hsd.app import downloads, pairs, trust
-    from hsd.app.server import build, preload
+    with address.without_proxy(host):  # gradio makes clients when it is imported
+        from hsd.app import downloads, pairs, trust
+        from hsd.app.server import build, preload
 
     trust.current = trust.started(host, allowed_hosts)
     opened = None if trace_file is None else Trace.from_file(trace_file)
     server = build(manifest, opened, decode, watched)
+    port = address.chosen_port(host, port)
     try:
-        app, url, _ = server.launch(
-            server_name=host,
-            server_port=port or None,
-            inbrowser=open_browser,
-            prevent_thread_lock=True,
-            quiet=True,
-            ssr_mode=False,
-            mcp_server=find_spec("mcp") is not None,  # the endpoints as tools of a language model
-            run_history=False,
-            max_file_size=MAX_BYTES,
-            max_threads=THREADS,
-            state_session_capacity=SESSIONS,
-        )
-    except (OSError, OverflowError):
-        which = (
-            f"port {port} is taken or no port"
-            if port
-            else f"no free port was found on {host or 'this machine'}"
-        )
-        raise HsdError(f"{which}: choose another with --port or --host") from None
+        with address.without_proxy(host):
+            app, url, _ = server.launch(
+                server_name=host,
+                server_port=port,
+                inbrowser=open_browser,
+                prevent_thread_lock=True,
+                quiet=True,
+                ssr_mode=False,
+                mcp_server=find_spec("mcp") is not None,  # endpoints as tools of a language model
+                run_history=False,
+                max_file_size=MAX_BYTES,
+                max_threads=THREADS,
+                state_session_capacity=SESSIONS,
+            )
+    except OSError:
+        words = f"port {port} was taken just now: start it again, or choose another with --port"
+        raise HsdError(words) from None
     threading.Thread(target=preload, args=[manifest], daemon=True).start()
     if download:
         downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
-    print(f"The app is ready: {url}", flush=True)
+    # a browser may not know the address that stands for all of this machine's
+    print(f"The app is ready: {url.replace('[::]', '[::1]')}", flush=True)
     app.get_blocks().block_thread()
-
-
-def _check_host(host: str) -> None:
-    """Raise HsdError for a host that no program of this machine can listen on.
-
-    Gradio would try it without end.
-    """
-    try:
-        family, *_, address = socket.getaddrinfo(host.strip("[]"), 0, type=socket.SOCK_STREAM)[0]
-        socket.create_server(address, family=family).close()
-    except (OSError, UnicodeError):
-        advice = (
-            "choose 127.0.0.1 for this machine alone, 0.0.0.0 for whoever can reach it, "
-            "or one of its addresses"
-        )
-        raise HsdError(f"--host {host[:60]!r} is no address of this machine: {advice}") from None

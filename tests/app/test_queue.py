@@ -90,8 +90,7 @@ class Running:
 
 
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
+def running():
     started = Running()
     yield started
     started.model.gate.release(100)

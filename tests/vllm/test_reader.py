@@ -237,7 +237,7 @@ def test_a_refusal_of_the_server_is_said_in_its_own_words(monkeypatch):
         body = b'{"detail": "give the server\'s HSD_VLLM_TOKEN as bearer token"}'
         raise HTTPError(request.full_url, 401, "Unauthorized", {}, BytesIO(body))
 
-    monkeypatch.setattr(http_client, "OPENER", SimpleNamespace(open=refuse))
+    monkeypatch.setattr(http_client, "opener_of", lambda _: SimpleNamespace(open=refuse))
     with pytest.raises(
         HsdError, match=r"HTTP 401: give the server's HSD_VLLM_TOKEN as bearer token$"
     ):

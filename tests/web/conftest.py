@@ -21,6 +21,7 @@ FLAGS = [
     "--no-sandbox",
     "--disable-gpu",
     "--disable-background-networking",
+    "--no-proxy-server",
     # no other host
     "--host-resolver-rules=MAP some-machine.test 127.0.0.1, MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ]

@@ -155,7 +155,7 @@ class Visitor:
 
     def __init__(self, url: str) -> None:
         self.name = secrets.token_hex(6)
-        self.http = httpx.Client(base_url=url, timeout=60)
+        self.http = httpx.Client(base_url=url, timeout=60, trust_env=False)
         config = self.http.get("/config").json()
         self.api = config["api_prefix"]
         self.decode = next(
