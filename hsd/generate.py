@@ -101,12 +101,14 @@ def custom_generate(
         for step in decoding:
             ids += step.tokens
             if streamer is not None:
-                streamer.put(torch.tensor(step.tokens))
+                streamer.put(torch.tensor(step.tokens, dtype=torch.int64, device="cpu"))
     finally:
         decoding.close()
     if streamer is not None:
         streamer.end()
-    return _output(torch.tensor([ids], device=input_ids.device), generation_config)
+    return _output(
+        torch.tensor([ids], device=input_ids.device, dtype=torch.int64), generation_config
+    )
 
 
 def _kept_back(frame: FrameType, name: str) -> Any:

@@ -53,13 +53,13 @@ class Streams:
         self._times: dict[int, Tensor] = {}
 
     def draft(self, count: int) -> Tensor:
-        return torch.rand(count, generator=self._draft, dtype=torch.float64)
+        return torch.rand(count, generator=self._draft, dtype=torch.float64, device="cpu")
 
     def coins(self, count: int) -> Tensor:
-        return torch.rand(count, generator=self._coins, dtype=torch.float64)
+        return torch.rand(count, generator=self._coins, dtype=torch.float64, device="cpu")
 
     def after(self, count: int) -> Tensor:
-        return torch.rand(count, generator=self._after, dtype=torch.float64)
+        return torch.rand(count, generator=self._after, dtype=torch.float64, device="cpu")
 
     def times(self, begin: int, count: int, vocab: int) -> Tensor:
         """Return exponential times (count, vocab) float64.
@@ -76,7 +76,9 @@ class Streams:
 
     def _times_at(self, place: int, vocab: int) -> Tensor:
         generator = _generator(self._seed, f"race/{place}")  # a name that seeds keep
-        return torch.log1p(-torch.rand(vocab, generator=generator, dtype=torch.float64)).neg()
+        return torch.log1p(
+            -torch.rand(vocab, generator=generator, dtype=torch.float64, device="cpu")
+        ).neg()
 
 
 @dataclass(frozen=True)
@@ -147,7 +149,7 @@ def _take(left: list[float], count: int) -> Tensor:
     """
     taken = left[:count] + [0.5] * (count - len(left))
     del left[:count]
-    return torch.tensor(taken, dtype=torch.float64)
+    return torch.tensor(taken, dtype=torch.float64, device="cpu")
 
 
 def _generator(seed: int, name: str) -> torch.Generator:

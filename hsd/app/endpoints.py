@@ -256,7 +256,7 @@ def verify_step(
     vocab = p_rows.shape[1]
     if not tokens or any(not isinstance(t, int) or not 0 <= t < vocab for t in tokens):
         raise HsdError(f"tokens must be ids from 0 to {vocab - 1}, one for each row of q")
-    law = find_rule(rule).law(p_rows, q_rows, torch.tensor(tokens))
+    law = find_rule(rule).law(p_rows, q_rows, torch.tensor(tokens, dtype=torch.int64, device="cpu"))
     return {
         "threshold": law.threshold.tolist(),
         "stop": law.stop.tolist(),
@@ -275,9 +275,9 @@ def rows(values: list[list[float]], name: str) -> torch.Tensor:
     Raises HsdError that names a row which is not a distribution.
     """
     try:
-        table = torch.tensor(values, dtype=torch.float64)
+        table = torch.tensor(values, dtype=torch.float64, device="cpu")
     except (ArithmeticError, TypeError, ValueError, RuntimeError):
-        table = torch.zeros(0)
+        table = torch.zeros(0, dtype=torch.float32, device="cpu")
     if table.ndim != 2 or not table.numel():
         raise HsdError(f"{name} must be a list of rows of equal length, all of numbers")
     if table.numel() > MAX_STEP:

@@ -65,7 +65,8 @@ def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
     draft = {}
     for path in prefixes(vocab, gamma):
         logits, noise = (
-            torch.randn(vocab, generator=generator, dtype=torch.float64) for _ in range(2)
+            torch.randn(vocab, generator=generator, dtype=torch.float64, device="cpu")
+            for _ in range(2)
         )
         target[path] = (1.5 * logits).softmax(-1)
         draft[path] = (1.5 * logits + noise).softmax(-1)
@@ -75,8 +76,8 @@ def random_models(vocab: int, gamma: int, seed: int) -> TableModels:
 def context_free_models(p: list[float], q: list[float], gamma: int) -> TableModels:
     """Return a pair with the same rows p and q (V numbers each) after every prefix."""
     paths = prefixes(len(p), gamma)
-    target = dict.fromkeys(paths, torch.tensor(p, dtype=torch.float64))
-    draft = dict.fromkeys(paths, torch.tensor(q, dtype=torch.float64))
+    target = dict.fromkeys(paths, torch.tensor(p, dtype=torch.float64, device="cpu"))
+    draft = dict.fromkeys(paths, torch.tensor(q, dtype=torch.float64, device="cpu"))
     return TableModels(target, draft, len(p), gamma)
 
 
@@ -98,7 +99,7 @@ def step_law(
             continue
         p = models.rows(models.target, draft, len(draft) + 1)
         q = models.rows(models.draft, draft, len(draft))
-        step = law(p, q, torch.tensor(draft))
+        step = law(p, q, torch.tensor(draft, dtype=torch.int64, device="cpu"))
         for t, stop in enumerate(step.stop.tolist()):
             if stop:
                 yield weight * stop, draft[:t], step.next(t)
@@ -113,7 +114,7 @@ def output_law(
     are first drawn from residuals of the uncapped joint ratios, as naive HSD does. cut: see
     `step_law`.
     """
-    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
+    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64, device="cpu")
     expected = 0.0
     for weight, kept, row in step_law(models, law, cut):
         expected += weight * len(kept)
@@ -155,7 +156,7 @@ def target_law(models: TableModels, path: Prefix = ()) -> Tensor:
     With a `path`, return the law of those that follow it.
     """
     if len(path) > models.gamma:
-        return torch.ones((), dtype=torch.float64)
+        return torch.ones((), dtype=torch.float64, device="cpu")
     row = models.target[path]
     return torch.stack([row[x] * target_law(models, (*path, x)) for x in range(models.vocab)])
 

@@ -152,7 +152,7 @@ def tree_output_law(
 
     Returns None if there are too many outcomes.
     """
-    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64)
+    output = torch.zeros((models.vocab,) * (models.gamma + 1), dtype=torch.float64, device="cpu")
     expected = 0.0
     following = cache(partial(target_law, models))
     for count, (weight, tree, ending) in enumerate(outcomes(rule, models, shape)):

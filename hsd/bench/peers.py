@@ -52,7 +52,7 @@ def continue_prompt(
     calls: by model, the passes that `timed` adds while it runs.
     """
     target = module_of(pair.target)
-    ids = torch.tensor([pair.encode(prompt)], device=target.device)
+    ids = torch.tensor([pair.encode(prompt)], device=target.device, dtype=torch.int64)
     torch.manual_seed(seed)
     logging.set_verbosity_error()  # else it warns about its own arguments
     with torch.inference_mode(), computing(pair):

@@ -191,7 +191,11 @@ class BlackBox:
         p = torch.stack([models.rows(models.target, x, models.gamma + 1) for x in drafts])
         q = torch.stack([models.rows(models.draft, x, models.gamma) for x in drafts])
         dtype = getattr(torch, adapter.dtype)
-        self._rows = [p.to(dtype), q.to(dtype), torch.tensor(drafts)]
+        self._rows = [
+            p.to(dtype),
+            q.to(dtype),
+            torch.tensor(drafts, dtype=torch.int64, device="cpu"),
+        ]
         if adapter.candidates:
             weights, ids = q.topk(min(adapter.candidates, models.vocab))
             self._rows[1:2] = [ids, weights.to(dtype)]
@@ -208,8 +212,10 @@ class BlackBox:
             cut = drafts[LARGEST:], points[LARGEST:]
             return [*self.ask(drafts[:LARGEST], points[:LARGEST]), *self.ask(*cut)]
         gamma = self.gamma
-        numbers = torch.tensor(points, dtype=self._rows[0].dtype).reshape(len(points), -1)
-        given = [rows[torch.tensor(drafts)] for rows in self._rows]
+        numbers = torch.tensor(points, dtype=self._rows[0].dtype, device="cpu").reshape(
+            len(points), -1
+        )
+        given = [rows[torch.tensor(drafts, dtype=torch.int64, device="cpu")] for rows in self._rows]
         if self.adapter.shared:
             shape = (gamma + 1, self.vocab) if self.adapter.exponential else (gamma + 1,)
             given.append(numbers.reshape(len(points), *shape))
@@ -241,7 +247,9 @@ class BlackBox:
     ) -> tuple[list[int], list[Point]]:
         """Return `drafts` (indices), and a random point for each, as `ask` takes them."""
         width = self.gamma + (self.vocab if self.adapter.exponential else 1)
-        numbers = torch.rand(len(drafts), width, generator=generator, dtype=torch.float64)
+        numbers = torch.rand(
+            len(drafts), width, generator=generator, dtype=torch.float64, device="cpu"
+        )
         if self.adapter.exponential:
             numbers[:, self.gamma :] = -torch.log1p(-numbers[:, self.gamma :])
         return drafts, [tuple(point) for point in numbers.tolist()]

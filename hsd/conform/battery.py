@@ -110,7 +110,9 @@ def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
     texts: list[Outcome] = [()]
     for _ in range(gamma + 1):
         for x in texts:
-            logits, noise = torch.randn(2, vocab, generator=generator, dtype=torch.float64)
+            logits, noise = torch.randn(
+                2, vocab, generator=generator, dtype=torch.float64, device="cpu"
+            )
             p, q = shape(x, (1.5 * logits).softmax(-1), (1.5 * logits + noise).softmax(-1))
             target[x] = p / p.sum()
             draft[x] = q / q.sum()
@@ -119,11 +121,11 @@ def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:
 
 
 def _one_hot(row: Tensor) -> Tensor:
-    return torch.eye(len(row), dtype=row.dtype)[row.argmax()]
+    return torch.eye(len(row), dtype=row.dtype, device="cpu")[row.argmax()]
 
 
 def _without(row: Tensor, *tokens: int) -> Tensor:
-    return row.index_fill(0, torch.tensor(tokens) % len(row), 0.0)
+    return row.index_fill(0, torch.tensor(tokens, dtype=torch.int64, device="cpu") % len(row), 0.0)
 
 
 def _tied(row: Tensor) -> Tensor:
@@ -143,7 +145,7 @@ def _nearly(row: Tensor) -> Tensor:
 def _rare(row: Tensor) -> Tensor:
     """Return weights like `row` (V,): 1 for the first token, then 1e-3, 3e-5, 1e-6, …."""
     rare = (10.0 ** -(3 + 1.5 * k) for k in range(len(row) - 1))
-    return torch.tensor([1.0, *rare], dtype=row.dtype)
+    return torch.tensor([1.0, *rare], dtype=row.dtype, device="cpu")
 
 
 def _seldom_open(text: Outcome, a: Tensor, b: Tensor) -> Rows:

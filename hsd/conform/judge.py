@@ -188,7 +188,9 @@ def _clipped(judged: list[Judgement], tolerance: float) -> list[str]:
     Their tolerance is the largest KL(output ‖ target) of any row, in nats.
     """
     models = judged[0].models
-    rows = defaultdict[Outcome, Tensor](lambda: torch.zeros(models.vocab).double())
+    rows = defaultdict[Outcome, Tensor](
+        lambda: torch.zeros(models.vocab, dtype=torch.float64, device="cpu")
+    )
     for draft, law in judged[0].laws.items():
         weight = models.joint(models.draft, draft)
         for t, token in enumerate(draft):  # A(X, x) + C(X) r(x), as in `counterexample`
@@ -309,7 +311,7 @@ def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexampl
     ends = sum(weight[x] * float(law.stop[t]) for x, law in begins.items())
     follows = sum(
         (weight[x] * law.stop[t] * law.next(t) for x, law in begins.items()),
-        torch.zeros(models.vocab),
+        torch.zeros(models.vocab, dtype=torch.float32, device="cpu"),
     )
     wanted = kept * models.target[path]
     if t < models.gamma:
@@ -389,7 +391,9 @@ def rows_models(p: list[list[float]], q: list[list[float]]) -> TableModels:
     gamma = len(q)
     check_size(vocab, gamma)
     paths = prefixes(vocab, gamma)
-    target, draft = (torch.tensor(rows, dtype=torch.float64) for rows in (p, [*q, q[-1]]))
+    target, draft = (
+        torch.tensor(rows, dtype=torch.float64, device="cpu") for rows in (p, [*q, q[-1]])
+    )
     return TableModels(
         {x: target[len(x)] for x in paths}, {x: draft[len(x)] for x in paths}, vocab, gamma
     )
@@ -416,7 +420,9 @@ def _telling(vocab: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
     """
     parts = 10 if vocab <= 5 else 100
     for _ in range(100):
-        drawn = (torch.randint(vocab, (parts - vocab,), generator=generator) for _ in "pq")
+        drawn = (
+            torch.randint(vocab, (parts - vocab,), generator=generator, device="cpu") for _ in "pq"
+        )
         p, q = ((one.bincount(minlength=vocab) + 1).double() / parts for one in drawn)
         shapes = torch.stack([(c * p - q).clamp_min(0) for c in [1.0, *(p / q)[p < q].tolist()]])
         shapes = shapes[shapes.sum(1) > 0.01]

@@ -43,7 +43,7 @@ class RecoveredLaw:
 
     @property
     def expected_kept(self) -> Tensor:
-        return (self.stop * torch.arange(len(self.stop))).sum()
+        return (self.stop * torch.arange(len(self.stop), device="cpu")).sum()
 
     def next(self, t: int) -> Tensor:
         return self.rows[t]
@@ -94,7 +94,9 @@ def recover(
         regions = _together(box, [*range(len(drafts))], taken_apart)
         trials = [box.random_points(turns[: CHECKS * len(drafts)], generator)]
         if points:
-            likely = torch.tensor([models.joint(models.draft, x) for x in drafts])
+            likely = torch.tensor(
+                [models.joint(models.draft, x) for x in drafts], dtype=torch.float32, device="cpu"
+            )
             drawn = likely.multinomial(points, True, generator=generator).tolist()
             trials.append(box.random_points(drawn, generator))
         trials += [_sweep(box, regions, generator)] if sweep else []
@@ -122,7 +124,7 @@ def _regions(
     axes = gamma if adapter.exponential else gamma + 1
     hints = [*coins, list(noise)]
     most = 8 * (gamma + 1) * vocab
-    one_hot = torch.eye(vocab, dtype=torch.float64)
+    one_hot = torch.eye(vocab, dtype=torch.float64, device="cpu")
     known = [point[:axes] for point in witnesses]
     fixed = (1.0,) * vocab if adapter.exponential else ()
     parts = yield from boxes(axes, gamma, fixed, adapter.width, hints, most, known)
@@ -139,7 +141,7 @@ def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Ten
     """Return the arguments of `Rule.law` for a draft: p (γ+1, V), q (γ, V) and tokens (γ,)."""
     p = models.rows(models.target, draft, models.gamma + 1)
     q = models.rows(models.draft, draft, models.gamma)
-    return p, q, torch.tensor(draft)
+    return p, q, torch.tensor(draft, dtype=torch.int64, device="cpu")
 
 
 def _laws(models: TableModels, draft: Outcome) -> list[Law]:
@@ -186,7 +188,7 @@ def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
     """
     winner = box.outcome[-1]
     vocab = near.shape[1]
-    ratios = torch.zeros(vocab, dtype=torch.float64)
+    ratios = torch.zeros(vocab, dtype=torch.float64, device="cpu")
     shares = near / (near + near[:, [winner]]).clamp_min(1e-300)
     ratios[winner] = 1.0
     for token in (t for t in range(vocab) if t != winner):
@@ -205,7 +207,7 @@ def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
 
 
 def _added_up(regions: list[Region], gamma: int) -> RecoveredLaw:
-    mass = torch.zeros(gamma + 1, len(regions[0].law), dtype=torch.float64)
+    mass = torch.zeros(gamma + 1, len(regions[0].law), dtype=torch.float64, device="cpu")
     for region in regions:
         mass[len(region.box.outcome) - 1] += region.box.volume * region.law
     stop = mass.sum(-1)
@@ -236,7 +238,9 @@ def _sweep(box: BlackBox, regions: list[list[Region]], generator: torch.Generato
         largest = {len(part.outcome): part.centre for part in by_volume}
         for base in largest.values():
             for axis in range(len(base)):
-                begin = float(torch.rand((), generator=generator, dtype=torch.float64))
+                begin = float(
+                    torch.rand((), generator=generator, dtype=torch.float64, device="cpu")
+                )
                 rest = (*base[axis + 1 :], *(1.0,) * (box.vocab if box.adapter.exponential else 0))
                 points += [(*base[:axis], (begin + k) / STRATA, *rest) for k in range(STRATA)]
                 drafts += [draft] * STRATA
@@ -289,9 +293,9 @@ def _refine(
 def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outcome) -> bool:
     """Return whether the regions give this outcome at `point`, or it is too near to a threshold."""
     region = next((one for one in regions if one.box.holds(point, 2 * box.adapter.width)), None)
-    noise = torch.ones(())
+    noise = torch.ones((), dtype=torch.float32, device="cpu")
     if box.adapter.exponential:
-        noise = torch.tensor(point[box.gamma :], dtype=torch.float64)
+        noise = torch.tensor(point[box.gamma :], dtype=torch.float64, device="cpu")
     if region is None or region.outcome(noise) == outcome:
         return True
     if not box.adapter.exponential or region.box.outcome[:-1] != outcome[:-1]:
@@ -326,7 +330,9 @@ class Repeats:
             fresh = turn == 0 and self.box.calls <= 2 * len(self.points)
             places = list(range(len(self.points)))
             if not fresh:
-                places = torch.randperm(len(places), generator=self.generator).tolist()
+                places = torch.randperm(
+                    len(places), generator=self.generator, device="cpu"
+                ).tolist()
             # batches of other sizes than the first, of an odd number too
             cut = len(places) // 2 | 1
             parts = [part for part in (places[:1], places[1 : cut + 1], places[cut + 1 :]) if part]

@@ -111,7 +111,7 @@ def _texts(
         torch.stack([table[(x,)] for x in range(models.vocab)])
         for table in (models.target, models.draft)
     )
-    seeds = torch.randint(2**31, (count,), generator=generator).tolist()
+    seeds = torch.randint(2**31, (count,), generator=generator, device="cpu").tolist()
     return texts(adapter, p, q, models.gamma - 1, models.gamma + 1, seeds)
 
 

@@ -108,7 +108,7 @@ def _numbers(
     places = models.gamma + 1
     width = 4 * adapter.width
     shape = (count, places, models.vocab) if adapter.exponential else (count, places)
-    numbers = torch.rand(shape, generator=generator, dtype=torch.float64)
+    numbers = torch.rand(shape, generator=generator, dtype=torch.float64, device="cpu")
     numbers = -torch.log1p(-numbers) if adapter.exponential else numbers
     near: list[Tensor] = []
     for path, row in [*models.target.items(), *models.draft.items()]:

@@ -47,7 +47,7 @@ class CapturedRounds:
 
     def prefill(self, text: list[int]) -> None:
         if len(text) > 1:
-            tokens = torch.tensor(text[:-1], device=self._device)
+            tokens = torch.tensor(text[:-1], device=self._device, dtype=torch.int64)
             self._target.read(tokens, keep=1)
             self._draft.read(tokens, keep=1)
 
@@ -61,7 +61,7 @@ class CapturedRounds:
     def score(self, text: list[int], draft: Dice) -> list[int]:
         """Return the number of kept tokens, the next token and the whole draft."""
         used = torch.cat([draft.draws, draft.coins, draft.after])
-        tail = torch.tensor([*text[-2:], len(text)])
+        tail = torch.tensor([*text[-2:], len(text)], dtype=torch.int64, device="cpu")
         piece = self._piece(draft.gamma)
         outcome: list[int] = piece(tail, used).tolist()  # the one wait of the round
         return outcome
@@ -82,8 +82,8 @@ class CapturedRounds:
 
     def _piece(self, gamma: int) -> "Piece":
         if gamma not in self._pieces:
-            tail = torch.zeros(3, dtype=torch.int64)
-            used = torch.zeros(2 * gamma + 1, dtype=torch.float64)
+            tail = torch.zeros(3, dtype=torch.int64, device="cpu")
+            used = torch.zeros(2 * gamma + 1, dtype=torch.float64, device="cpu")
             self._pieces[gamma] = Piece(partial(self._round, gamma=gamma), tail, used, self._device)
         return self._pieces[gamma]
 

@@ -61,7 +61,9 @@ class CoupledDecision(ChainDecision):
         """
         row = self.next
         return number_for(
-            row, torch.tensor(self.token, device=row.device), share.to(row.device)
+            row,
+            torch.tensor(self.token, device=row.device, dtype=torch.int64),
+            share.to(row.device),
         ).cpu()
 
     @cached_property
@@ -77,7 +79,9 @@ class CoupledDecision(ChainDecision):
             replace(draft, draws=draws, paths=(DraftPath(range(1, count + 1), numbers),))
         )
         same = torch.tensor(
-            [pick == token for pick, token in zip(self.picks, draft.ids, strict=False)]
+            [pick == token for pick, token in zip(self.picks, draft.ids, strict=False)],
+            dtype=torch.bool,
+            device="cpu",
         )
         edge = first.law.threshold.cpu()  # where rounding says otherwise the picks count
         numbers = torch.where(

@@ -195,7 +195,11 @@ class _Step:
             nodes = list(path.nodes)
             along = [self._row_of[node] for node in (0, *nodes[:-1])]
             q = torch.stack([self._proposal(node) for node in nodes])
-            values = scalars(self.rows.p[[0, *nodes]], q, torch.tensor(self.draft.tokens_of(nodes)))
+            values = scalars(
+                self.rows.p[[0, *nodes]],
+                q,
+                torch.tensor(self.draft.tokens_of(nodes), dtype=torch.int64, device="cpu"),
+            )
             for name in SCALARS:
                 for row, value in zip(along, values[name], strict=True):
                     columns[name][row] = value

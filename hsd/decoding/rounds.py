@@ -134,7 +134,7 @@ class Rounds:
 
     def prefill(self, text: list[int]) -> None:
         if len(text) > 1:
-            self.target.read(torch.tensor(text[:-1]), keep=1)
+            self.target.read(torch.tensor(text[:-1], dtype=torch.int64, device="cpu"), keep=1)
 
     def throw(self, numbers: Numbers, text: list[int], gamma: int) -> Dice:
         """Take the random numbers of a round.
@@ -161,7 +161,9 @@ class Rounds:
         if not draft.is_chain:
             nodes = list(zip(range(1, len(draft.ids) + 1), draft.parents, draft.ids, strict=True))
             return self.target.distributions(self.target.grow(text, nodes, keep=len(nodes) + 1))
-        unread = torch.tensor(text[self.target.length :], device=self.target.device)
+        unread = torch.tensor(
+            text[self.target.length :], device=self.target.device, dtype=torch.int64
+        )
         tokens = torch.cat([unread, draft.tokens.to(unread.device)])
         return self.target.read(tokens, keep=len(draft.tokens) + 1)
 
@@ -216,7 +218,7 @@ class Rounds:
             log_ratio = log_ratio + p_row[token].double().log() - q_row[token].double().log()
             self.target.settle(position)
             self._proposer.rewind(position)
-            read = torch.tensor([token], device=self.target.device)
+            read = torch.tensor([token], device=self.target.device, dtype=torch.int64)
             p_row = self.target.read(read, keep=1).p[0]
             q_row = self._proposer.extend(read).to(p_row.device)
             row, _ = leftover(

@@ -89,7 +89,7 @@ def _block(visits: list[Visit], settled: list[int], coins: Tensor) -> Draft:
     rounds: list[Round] = [visit.played for visit in visits]
     rows = [_rows(played) for played in rounds]
     return Draft.chain(
-        torch.tensor(settled, device=rounds[0].rows.p.device),
+        torch.tensor(settled, device=rounds[0].rows.p.device, dtype=torch.int64),
         torch.cat([played.rows.p[at] for played, at in zip(rounds, rows, strict=True)]),
         torch.cat([_draws(played) for played in rounds]),
         coins[: len(settled)],

@@ -126,9 +126,12 @@ class Draft:
     @classmethod
     def empty(cls, vocab_size: int, device: torch.device) -> "Draft":
         """Return a draft of no tokens."""
-        none = torch.empty(0, dtype=torch.float64)
+        none = torch.empty(0, dtype=torch.float64, device="cpu")
         return cls.chain(
-            none.long().to(device), torch.empty(0, vocab_size, device=device), none, none
+            none.long().to(device),
+            torch.empty(0, vocab_size, device=device, dtype=torch.float32),
+            none,
+            none,
         )
 
     @property

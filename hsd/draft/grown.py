@@ -127,7 +127,9 @@ class GrownProposer(Proposer):
             numbers[number[node] - 1], q[inner.index(number[tree.parents[node]])] = tree.drawn[node]
         return Draft(
             torch.tensor(
-                [tree.tokens[node] for node in self._read[1:]], device=self._reader.device
+                [tree.tokens[node] for node in self._read[1:]],
+                device=self._reader.device,
+                dtype=torch.int64,
             ),
             q,
             numbers,

@@ -33,7 +33,7 @@ class ModelProposer(Proposer):
         reader = self._reader
         begin = time.perf_counter()
         before = reader.work()
-        unread = torch.tensor(text[reader.length :], device=reader.device)
+        unread = torch.tensor(text[reader.length :], device=reader.device, dtype=torch.int64)
         rows = []
         tokens = []
         chain = StoppingState(self._stopping) if self._stopping else None

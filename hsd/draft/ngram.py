@@ -33,7 +33,7 @@ class CopyProposer(Proposer):
         self._device = device
         self._end_ids = end_ids
         self.readers = []
-        self._copied = torch.empty(0, vocab_size)
+        self._copied = torch.empty(0, vocab_size, dtype=torch.float32, device="cpu")
         self._begin = 0
         self._length = 0
 

@@ -151,9 +151,9 @@ class TreeProposer(Proposer):
         visit = Visit(0, len(text), gamma, 0, time.perf_counter() - begin, reader.work() - before)
         inner = sorted(tree.rows)
         return Draft(
-            torch.tensor(tree.tokens, device=reader.device),
+            torch.tensor(tree.tokens, device=reader.device, dtype=torch.int64),
             torch.stack([tree.rows[node] for node in inner]),
-            torch.tensor(tree.draws, dtype=torch.float64),
+            torch.tensor(tree.draws, dtype=torch.float64, device="cpu"),
             tree.parents,
             inner,
             tuple(

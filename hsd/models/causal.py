@@ -63,7 +63,7 @@ class CausalModel:
         """(vocab, hidden): the rows that stand for the tokens."""
         # where processes share the target: a part of them
         rows = self.model.get_input_embeddings().weight
-        return torch.as_tensor(getattr(rows, "full_tensor", rows.detach)()).detach()
+        return cast("Tensor", getattr(rows, "full_tensor", rows.detach)()).detach()
 
     @property
     def parts(self) -> ModuleLayers:
@@ -130,8 +130,8 @@ class CausalSession:
     def close(self) -> None:
         self._cache = DynamicCache()
         # where each cached token stands in its own text
-        self._positions = torch.empty(0, dtype=torch.int64)
-        self.states = torch.empty(0)  # (length, taps, hidden)
+        self._positions = torch.empty(0, dtype=torch.int64, device="cpu")
+        self.states = torch.empty(0, dtype=torch.float32, device="cpu")  # (length, taps, hidden)
 
     @property
     def length(self) -> int:
@@ -141,7 +141,9 @@ class CausalSession:
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
         """Read `tokens` (n,) by one pass; return logits after the last `keep`, (keep, vocab)."""
         places = (
-            torch.arange(self.length, self.length + len(tokens)) if view is None else view.positions
+            torch.arange(self.length, self.length + len(tokens), device="cpu")
+            if view is None
+            else view.positions
         )
         self._positions = torch.cat([self._positions, places])
         further = {} if view is None else self._model.placed(view.visible, places, self._positions)
@@ -160,7 +162,7 @@ class CausalSession:
 
     def select(self, columns: list[int]) -> None:
         if columns != list(range(self.length)):
-            self._keep(torch.tensor(columns, device=self._model.input_device))
+            self._keep(torch.tensor(columns, device=self._model.input_device, dtype=torch.int64))
 
     def _keep(self, columns: slice | Tensor) -> None:
         for layer in cast("list[Any]", self._cache.layers):
@@ -282,4 +284,8 @@ def context_of(config: Any) -> tuple[int, str]:
 
 def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:
     """Return ids that end a text as a set, from any form in which `transformers` takes them."""
-    return frozenset() if ids is None else frozenset(torch.as_tensor(ids).flatten().tolist())
+    return (
+        frozenset()
+        if ids is None
+        else frozenset(torch.as_tensor(ids, device="cpu").flatten().tolist())
+    )

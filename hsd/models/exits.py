@@ -168,7 +168,7 @@ class ExitSession:
         end = self.length + len(tokens)
         known = text.tokens[self.length : end]
         read = tokens.to(text.tokens.device)
-        logits = torch.empty(0)
+        logits = torch.empty(0, dtype=torch.float32, device="cpu")
         assert torch.equal(known, read[: len(known)]), (
             "the exits below have read other tokens: crop them first"
         )

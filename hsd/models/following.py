@@ -98,5 +98,5 @@ def before_of(n: int, begin: int, view: View | None) -> list[int]:
     if view is None:
         return list(range(begin - 1, begin + n - 1))
     seen = view.visible[:, : begin + n]
-    earlier = seen.tril(begin - 1) * torch.arange(1, seen.shape[1] + 1)
+    earlier = seen.tril(begin - 1) * torch.arange(1, seen.shape[1] + 1, device="cpu")
     return cast("list[int]", (earlier.amax(1) - 1).tolist())

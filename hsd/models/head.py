@@ -142,7 +142,11 @@ class HeadSession(Following):
         model = self._model
         states = self._target.states
         for before, part, sure in self.cut(len(tokens), self.length, len(states), view):
-            hidden = self._joined(states, before) if sure else self._rows[torch.tensor(before)]
+            hidden = (
+                self._joined(states, before)
+                if sure
+                else self._rows[torch.tensor(before, dtype=torch.int64, device="cpu")]
+            )
             if not sure and model.norm_output:
                 hidden = model.normed(hidden, "norm")
             self._read(tokens[part], hidden, view and view.part(part, self.length))

@@ -75,7 +75,7 @@ class _Probe:
         few = model.dtype.endswith(("4bit weights", "8bit weights"))
         self.model = model
         self.given = given
-        self.ids = third + torch.arange(given + 4) % third
+        self.ids = third + torch.arange(given + 4, device="cpu") % third
         self.share = EXACT if model.dtype.startswith("float32") and not few else HALF
         self.session = model.start()
 
@@ -111,13 +111,18 @@ class _Probe:
     def siblings(self) -> str:
         """Return what is wrong with siblings, a child and what follows, read as a tree; or ""."""
         length = self.given + 1
-        own = torch.eye(SIBLINGS + 1, dtype=torch.bool)
+        own = torch.eye(SIBLINGS + 1, dtype=torch.bool, device="cpu")
         self.session.crop(length)
         own[-1, -2] = True
-        sees = torch.cat([torch.ones(SIBLINGS + 1, length, dtype=torch.bool), own], 1)
+        sees = torch.cat([torch.ones(SIBLINGS + 1, length, dtype=torch.bool, device="cpu"), own], 1)
         tree = torch.cat([self.ids[:1].expand(SIBLINGS - 1), self.ids[length:-1]])
         rows = self.session.forward(
-            tree, 2, View(sees, torch.tensor([*[length] * SIBLINGS, length + 1]))
+            tree,
+            2,
+            View(
+                sees,
+                torch.tensor([*[length] * SIBLINGS, length + 1], dtype=torch.int64, device="cpu"),
+            ),
         )
         self.session.select([*range(length), length + SIBLINGS - 1, length + SIBLINGS])
         rows = torch.cat([rows, self.session.forward(self.ids[-1:], 1)])

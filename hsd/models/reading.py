@@ -116,7 +116,9 @@ class RowReader:
         """
         unread = list(text[self.length :]) if not self._lineages else []
         self._base = self._base if self._lineages else len(text)
-        tokens = torch.tensor([*unread, *(token for _, _, token in nodes)], device=self.device)
+        tokens = torch.tensor(
+            [*unread, *(token for _, _, token in nodes)], device=self.device, dtype=torch.int64
+        )
         return self._forward(tokens, keep, self._view(len(unread), nodes) if nodes else None)
 
     def _forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
@@ -135,7 +137,7 @@ class RowReader:
         length = self.length
         base = self._base
         visible = torch.ones(
-            unread + len(nodes), length + unread + len(nodes), dtype=torch.bool
+            unread + len(nodes), length + unread + len(nodes), dtype=torch.bool, device="cpu"
         ).tril(length)
         visible[unread:, base:] = False
         positions = list(range(length, length + unread))
@@ -143,7 +145,7 @@ class RowReader:
             self._lineages[node] = [*(self._lineages[parent] if parent else ()), length + row]
             visible[row, self._lineages[node]] = True
             positions.append(base - 1 + len(self._lineages[node]))
-        return View(visible, torch.tensor(positions))
+        return View(visible, torch.tensor(positions, dtype=torch.int64, device="cpu"))
 
     def settle(self, length: int, path: Sequence[int] = ()) -> None:
         """Keep `length` tokens of the text, whose last ones are the nodes in `path`.

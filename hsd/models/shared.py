@@ -73,7 +73,7 @@ class ModuleLayers:
         """
         if exits.depths in _CHECKED.setdefault(self._module, set()):
             return
-        tokens = torch.arange(3) % self._model.vocab_size
+        tokens = torch.arange(3, device="cpu") % self._model.vocab_size
         expected = self._model.start().forward(tokens, 3)
 
         def wrong() -> str:
@@ -133,7 +133,7 @@ class ModuleText(SharedText):
 
     def close(self) -> None:
         self.caches = [_cache(*group) for group in self.groups]
-        self.states = [torch.empty(0)] * len(self.groups)
+        self.states = [torch.empty(0, dtype=torch.float32, device="cpu")] * len(self.groups)
         super().close()
 
 

@@ -93,7 +93,7 @@ def _overlaps(
 
     The result is (new, models, models) float64.
     """
-    ids = torch.tensor([*prompt, *new[:-1]])
+    ids = torch.tensor([*prompt, *new[:-1]], dtype=torch.int64, device="cpu")
     rows = []
     for model in models:
         session = model.start()
@@ -116,7 +116,9 @@ def _costs(
         raise HsdError(
             f"texts of {len(text)} tokens are too short to time calls on: choose longer ones"
         )
-    ids = torch.tensor(text).clamp_max(min(model.vocab_size for model in models) - 1)
+    ids = torch.tensor(text, dtype=torch.int64, device="cpu").clamp_max(
+        min(model.vocab_size for model in models) - 1
+    )
     passes = pass_times(models, ids, (1, WIDE), REPETITIONS)
     further = tuple(max(0.0, (one[WIDE] - one[1]) / (WIDE - 1)) for one in passes)
     return tuple(one[1] for one in passes), further

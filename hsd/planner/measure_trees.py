@@ -61,7 +61,7 @@ def measure_trees(
             "choose more new tokens, or other prompts"
         )
     median = {drafts: statistics.median(times) for drafts, times in levels.items()}
-    ids = torch.arange(CONTEXT + LARGEST) % pair.target.vocab_size
+    ids = torch.arange(CONTEXT + LARGEST, device="cpu") % pair.target.vocab_size
     with computing(pair):
         passes = pass_times([pair.target], ids, WIDTHS, REPETITIONS)[0]
     costs = TreeCosts(passes, median, statistics.median(around))

@@ -269,7 +269,9 @@ def line(parents: Sequence[int], node: int) -> list[int]:
 
 def point_mass(row: Tensor, token: int) -> Tensor:
     """Return a point mass: a row like `row` (V,) with all mass on `token`."""
-    return torch.zeros_like(row).index_fill_(0, torch.tensor([token], device=row.device), 1.0)
+    return torch.zeros_like(row).index_fill_(
+        0, torch.tensor([token], device=row.device, dtype=torch.int64), 1.0
+    )
 
 
 def remove_token(row: Tensor, token: int) -> Tensor:

@@ -111,7 +111,7 @@ class Recording:
             draft = Draft.chain(tokens, draft.q[:count], draft.draws, draft.coins[:count])
         bonus = kept == draft.depth
         rows = Rows(*(x[: draft.depth + 1] for x in (p, p.log())))
-        by = torch.tensor([] if number is None else [number], dtype=torch.float64)
+        by = torch.tensor([] if number is None else [number], dtype=torch.float64, device="cpu")
         judged = judge(self._rule, draft, rows)
         played = Round(draft, rows, judged, by, next(iter(committed[kept:]), None))
         detail = self._recorder.details(played) if played.kept == kept else {}

@@ -45,7 +45,7 @@ class Watcher:
         self._shared: tuple[Setup, TokenizerCodec] | None = None
         self._known: dict[str, Recording | None] = {}  # None: it is not recorded
         self._given: dict[str, Any] = {}  # to the last verification
-        self._coins = torch.empty(0)  # that it threw, (N,)
+        self._coins = torch.empty(0, dtype=torch.float32, device="cpu")  # that it threw, (N,)
         # that drew what follows the kept tokens, (B,); None for races
         self._numbers: Tensor | None = None
 
@@ -58,7 +58,9 @@ class Watcher:
     def verify(self, given: dict[str, Any], call: Callable[[], Tensor]) -> Tensor:
         self._given = given
         self._numbers = None
-        self._coins = torch.full((len(given["draft_token_ids"]),), NOT_THROWN)
+        self._coins = torch.full(
+            (len(given["draft_token_ids"]),), NOT_THROWN, dtype=torch.float32, device="cpu"
+        )
         lossy = given["synthetic_mode"] or given.get("fly_window_size")
         greedy = given["sampling_metadata"].all_greedy
         return self._by_rule(given) if self.settings.rule and not (lossy or greedy) else call()
@@ -104,8 +106,8 @@ class Watcher:
         )
         if not len(tokens):
             return committed.scatter(1, torch.zeros_like(bonus).long(), bonus.int())
-        size = torch.tensor(sizes)[:, None]  # (B, 1)
-        places = torch.arange(max(sizes))  # (n,)
+        size = torch.tensor(sizes, dtype=torch.int64, device="cpu")[:, None]  # (B, 1)
+        places = torch.arange(max(sizes), device="cpu")  # (n,)
         # (B, n): where a request's tokens stand
         row = (size.cumsum(0) - size + places).clamp_max(len(tokens) - 1)
         size, places, row = (x.to(tokens.device, non_blocking=True) for x in (size, places, row))
@@ -221,7 +223,9 @@ class Watcher:
             size = int((tokens >= 0).long().cumprod(0).sum())  # without what follows a -1
             coins = self._coins[own][:size].double().cpu()
             p = torch.cat([p, last])[: size + 1]
-            draft = Draft.chain(tokens[:size], q[:size], torch.empty(0), coins)
+            draft = Draft.chain(
+                tokens[:size], q[:size], torch.empty(0, dtype=torch.float32, device="cpu"), coins
+            )
         number = None
         if self._numbers is not None and len(committed) <= draft.depth:
             number = float(self._numbers[at])

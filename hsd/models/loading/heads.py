@@ -277,7 +277,7 @@ def _check(
     for name in [name for name in weights if name.endswith(UNUSED)]:
         del weights[name]
     if drafted == config["vocab_size"]:
-        weights.setdefault("d2t", torch.zeros(drafted, dtype=torch.int64))
+        weights.setdefault("d2t", torch.zeros(drafted, dtype=torch.int64, device="cpu"))
     shapes = _shapes(
         llama, config, config.get("intermediate_size") or len(weights.get(GATE, ())), taps
     )

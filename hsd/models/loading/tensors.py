@@ -20,13 +20,15 @@ def reading(
 ) -> Iterator[None]:
     """A context manager that reads a stranger's files, which may raise anything.
 
-    Whatever they raise becomes an HsdError of one line.
+    Whatever they raise becomes an HsdError of one line. Tensors without a device are on the CPU,
+    whatever torch's default device is.
 
     what: "a model", "a head". name: a folder or Hub id. known: returns the line for some
     exceptions, "" for others.
     """
     try:
-        yield
+        with torch.device("cpu"):
+            yield
     except Exception as error:
         kind = "" if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: "
         reason = (
@@ -76,7 +78,7 @@ def drafted_ids(offsets: Tensor, rows: int) -> Tensor:
 
     rows: of the target's vocabulary. Raises HsdError where an id is not in it, or is there twice.
     """
-    ids = offsets.long() + torch.arange(len(offsets))
+    ids = offsets.long() + torch.arange(len(offsets), device="cpu")
     known = ((ids >= 0) & (ids < rows)).all() and 0 < len(ids) == len(ids.unique())
     if offsets.is_floating_point() or not known:
         raise HsdError(

@@ -51,7 +51,7 @@ class SmallHead:
         self.vocab_size = target.vocab_size
         self.context = target.context
         self.stopping = config.get("stopping")
-        self.vocab = weights["d2t"] + torch.arange(shape.vocab)
+        self.vocab = weights["d2t"] + torch.arange(shape.vocab, device="cpu")
         self.drafted = shape.vocab
         engine = target.engine
         vectors = (*NORMS, "taps_norm")
