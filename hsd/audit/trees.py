@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from hsd.audit.chains import Prefix, TableModels, audit_entry, target_law
-from hsd.rules.tree import Ending, TreePath, TreeRule, fork_paths, line, replay
+from hsd.rules.tree import Ending, TreePath, TreeRule, fork_paths, group_of, line, replay
 from hsd.rules.trees import TREE_RULES
 
 MAX_ENDINGS = 10_000
@@ -101,6 +101,9 @@ class OpenTree:
             self.token(sibling) for sibling in siblings if sibling < node and self.shape.remembers
         ]
         return self.shape.chances(self.draft(parent), taken, len(siblings))
+
+    def group(self, node: int) -> Tensor:
+        return group_of(self, node)
 
     def path(self, node: int) -> Prefix:
         """Return the tokens from the root to `node`."""

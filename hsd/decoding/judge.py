@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from torch import Tensor
 
 from hsd.draft import Draft
+from hsd.draft.draft import Growth
 from hsd.models.reading import Rows
 from hsd.rules import Change, DraftTree, Law, Rule, Test, TreePath, TreeRule, decide, endings
 from hsd.rules.coupled import CoupledLaw
@@ -130,7 +131,10 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
         for path in draft.paths:
             coins |= dict(zip(path.nodes[path.fork :], path.coins.tolist(), strict=False))
         paths = tuple(TreePath(tuple(path.nodes), path.fork) for path in draft.paths)
-        made = (
+        groups = None
+        if draft.growth and draft.siblings == "mixed":
+            groups = partial(_group, draft, draft.growth)
+        tree = DraftTree(
             tuple(draft.ids),
             tuple(draft.parents),
             list(p),
@@ -138,8 +142,9 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
             paths,
             draft.siblings,
             draft.drawn,
+            groups,
         )
-        return TreeView(DraftTree(*made), list(range(len(draft.ids) + 1)), coins)
+        return TreeView(tree, list(range(len(draft.ids) + 1)), coins)
     drawn: list[TreePath] = []
     for path in draft.paths:
         nodes = list(drawn[0].nodes[: path.fork]) if drawn else []
@@ -155,6 +160,12 @@ def separate(draft: Draft, p: Tensor) -> TreeView:
         tokens, tuple(parents), [p[node] for node in origin], q, tuple(drawn), draft.siblings
     )
     return TreeView(tree, origin, coins)
+
+
+def _group(draft: Draft, growth: Growth, node: int) -> Tensor:
+    """Return the row (V,) of `Growth.group` for a node of the draft, as q."""
+    place = next(place for place, number in growth.kept.items() if number == node)
+    return growth.group(place).to(draft.q)
 
 
 class TreeDecision:

@@ -72,6 +72,18 @@ class Growth:
         self.parents.append(parent)
         self.sure.append(self.sure[parent] + math.log(chance))
 
+    def group(self, node: int) -> Tensor:
+        """Return (V,): 1 for each chosen token below `node`, for others their chance to be drawn.
+
+        The node must have been read. Tokens that were cut off later count.
+        """
+        below = [i for i, parent in enumerate(self.parents) if i and parent == node]
+        row = torch.zeros_like(self.logits[node])
+        for child in below:
+            row = self.drawn[child][1] if child in self.drawn else row
+        chosen = [self.tokens[child] for child in below if child not in self.drawn]
+        return row.index_fill(0, torch.tensor(chosen, device=row.device), 1.0)
+
     def best(self, many: int) -> list[int]:
         """Return the `many` nodes with the likeliest paths, ascending.
 

@@ -6,8 +6,9 @@ Among all laws L with KL(L‖p) ≤ T nats, the one that shares most with q, Σ 
 α p, β p) with α ≤ 1 ≤ β from Σ L = 1 and KL(L‖p) = T; where T is never reached, L is q on tokens
 with p > 0. For in the sum Σ min(L, q) a token's L is worth nothing above q: so L/p is one number α
 wherever L > q, another, β, wherever L < q, and L = q between them. The output of any lossless rule
-with L in place of p follows L, so that KL(output‖target) is at most T a token. A token with p = 0
-never passes. At temperature 0 p is one token, and so is L: every tolerance is exact.
+with L in place of p follows L, so that KL(output‖target) is at most T a token. That needs an L that
+is fixed before anything is drawn from q, see `clipped_tree`. A token with p = 0 never passes. At
+temperature 0 p is one token, and so is L: every tolerance is exact.
 """
 
 from dataclasses import replace
@@ -119,14 +120,17 @@ def clipped_rule(rule: Rule, name: str, short: str) -> Rule:
 def clipped_tree(rule: Rule, tolerance: float = LIMIT.default) -> TreeRule:
     """Return the rule for trees.
 
-    It is top-down rejection with L for p, where a chosen token counts as q = 1.
+    It is top-down rejection with L for p, where a chosen token counts as q = 1. In a mixed tree all
+    siblings count that were proposed, also those that were cut off when the tree was cut to size:
+    which ones are left may depend on the drawn one. So L follows from the rows of p and q after the
+    node alone, and given the text up to there the next token follows L, or p where none is drafted.
     """
     form = _by_clipped(TOKEN)
 
     def read(tree: Tree, node: int) -> Reading:
         p = tree.target(node)
-        proposals = [tree.proposal(child) for child in tree.children(node)]
-        row = clip(p[None], torch.stack(proposals).amax(0)[None], tolerance)[0] if proposals else p
-        return row, form, {}
+        if tree.children(node):
+            p = clip(p[None], tree.group(node)[None], tolerance)[0]
+        return p, form, {}
 
     return TreeRule(**rule.info, process=partial(descend, read), siblings=SIBLINGS, forms=(form,))

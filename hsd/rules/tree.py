@@ -79,6 +79,18 @@ class Tree(Protocol):
         All mass is on the token itself where it was chosen and not drawn.
         """
 
+    def group(self, node: int) -> Tensor:
+        """Return (V,): the most that any child of `node` was proposed with, token by token.
+
+        The node must have children. It depends on none of the draws below `node`: children that
+        were cut off because of a draw count.
+        """
+
+
+def group_of(tree: Tree, node: int) -> Tensor:
+    """Return the row of `Tree.group` of a tree that was not cut."""
+    return torch.stack([tree.proposal(child) for child in tree.children(node)]).amax(0)
+
 
 @dataclass(frozen=True)
 class DraftTree:
@@ -87,7 +99,8 @@ class DraftTree:
     parents (n,): of each node, parents before children, siblings in the order in which they were
     drawn; equal siblings stay apart. p, q: row i is the distribution (V,) after node i; q is not
     read at leaves. siblings: how siblings are drawn, see `hsd.draft.Layout`. drawn: in a "mixed"
-    tree the nodes that were drawn; its others were chosen.
+    tree the nodes that were drawn; its others were chosen. groups: the rows of `group` of a tree
+    that was cut to size, in place of those of the children that are left.
     """
 
     tokens: tuple[int, ...]
@@ -97,6 +110,7 @@ class DraftTree:
     paths: tuple[TreePath, ...] = ()
     siblings: str = "independent"
     drawn: frozenset[int] = frozenset()
+    groups: Callable[[int], Tensor] | None = None
 
     @cached_property
     def _children(self) -> list[list[int]]:
@@ -127,6 +141,9 @@ class DraftTree:
                 break
             q = remove_token(q, self.token(sibling))
         return q
+
+    def group(self, node: int) -> Tensor:
+        return self.groups(node) if self.groups else group_of(self, node)
 
     def path(self, node: int) -> tuple[int, ...]:
         """Return the tokens from the root to `node`."""

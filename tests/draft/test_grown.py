@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import product
 from math import prod
 
 import pytest
 import torch
-from table_models import TableModel, table_pair
+from table_models import LetterCodec, TableModel, table_pair
 
 import hsd
 from hsd.decoding.judge import separate
 from hsd.draft import Draft, GrownProposer
 from hsd.models.reading import UNCHANGED, RowReader
-from hsd.rules import TREE_RULES, endings
+from hsd.rules import RULES, TREE_RULES, TreeRule, endings
+from hsd.rules.clipped import clip, clipped_tree
+from hsd.rules.fuzzy import relative_entropy
 from hsd.sampling import Sampling
 
 PAIR = table_pair(vocab=5, order=2, seed=4)
@@ -220,7 +223,7 @@ def drawn_trees(
 
 
 def output_of(
-    pair: hsd.Pair, rule: str, trees: Iterable[tuple[float, Draft]], count: int
+    pair: hsd.Pair, rule: TreeRule, trees: Iterable[tuple[float, Draft]], count: int
 ) -> dict[tuple, float]:
     """The exact law of the next `count` tokens, after each of these trees and every outcome of a
     rule.
@@ -234,8 +237,8 @@ def output_of(
     def spread(path: tuple[int, ...], row: torch.Tensor, weight: float) -> None:
         for token, share in enumerate(row.tolist()):
             longer = (*path, token)
-            if len(longer) == count:
-                law[longer] += weight * share
+            if len(longer) >= count:
+                law[longer[:count]] += weight * share
             elif share > 0:
                 spread(longer, row_after(longer), weight * share)
 
@@ -244,7 +247,7 @@ def output_of(
         view = separate(
             draft, torch.stack([row_after(paths[node]) for node in range(len(draft.ids) + 1)])
         )
-        for chance, ending in endings(lambda tree=view.tree: TREE_RULES[rule].process(tree)):
+        for chance, ending in endings(lambda tree=view.tree: rule.process(tree)):
             spread(paths[ending.node], ending.next, weight * chance)
     return law
 
@@ -274,8 +277,8 @@ def test_no_draw_of_a_mixed_tree_is_dropped_because_of_what_was_drawn(
     trees = list(drawn_trees(pair, GrownProposer, size, gamma))
     assert sum(weight for weight, _ in trees) == pytest.approx(1, abs=1e-6)
     assert (len(trees) > 1) == (vocab > 2)
-    found = output_of(pair, rule, trees, gamma + 1)
-    wanted = output_of(pair, "one-hot", [(1.0, lone(pair))], gamma + 1)
+    found = output_of(pair, TREE_RULES[rule], trees, gamma + 1)
+    wanted = output_of(pair, TREE_RULES["one-hot"], [(1.0, lone(pair))], gamma + 1)
     assert sum(abs(found[text] - wanted[text]) for text in wanted) < 1e-6
 
 
@@ -287,9 +290,82 @@ def lone(pair: hsd.Pair) -> Draft:
 
 def test_a_draw_that_is_ranked_by_its_own_chance_is_caught():
     pair = table_pair(vocab=3, order=2, seed=3)
-    wanted = output_of(pair, "one-hot", [(1.0, lone(pair))], 3)
-    found = output_of(pair, "top-down", drawn_trees(pair, Dropping, 3, 2), 3)
+    wanted = output_of(pair, TREE_RULES["one-hot"], [(1.0, lone(pair))], 3)
+    found = output_of(pair, TREE_RULES["top-down"], drawn_trees(pair, Dropping, 3, 2), 3)
     assert sum(abs(found[text] - wanted[text]) for text in wanted) > 1e-3
+
+
+def remembered(clip: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+    """`clip`, computed once for equal rows."""
+    known: dict[bytes, torch.Tensor] = {}
+
+    def rows(p: torch.Tensor, q: torch.Tensor, tolerance: float) -> torch.Tensor:
+        key = torch.cat([p.double(), q.double()]).numpy().tobytes()
+        known[key] = known.get(key) if key in known else clip(p, q, tolerance)
+        return known[key]
+
+    return rows
+
+
+def pair_whose_draws_decide_what_is_cut() -> hsd.Pair:
+    """Its draft follows some tokens with one sure token, and others with two likely ones.
+
+    The many nodes below the latter leave no room for the chosen token 0 beside them. The target is
+    flat.
+    """
+    draft = torch.zeros(7, 7, dtype=torch.float64)
+    draft[TEXT[-1]] = torch.tensor([0.19, 0.162, 0, 0.162, 0.162, 0.162, 0.162])
+    draft[[0, 1, 3], 0] = 1.0
+    draft[4:, 4:6] = 0.5
+    flat = torch.full((7, 7), 1 / 7, dtype=torch.float64)
+    models = (TableModel(flat), TableModel(draft))
+    return hsd.Pair("cut by draws", *models, LetterCodec(7, frozenset()))
+
+
+def most_spent(
+    pair: hsd.Pair, rule: TreeRule, trees: list[tuple[float, Draft]], target: torch.Tensor
+) -> float:
+    """The largest KL of the first or the second token's law from the target's row, in nats.
+
+    target: (V, V), the rows after each token, in place of those of the pair.
+    """
+    other = replace(pair, target=TableModel(target))
+    law = torch.zeros(7, 7, dtype=torch.float64)
+    for text, share in output_of(other, rule, trees, 2).items():
+        law[text] += share
+    first = law.sum(1)
+    spent = [float(relative_entropy(first, target[TEXT[-1]]))]
+    spent += [
+        float(relative_entropy(law[x] / first[x], target[x])) for x in range(7) if first[x] > 1e-9
+    ]
+    return max(spent)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("tolerance", [0.02, 0.1])
+def test_no_target_makes_clipped_verification_spend_more_than_its_tolerance(
+    tolerance: float, monkeypatch: pytest.MonkeyPatch
+):
+    """A search climbs towards the target on which a token's law is farthest off."""
+    monkeypatch.setattr("hsd.rules.clipped.clip", remembered(clip))
+    pair = pair_whose_draws_decide_what_is_cut()
+    rule = clipped_tree(RULES["clipped"], tolerance)
+    trees = list(drawn_trees(pair, GrownProposer, 6, 3))
+    left = {
+        frozenset(x for path, x in paths_of(draft).items() if len(path) == 1) for _, draft in trees
+    }
+    assert {len(nodes) for nodes in left} == {1, 2}
+    numbers = torch.Generator().manual_seed(1)
+    best = torch.randn(7, 7, generator=numbers, dtype=torch.float64)
+    most = most_spent(pair, rule, trees, best.softmax(-1))
+    for _ in range(150):
+        step = 1.5 * torch.randn(7, 7, generator=numbers, dtype=torch.float64)
+        moved = (best + step * (torch.rand(7, 7, generator=numbers) < 0.2)).clamp(-7, 7)
+        spent = most_spent(pair, rule, trees, moved.softmax(-1))
+        if spent > most:
+            best = moved
+            most = spent
+    assert 0.9 * tolerance < most < tolerance + 1e-6
 
 
 @pytest.mark.parametrize("engine_rows", ["warped", "greedy"])
