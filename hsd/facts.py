@@ -8,14 +8,13 @@ Menus, tables, figures, the command line's help and the page take them from here
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 from hsd.decoding.options import AUTO, LEVELLED, PROPOSERS, SYSTEMS, RunOptions
 from hsd.draft import COPIERS, LAYOUTS
 from hsd.options.schema import schema
-from hsd.paths import GLOSSARY, read_yaml
+from hsd.paths import GLOSSARY, cached_by_file, read_yaml
 from hsd.rules import RULES, TREE_RULES, USUAL, VANILLA, TreeRule
 from hsd.rules.forms import LETTERS, Form, Letter
 from hsd.rules.fuzzy import DIVERGENCES, MODES, ROWS
@@ -221,13 +220,17 @@ def facts_json() -> str:
     return json.dumps(facts(), ensure_ascii=False, separators=(",", ":"))
 
 
-@cache
 def glossary() -> dict[str, dict[str, str]]:
     """Every word and sign that is explained to a reader.
 
     key → label, words and, where it has one, sign or rule.
     """
-    entries: dict[str, dict[str, str]] = read_yaml(GLOSSARY)
+    return _entries(GLOSSARY)
+
+
+@cached_by_file()
+def _entries(file: Path) -> dict[str, dict[str, str]]:
+    entries: dict[str, dict[str, str]] = read_yaml(file)
     return entries
 
 

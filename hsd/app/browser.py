@@ -7,7 +7,7 @@ each with its own hash, so that a download which breaks off goes on from the las
 
 import json
 from collections.abc import Callable
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from hsd.models.loading.registry import draft_length
 from hsd.models.loading.tensors import in_full
 from hsd.models.small.head import SmallHead
 from hsd.models.small.model import DTYPE
-from hsd.paths import ASSETS, WEB
+from hsd.paths import ASSETS, WEB, cached_by_file
 from hsd.space import PairSpec, Space
 from hsd.version import __version__
 
@@ -69,7 +69,7 @@ def about(space: Space, folder: str, weights: bool) -> dict[str, Any]:
             "pieces": _pieces(HEAD_FILE, HEAD_PATH),
         },
     }
-    sizes = {"target": target.parameters, "draft": _drafting()}
+    sizes = {"target": target.parameters, "draft": _parameters(HEAD_FILE)}
     chip = {"name": NAME, "title": pair.title, "device": "in this browser", **sizes}
     run = {
         "name": NAME,
@@ -130,8 +130,8 @@ def _contents(file: Path, path: str) -> dict[str, Callable[[], bytes]]:
     return {f"{path}.{i}": partial(read, begin) for i, begin in enumerate(begins)}
 
 
-@cache
-def _drafting() -> int:
-    """Return how many parameters the head has."""
-    weights = in_full(load_file(HEAD_FILE))
+@cached_by_file()
+def _parameters(file: Path) -> int:
+    """Return how many parameters the head in a file has."""
+    weights = in_full(load_file(file))
     return sum(weight.numel() for name, weight in weights.items() if name not in ("d2t", "t2d"))

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,7 @@ import yaml
 
 from hsd.decoding.options import PROMPTS
 from hsd.errors import HsdError
-from hsd.paths import ASSETS, TRACES, read_yaml
+from hsd.paths import ASSETS, TRACES, cached_by_file, read_yaml
 from hsd.rules import VANILLA
 from hsd.trace import Step, Trace
 
@@ -59,23 +58,27 @@ def _from_yaml(path: Path, make: Callable[[Any], dict[str, Any]]) -> dict[str, A
         raise HsdError(f"cannot read {path.name}: {' '.join(str(error).split())[:200]}") from None
 
 
-def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
-    """Return all presets by name.
-
-    Raises HsdError, one line, for a file that cannot be read or has other keys.
-    """
+@cached_by_file()
+def _presets(path: Path) -> dict[str, Preset]:
     return _from_yaml(
         path, lambda entries: {name: Preset(name, **entry) for name, entry in entries.items()}
     )
 
 
-@cache
+def definitions(path: Path = ASSETS / "presets" / "watch.yaml") -> dict[str, Preset]:
+    """Return all presets by name.
+
+    Raises HsdError, one line, for a file that cannot be read or has other keys.
+    """
+    return _presets(path)
+
+
+@cached_by_file()
 def from_json(file: Path) -> Any:
-    """Return the data of a JSON file that ships with the app; a file is read only once."""
+    """Return the data of a JSON file that ships with the app."""
     return json.loads(file.read_text(encoding="utf-8"))
 
 
-@cache
 def of_systems() -> dict[str, Preset]:
     """Return the presets of stacks, HiSpec, FSD and EAGLE-3 by name.
 
@@ -92,7 +95,7 @@ def trace_of(preset: Preset) -> Trace:
     return _read(preset.file)
 
 
-@lru_cache(maxsize=32)
+@cached_by_file()
 def _read(file: Path) -> Trace:
     return Trace.from_json(file.read_bytes())
 
@@ -182,13 +185,16 @@ class Starter:
         return f"{text} …" if len(text) <= LABEL else f"… {text[-LABEL:].partition(' ')[2]} …"
 
 
-@lru_cache(maxsize=4)
 def prompts_by_pair(file: Path = STARTERS) -> dict[str, tuple[Starter, ...]]:
     """Return the starter prompts in a YAML file, by pair.
 
     Raises HsdError, one line, for an invalid file.
     """
+    return _prompts(file)
 
+
+@cached_by_file()
+def _prompts(file: Path) -> dict[str, tuple[Starter, ...]]:
     def read(data: Any) -> dict[str, Any]:
         return {
             p: tuple(Starter(text, how) for one in of for how, text in one.items())

@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from hsd.bench.measure import in_a_name
 from hsd.decoding.options import RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
-from hsd.paths import RESULTS
+from hsd.paths import RESULTS, cached_by_file
 from hsd.rules import USUAL, VANILLA
 from hsd.space import Space
 
@@ -290,12 +289,16 @@ def pieces(plan: RacePlan, seconds: float) -> Iterator[dict[str, Any]]:
 # ---- recorded races
 
 
-@cache
 def recordings(file: Path = FILE) -> dict[str, Any]:
     """Return the recorded races: {"races": domain, header, events and coins of each}.
 
     Raises HsdError where none is recorded.
     """
+    return _recordings(file)
+
+
+@cached_by_file()
+def _recordings(file: Path) -> dict[str, Any]:
     try:
         data = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError):

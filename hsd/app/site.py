@@ -33,7 +33,7 @@ from hsd.bench.view import view
 from hsd.errors import HsdError
 from hsd.facts import facts_json
 from hsd.models.loading.registry import draft_length
-from hsd.paths import ASSETS, RESULTS, WEB
+from hsd.paths import ASSETS, RESULTS, WEB, cached_by_file
 from hsd.space import Space
 from hsd.trace import MAX_BYTES, Trace
 
@@ -245,10 +245,14 @@ def recorded_questions(space: Space) -> dict[str, SiteQuestion]:
     }
 
 
-@cache
 def benchmark(name: str) -> Values:
     """Return a recorded benchmark, see `hsd.bench.view`."""
-    return view(read(RESULTS / BENCHMARKS[name]))
+    return _view(RESULTS / BENCHMARKS[name])
+
+
+@cached_by_file()
+def _view(file: Path) -> Values:
+    return view(read(file))
 
 
 def speed() -> str:

@@ -4,7 +4,7 @@ It decodes plainly, by the package `llama-cpp-python`.
 """
 
 import time
-from functools import lru_cache, partial
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.loading import fetch
 from hsd.models.machine import threads_of
+from hsd.paths import cached_by_file
 from hsd.sampling import Sampling
 
 NAME = "llama.cpp"
@@ -40,7 +41,7 @@ def llama_case(options: dict[str, Any]) -> Case:
     return Case(f"{NAME}, plain", options, partial(_decoded, file, options))
 
 
-@lru_cache(maxsize=1)
+@cached_by_file(most=1)
 def _loaded(file: Path, threads: int, context: int) -> Any:
     from llama_cpp import Llama
 

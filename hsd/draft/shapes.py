@@ -7,27 +7,30 @@ on SmolLM2 and its head. No clock is read, so that a seeded run has the same tre
 
 import json
 from collections.abc import Mapping, Sequence, Set
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from hsd.draft import LAYOUTS
 from hsd.draft.tree_plans import TreeCosts, interpolate
-from hsd.paths import RESULTS
+from hsd.paths import RESULTS, cached_by_file
 from hsd.rules import VANILLA, TreeRule
 
 KINDS = {"grown": "chosen", "mixed": "mixed", "distinct-comb": "drawn"}  # of siblings, by layout
 Known = tuple[Sequence[Mapping[str, Any]], TreeCosts]
 
 
-@cache
 def measurements() -> Known:
     """Return tokens per pass by shape, and costs in ms.
 
     They are from `measure_smollm2.py`, part "groups", and from `hsd plan --tree`.
     """
-    groups = json.loads((RESULTS / "smollm2.json").read_text(encoding="utf-8"))["groups"]
-    plans = (RESULTS / "tree_plans.jsonl").read_text(encoding="utf-8")
-    costs = json.loads(plans.splitlines()[0])["costs"]
+    return _measured(RESULTS / "smollm2.json", RESULTS / "tree_plans.jsonl")
+
+
+@cached_by_file()
+def _measured(passes: Path, plans: Path) -> Known:
+    groups = json.loads(passes.read_text(encoding="utf-8"))["groups"]
+    costs = json.loads(plans.read_text(encoding="utf-8").splitlines()[0])["costs"]
     target, level = (
         {int(width): ms for width, ms in costs[name].items()} for name in ("target", "level")
     )

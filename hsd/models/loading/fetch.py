@@ -19,7 +19,6 @@ import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
-from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -29,6 +28,7 @@ from filelock import FileLock, Timeout
 
 from hsd.errors import HsdError
 from hsd.models.loading.memory import PUBLISHED
+from hsd.paths import cached_by_file
 
 # is called with a stage, and the share of it that is done
 Progress = Callable[[str, float], object]
@@ -105,8 +105,7 @@ def check(name: str, file: Path | None) -> Path:
     if file is None:
         raise HsdError(f"{name} is not on this machine: {again}")
     with suppress(OSError):
-        about = file.stat()
-        found = _hash(file, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+        found = _hash(file)
     if found != model.gguf_sha256:
         raise HsdError(
             f"{file.name} of {name} was damaged or changed after it was fetched: {again}"
@@ -248,10 +247,6 @@ def sha256_of(file: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-@cache
-def _hash(file: Path, *_stamp: int) -> str:
-    """Return the sha256 of a file.
-
-    It is read again only where its size or its times of change are others.
-    """
+@cached_by_file()
+def _hash(file: Path) -> str:
     return sha256_of(file)

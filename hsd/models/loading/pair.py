@@ -28,6 +28,7 @@ from hsd.models.loading.memory import (
     share,
 )
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, unknown
+from hsd.paths import ASSETS, stamp
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
@@ -86,8 +87,9 @@ def load_pair(
     Hub ids of models for a stack under the draft model, smallest first. A model may be named as its
     own draft, which loads it once: for decoding with the target alone and for its early exits.
 
-    Pairs are shared: asking again for the same one returns the same object. Raises HsdError, one
-    line, if a model cannot be found or fetched, memory is too small, or the vocabularies differ.
+    Pairs are shared: asking again for the same one returns the same object, unless files in its
+    folders have changed. Raises HsdError, one line, if a model cannot be found or fetched, memory
+    is too small, or the vocabularies differ.
     """
     words = (
         ("device_map", device_map, DEVICE_MAPS),
@@ -116,7 +118,8 @@ def load_pair(
 
             file = fetch.check(name, fetch.fetched_file(name)) if name in FETCHED else None
             with _LOADING:
-                return _load(named_pair, name, file, chat)
+                files = [stamp(path) for path in (ASSETS / name, file) if path]
+                return _load((*files,), named_pair, name, file, chat)
         if name not in PAIRS:
             raise unknown(name)
         target = PAIRS[name].target
@@ -149,16 +152,23 @@ def load_pair(
         both, ((target, revision), *drafting), where, numbers, device_map, quantize, chat
     )
     with _LOADING:
-        return _load(_load_new, recipe)
+        return _load((*map(_stamp_of, recipe.models),), _load_new, recipe)
 
 
 @lru_cache(KEPT_PAIRS)
-def _load(make: Callable[..., Pair], *key: Hashable) -> Pair:
+def _load(files: Hashable, make: Callable[..., Pair], *key: Hashable) -> Pair:
     """Return the pair that a function makes of a key.
 
-    It is the same one again as long as it is one of those used last.
+    It is the same one again as long as it is one of those used last, and as the stamps of its files
+    are.
     """
     return make(*key)
+
+
+def _stamp_of(model: tuple[str, str | None]) -> Hashable:
+    """Return the stamp of a model's folder, None for a Hub id."""
+    folder = os.path.expanduser(model[0])
+    return stamp(Path(folder)) if os.path.isfile(os.path.join(folder, "config.json")) else None
 
 
 def _load_new(recipe: LoadRequest) -> Pair:

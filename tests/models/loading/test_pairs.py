@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 import torch
 from joint_law import two_token_p_value
 from loops import for_each
+from safetensors.torch import load_file, save_file
 from small_models import LETTERS, bytes_tokenizer, letters_tokenizer, save_model, save_pair
 
 import hsd
@@ -57,6 +59,24 @@ def test_a_pair_knows_its_models(padded: Pair, padded_folders: tuple[str, str]):
 
 def test_the_same_pair_is_loaded_once(padded: Pair, padded_folders: tuple[str, str]):
     assert load_pair(target=padded_folders[0], draft=padded_folders[1], device="cpu") is padded
+
+
+def test_a_pair_whose_files_have_changed_is_loaded_again(
+    padded_folders: tuple[str, str], tmp_path: Path
+):
+    folders = [shutil.copytree(old, tmp_path / Path(old).name) for old in padded_folders]
+    target, draft = folders
+    before = load_pair(target=target, draft=draft)
+    text = hsd.run(before, "ab", max_new_tokens=8).tokens
+    weights = load_file(target / "model.safetensors")
+    changed = {name: weight.flip(0).contiguous() for name, weight in weights.items()}
+    save_file(changed, target / "model.safetensors", {"format": "pt"})
+    after = load_pair(target=target, draft=draft)
+    embedding = changed["model.embed_tokens.weight"]
+    assert torch.equal(after.target.embedding, embedding)  # type: ignore[attr-defined]
+    assert hsd.run(before, "ab", max_new_tokens=8).tokens == text
+    (draft / "generation_config.json").write_text('{"eos_token_id": 7}')
+    assert load_pair(target=target, draft=draft) is not after
 
 
 @pytest.mark.parametrize("rule", RULES)
