@@ -22,6 +22,7 @@ from hsd.sampling import Sampling
 WARPERS = {f"{name.title().replace('_', '')}LogitsWarper": name for name in vars(Sampling())}
 CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
 LOWEST = -torch.inf
+MOST_SEED = 2**63 - 1
 # arguments that are met, or met elsewhere
 PASSED = {"use_cache", "logits_to_keep", "cache_position", "attention_mask"}
 PASSED |= {"output_attentions", "output_hidden_states"}
@@ -50,7 +51,7 @@ def custom_generate(
     gamma: int = 5,
     drafts: int = 1,
     tree: str = "paths",
-    seed: int = 0,
+    seed: int | None = None,
     proposer: str = "model",
     **further: Any,
 ) -> Any:
@@ -60,7 +61,9 @@ def custom_generate(
     gamma, drafts, tree, proposer and seed as for `hsd.run`. `draft_model` may also be the folder of
     a head for this model; proposer "ngram" needs no draft. Temperature, top-p, top-k, the length
     budget and the ends of a text come from the generation configuration: note that its top-k is 50
-    unless it is set. The new tokens are those of `hsd.run` for the same options and seed. input_ids
+    unless it is set. Without a seed one is drawn from torch's generator, as `generate` samples by:
+    each call gives another text, and `torch.manual_seed` decides which. The new tokens are those of
+    `hsd.run` for the same options and seed. input_ids
     (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
 
     Warns of what `hsd.run` notes. Raises HsdError for whatever else would change a token or is to
@@ -85,7 +88,7 @@ def custom_generate(
         gamma=gamma,
         drafts=drafts,
         tree=tree,
-        seed=seed,
+        seed=_drawn_seed(generation_config) if seed is None else seed,
         proposer=proposer,
         trace=False,
         max_new_tokens=most - input_ids.shape[1],
@@ -109,6 +112,11 @@ def custom_generate(
     return _output(
         torch.tensor([ids], device=input_ids.device, dtype=torch.int64), generation_config
     )
+
+
+def _drawn_seed(config: Any) -> int:
+    """Return a seed from torch's generator; 0, and draw nothing, where no token is sampled."""
+    return int(torch.randint(MOST_SEED, (), device="cpu")) if config.do_sample else 0
 
 
 def _kept_back(frame: FrameType, name: str) -> Any:

@@ -43,12 +43,29 @@ def generate(pair: Pair, **options: Any) -> Any:
         {"rule": "hsd", "gamma": 4, "seed": 3},
         {"rule": "tokenwise", "seed": 1, "temperature": 0.6, "top_p": 0.9},
         {"rule": "traversal", "drafts": 3, "seed": 2, "top_k": 7},
-        {"rule": "one-hot", "drafts": 2, "tree": "top"},
+        {"rule": "one-hot", "drafts": 2, "tree": "top", "seed": 0},
     ],
 )
 def test_the_tokens_are_those_of_run(pair: Pair, options: dict[str, Any]):
     trace = hsd.run(pair, PROMPT, max_new_tokens=20, **options)
     assert generate(pair, **options)[0].tolist() == pair.encode(PROMPT) + trace.tokens
+
+
+def test_without_a_seed_texts_differ_and_torch_decides(pair: Pair):
+    texts = {tuple(generate(pair)[0].tolist()) for _ in range(8)}
+    assert len(texts) == 8
+    seeded = []
+    for seed in (1, 2, 1):
+        torch.manual_seed(seed)
+        seeded.append(generate(pair)[0].tolist())
+    assert seeded[0] == seeded[2] != seeded[1]
+
+
+def test_a_greedy_or_seeded_call_leaves_the_generator_of_torch_alone(pair: Pair):
+    before = torch.get_rng_state()
+    generate(pair, seed=3)
+    generate(pair, do_sample=False, top_k=None)
+    assert torch.equal(torch.get_rng_state(), before)
 
 
 def test_without_sampling_it_is_greedy(pair: Pair):

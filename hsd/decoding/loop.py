@@ -262,7 +262,8 @@ def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
 
     options: the fields of `RunOptions`, by keyword.
 
-    gamma is by default the pair's own (`draft_length`). Raises HsdError for bad options here,
+    gamma is by default the pair's own (`draft_length`), and seed is 0: a call gives the same text
+    again unless another seed is given. Raises HsdError for bad options here,
     before anything is computed. Stop early with `.close()`; `.trace()` returns the trace so far.
     """
     chosen = RunOptions(**{"gamma": draft_length(pair.name), **options})
