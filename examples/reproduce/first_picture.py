@@ -25,6 +25,7 @@ from hsd import space
 from hsd.app.export import write
 from hsd.app.page import CARD, CARD_SIZE, FIRST, mark_of
 from hsd.app.presets import definitions
+from hsd.writing import write_file
 
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 DRAWN = "window.__hsd?.ready && document.querySelector('.hf-player .hp-board .hp-guess')"
@@ -99,9 +100,7 @@ def main() -> None:
         page = opened(browser, address, 1280, 800)
         mark = mark_of(definitions()[manifest.presets[0]])
         found = page.evaluate(TAKEN, [SEEN, UNSEEN, NEEDLESS])
-        FIRST.write_text(
-            f'<div class="hf-first" data-of="{mark}">\n{found}\n</div>\n', encoding="utf-8"
-        )
+        write_file(FIRST, f'<div class="hf-first" data-of="{mark}">\n{found}\n</div>\n')
         photograph(opened(browser, f"{address}?embed=1&__theme=light", 750, 390), CARD)
     for file in (FIRST, CARD):
         print(f"{file}: {file.stat().st_size / 1000:.0f} kB")

@@ -18,6 +18,7 @@ import lessons as learn
 
 from hsd.facts import glossary
 from hsd.paths import ASSETS, ROOT
+from hsd.writing import write_file
 
 # words that the lessons explain where they first stand: keys of hsd/glossary.yaml
 WORDS = (
@@ -30,8 +31,8 @@ DATA = ASSETS / "lessons" / "learn.json"
 
 
 def main() -> None:
-    PAGE.write_text(page(), encoding="utf-8")
-    DATA.write_text(data(), encoding="utf-8")
+    write_file(PAGE, page())
+    write_file(DATA, data())
 
 
 def data() -> str:

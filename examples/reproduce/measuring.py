@@ -23,6 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import hsd
 from hsd.bench import Case, Measurement, measure, measurements, prompt_set, shipped
 from hsd.paths import RESULTS
+from hsd.writing import write_file
 
 
 def options(description: str | None, out: str, **defaults: int) -> argparse.ArgumentParser:
@@ -95,7 +96,7 @@ def milliseconds(work: Callable[[], Any], times: int) -> float:
 def save(result: dict[str, Any], out: Path) -> None:
     """Write the result, in a folder that is made if need be."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    write_file(out, json.dumps(result, indent=1) + "\n")
 
 
 def interval(values: Sequence[float], form: str = ".2f") -> str:

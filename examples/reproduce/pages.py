@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from textwrap import fill
 
+from hsd.writing import write_file
+
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "assets" / "docs"
 BLOCK = re.compile(r"(?<=<!-- made: )(\S+)( -->\n)(.*?)(?=\n<!-- end -->)", re.DOTALL)
@@ -36,9 +38,8 @@ def write(page: Path, made: Mapping[str, str]) -> None:
             f"{min(unknown)} -->"
         )
     text = page.read_text(encoding="utf-8")
-    page.write_text(
-        BLOCK.sub(lambda one: f"{one[1]}{one[2]}{made.get(one[1], one[3])}", text), encoding="utf-8"
-    )
+    new = BLOCK.sub(lambda block: f"{block[1]}{block[2]}{made.get(block[1], block[3])}", text)
+    write_file(page, new)
     print(f"written: {page}")
 
 

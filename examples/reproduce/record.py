@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
 from hsd.paths import ASSETS
+from hsd.writing import write_file
 
 
 def record(preset: Preset, pair: hsd.Pair, seeds: int) -> hsd.Trace:
@@ -47,7 +48,7 @@ def main() -> int:
         pair = hsd.load_pair(preset.pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
-        preset.file.write_text(trace.to_json() + "\n", encoding="utf-8")
+        write_file(preset.file, trace.to_json() + "\n")
         print(_line(preset, trace), flush=True)
     return 0
 

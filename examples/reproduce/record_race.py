@@ -53,6 +53,7 @@ from hsd.models.loading.portable import named_pair
 from hsd.models.machine import threads_of
 from hsd.paths import RESULTS
 from hsd.version import __version__
+from hsd.writing import write_file
 
 GPU = RESULTS / "gpu-nvidia-h100-80gb-hbm3.json"  # gpu_bench.py --size 7b-head --gamma 5
 
@@ -155,7 +156,7 @@ def main() -> int:
 
 
 def write(out: Path, result: Values) -> None:
-    out.write_text(json.dumps(result, ensure_ascii=False) + "\n", "utf-8")
+    write_file(out, json.dumps(result, ensure_ascii=False) + "\n")
     print(f"written: {out}")
 
 

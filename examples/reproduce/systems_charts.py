@@ -25,6 +25,7 @@ from hsd.figures import PALE, PARTS, chart, safe
 from hsd.models.exits import parts_of
 from hsd.paths import RESULTS
 from hsd.trace import Trace
+from hsd.writing import write_file
 
 Values = dict[str, Any]
 DRAFT, TARGET, BETWEEN = (PARTS[part]["colour"] for part in ("draft", "target", "rest"))
@@ -59,7 +60,7 @@ def charts() -> dict[str, list[Values]]:
 
 def main() -> None:
     text = json.dumps(charts(), ensure_ascii=False, separators=(",", ":"))
-    CHARTS.write_text(f"{text}\n", encoding="utf-8")
+    write_file(CHARTS, f"{text}\n")
 
 
 def _measured(file: str) -> Values:

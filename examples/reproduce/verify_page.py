@@ -42,6 +42,7 @@ from hsd.conform import Adapter, conform, load_adapter
 from hsd.conform.sampled import chain_models, sample
 from hsd.paths import RESULTS
 from hsd.rules import RULES
+from hsd.writing import write_file
 
 PAGE = DOCS / "verify.md"
 FILE = RESULTS / "conform.json"
@@ -90,7 +91,7 @@ def main() -> int:
         known[name] = (
             sampling() if name == "sampled" else speaker(name) if name in SPEAKERS else client(name)
         )
-        FILE.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_file(FILE, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
     write(PAGE, {**judged(known), **keyings()})
     return 0
 

@@ -5,7 +5,9 @@ It has what is recorded, with every screen that can show it.
 
 import re
 import shutil
+from contextlib import suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from hsd.app import browser
 from hsd.app.presets import SYSTEM_WORDS
@@ -17,7 +19,7 @@ from hsd.space import Space, front_matter
 TEMPLATE = Path(__file__).with_suffix(".md")
 MARK = '<meta name="generator" content="hsd '
 OWN = ("web", "data", "model")
-"""Folders of an export, which are removed before it is written again."""
+"""Folders of an export, which are removed once another one is whole."""
 
 
 def write(folder: Path, space: Space, address: str = "", weights: bool = False) -> list[Path]:
@@ -27,6 +29,7 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
     weights: include those of the model that decodes in the page, fetched if missing.
     Raises HsdError, one line, for any other folder or address, and where it cannot be written.
     """
+    fresh = not folder.exists()
     try:
         if address and not re.fullmatch(r"https?://[^\s/?#]+(/[^\s?#]*)?", address):
             raise HsdError(
@@ -41,14 +44,21 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
             "README.md": readme(space).encode(),
             **{path: content() for path, content in parts.items()},
         }
-        for own in OWN:
-            shutil.rmtree(folder / own, ignore_errors=True)
-        for name, content in contents.items():
-            path = folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        with TemporaryDirectory(prefix=".hsd-", dir=folder) as work:
+            for name, content in contents.items():
+                path = Path(work, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(content)
+            for own in OWN:
+                shutil.rmtree(folder / own, ignore_errors=True)
+            for path in Path(work).iterdir():
+                path.replace(folder / path.name)
     except OSError as error:
         raise HsdError(f"cannot write {folder}: {error.strerror}: name another folder") from None
+    finally:
+        if fresh:
+            with suppress(OSError):  # there is something in it
+                folder.rmdir()
     return sorted(folder / name for name in contents)
 
 

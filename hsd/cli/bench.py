@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
 from hsd.models.loading.registry import USUAL, draft_length, usual
 from hsd.rules import VANILLA
+from hsd.writing import replaceable, take_place
 
 WORDS = {"about": "", "usual": USUAL, "timeout": str(TIMEOUT)}
 
@@ -78,15 +80,31 @@ def main(arguments: argparse.Namespace) -> int:
     }
     settings |= {"server": server.about} if server else {}
     head = header(pair, prompts, cases, command=_command(arguments.words), **settings)
-    benchmark = workers.run(
-        head, measure(pair, cases, workers.part(texts), arguments.repetitions), out
-    )
+    file = _place(out)
+    records = measure(pair, cases, workers.part(texts), arguments.repetitions)
+    benchmark = workers.run(head, records, file)
     if benchmark:
         _print(benchmark, arguments.json)
-        with out.open("a", encoding="utf-8") as file:
-            write_line(file, {"view": view(benchmark)})
-        print(f"results in {out}", file=sys.stderr)
+        if not workers.cut:
+            with file.open("a", encoding="utf-8") as stream:
+                write_line(stream, {"view": view(benchmark)})
+        if file != out and not workers.stopped:
+            take_place(file, out)
+            file = out
+        print(f"results in {file}", file=sys.stderr)
     return 1 if workers.failed else 0
+
+
+def _place(out: Path) -> Path:
+    """Return where a benchmark is written: `out`, or beside an older file there until it is whole.
+
+    One that stops early stays beside the older one.
+    """
+    if not (out.is_file() and replaceable(out)):
+        return out
+    file = Path(os.path.realpath(out))
+    places = (file.with_name(f"{file.stem}-part{number}{file.suffix}") for number in count(1))
+    return next(place for place in places if not place.exists())
 
 
 def _command(words: Sequence[str]) -> str:
@@ -142,7 +160,8 @@ def _peers(
 class _Workers:
     """The processes that share the prompts.
 
-    It is this one alone, unless `accelerate launch` started several.
+    It is this one alone, unless `accelerate launch` started several. stopped: before the end;
+    failed: and not by Ctrl-C; cut: and the last line of the file may not be whole.
     """
 
     def __init__(self) -> None:
@@ -153,6 +172,8 @@ class _Workers:
         self.count = state.num_processes
         self.first = state.is_main_process
         self.failed = False
+        self.stopped = False
+        self.cut = False
 
     def part(self, prompts: list[tuple[int, str]]) -> list[tuple[int, str]]:
         """Return the prompts of this process; each prompt belongs to exactly one."""
@@ -169,6 +190,7 @@ class _Workers:
         if self.count > 1:
             files = [out.with_name(f"{out.name}.{process}") for process in range(self.count)]
         kept = gather_object(self._write(head, records, files[self.number]))
+        self.stopped = any(gather_object([self.stopped]))
         if self.first and self.count > 1:
             self._write(head, iter(kept), out)
             for file in files:
@@ -177,19 +199,23 @@ class _Workers:
 
     def _write(self, head: dict[str, Any], records: Iterator[Record], out: Path) -> list[Record]:
         kept: list[Record] = []
-        with out.open("w", encoding="utf-8") as file:
-            write_line(file, head)
-            try:
+        try:
+            with out.open("w", encoding="utf-8") as file:
+                write_line(file, head)
                 for record in records:
                     write_line(file, record)
                     kept.append(record)
                     progress(f"\r{len(kept)} runs")
-            except (KeyboardInterrupt, HsdError, OSError) as error:
-                self.failed = not isinstance(error, KeyboardInterrupt)
-                if self.failed and not kept:
-                    raise
-                why = f": {error}" if self.failed else ""
-                print(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", file=sys.stderr)
+        except (KeyboardInterrupt, HsdError, OSError) as error:
+            self.stopped = True
+            self.cut = isinstance(error, OSError)
+            self.failed = not isinstance(error, KeyboardInterrupt)
+            if self.failed and not kept:
+                if replaceable(out):
+                    out.unlink(missing_ok=True)
+                raise
+            why = f": {error}" if self.failed else ""
+            print(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", file=sys.stderr)
         progress("\n")
         return kept
 

@@ -13,6 +13,7 @@ from hsd.conform.judge import rows_models
 from hsd.conform.report import conform
 from hsd.conform.words import in_words, junit
 from hsd.errors import HsdError
+from hsd.writing import write_file
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -34,7 +35,7 @@ def main(arguments: argparse.Namespace) -> int:
         )
     print(json.dumps(result) if arguments.json else in_words(result), flush=True)
     if file:
-        file.write_text(junit(result), encoding="utf-8")
+        write_file(file, junit(result))
     return 1 if result["lossless"] is False or result["as_expected"] is False else 0
 
 

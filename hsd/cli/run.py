@@ -17,6 +17,7 @@ from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
 from hsd.trace.format import plural
+from hsd.writing import write_file
 
 CALIBRATION_PROMPTS = 12
 
@@ -61,7 +62,7 @@ def main(arguments: argparse.Namespace) -> int:
     trace, failure = _decode_with_progress(pair, prompt, options)
     print(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair), flush=True)
     if target:
-        target.write_text(trace.to_json(), encoding="utf-8")
+        write_file(target, trace.to_json())
         print(f"trace saved to {target}", file=sys.stderr if SPEAKS else sys.stdout)
     if failure:
         raise failure

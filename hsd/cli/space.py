@@ -11,6 +11,7 @@ from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
+from hsd.writing import write_file
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -47,8 +48,8 @@ def _export(arguments: argparse.Namespace) -> int:
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
     page = single(trace, arguments.step, arguments.title or "")
-    target.write_text(page, encoding="utf-8", newline="\n")
-    print(f"{target}: {target.stat().st_size / 1000:,.0f} kB", file=sys.stderr)
+    write_file(target, page)
+    print(f"{target}: {len(page.encode()) / 1000:,.0f} kB", file=sys.stderr)
     return 0
 
 

@@ -12,6 +12,7 @@ from hsd.cli.arguments import output, refuse
 from hsd.errors import HsdError
 from hsd.http_client import base_url, counter_growth, read_counters
 from hsd.vllm.reader import BEAT, Request, ServerReader, summary
+from hsd.writing import write_file
 
 SERVER = "server"  # the pair of a page that stands for the server
 
@@ -50,9 +51,7 @@ def _text(reader: ServerReader, most: int, folder: str | None) -> int:
                 ending = f"{len(trace.steps)} steps, {trace.result.finish}"
                 print(f"{one.name}: {ending}: {trace.text[:60]!r}", flush=True)
                 if folder:
-                    output(f"{folder}/{one.name}.json").write_text(
-                        trace.to_json(), encoding="utf-8"
-                    )
+                    write_file(output(f"{folder}/{one.name}.json"), trace.to_json())
             time.sleep(0 if reader.look() else BEAT)
     print("\n".join(summary([step for one in ended for step in one.trace.steps])))
     return 0

@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -670,6 +671,42 @@ def test_what_was_measured_before_ctrl_c_is_kept_and_shown(
     assert "stopped early; 3 runs are kept" in told.err
     assert "| hsd, γ=5 |" in told.out
     assert len(read(out).records) == 3
+
+
+@needs_pair
+def test_an_older_benchmark_is_replaced_by_a_whole_one_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    import hsd.cli.bench as command
+
+    out = tmp_path / "b.jsonl"
+    words = ["--limit", "2", "--repetitions", "1", "--max-new-tokens", "4", "--rules", "hsd"]
+    words.append("--out")
+    assert bench(*words, str(out)) == 0
+    old = out.read_bytes()
+
+    def stopped(trouble: BaseException, runs: int) -> None:
+        def records(*arguments: Any) -> Any:
+            yield from islice(measure(*arguments), runs)
+            raise trouble
+
+        monkeypatch.setattr(command, "measure", records)
+
+    full = OSError(28, "No space left on device")
+    part = tmp_path / "b-part1.jsonl"
+    for trouble, runs, status in ((full, 0, 2), (full, 3, 1), (KeyboardInterrupt(), 3, 0)):
+        stopped(trouble, runs)
+        assert bench(*words, str(out)) == status
+        assert out.read_bytes() == old
+        assert part.exists() is bool(runs)
+        if runs:
+            assert f"kept in {part}" in capsys.readouterr().err
+            assert len(read(part).records) == runs
+            part.unlink()
+    monkeypatch.setattr(command, "measure", measure)
+    assert bench(*words, str(out)) == 0
+    assert out.read_bytes() != old
+    assert [*tmp_path.iterdir()] == [out]
 
 
 @needs_pair

@@ -33,6 +33,7 @@ from visitor import ROOT, Values
 from hsd import load_pair
 from hsd.models.loading import fetch
 from hsd.models.machine import machine
+from hsd.writing import write_file
 
 RESULTS = ROOT / "assets" / "results" / "holding_up.json"
 PAGE = DOCS / "deploy.md"
@@ -75,7 +76,7 @@ def main() -> int:
         known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.is_file() else {}
         here = {**machine(load_pair("tiny")), "gradio": version("gradio"), "load": round(begun, 2)}
         known[name] = {**found, "made": {**here, "date": time.strftime("%Y-%m-%d")}}
-        RESULTS.write_text(json.dumps(known, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        write_file(RESULTS, json.dumps(known, indent=1, ensure_ascii=False) + "\n")
         print(json.dumps({name: found}, indent=1, ensure_ascii=False), flush=True)
     write(PAGE, blocks(json.loads(RESULTS.read_text(encoding="utf-8"))))
     return 0

@@ -43,6 +43,7 @@ from hsd.decoding.system import make_system
 from hsd.draft.stopping import DEEPEST, FURTHEST, Stopping, StoppingState
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
+from hsd.writing import write_file
 
 SIX = 6
 HEATS = (0.0, 0.7, 1.0)
@@ -94,9 +95,7 @@ def main() -> None:
         else list(draw_chains(pair, given))
     )
     if given.chains and not given.chains.exists():
-        given.chains.write_text(
-            "".join(json.dumps(asdict(chain)) + "\n" for chain in chains), encoding="utf-8"
-        )
+        write_file(given.chains, "".join(json.dumps(asdict(chain)) + "\n" for chain in chains))
     costs = engine_costs(pair)
     halves = [[chain for chain in chains if chain.prompt % 2 == half] for half in (0, 1)]
     print(judged(fitted(halves[0]), halves[1]))
@@ -110,7 +109,7 @@ def main() -> None:
     }
     file = given.draft / "config.json"
     config = json.loads(file.read_text(encoding="utf-8")) | {"stopping": told}
-    file.write_text(json.dumps(config, indent=2) + "\n", encoding="utf-8")
+    write_file(file, json.dumps(config, indent=2) + "\n")
     print(f"{json.dumps(told)}\nwritten to {file}")
 
 

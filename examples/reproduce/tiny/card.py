@@ -12,6 +12,7 @@ from transformers import LlamaForCausalLM
 
 import hsd
 from hsd.bench import Case, machine, measure, measurements
+from hsd.writing import write_file
 from tiny.corpus import opening
 from tiny.network import HARD_SHARE, SHAPES, nats_per_token
 from tiny.tokens import CONTEXT, Corpus, load_tokenizer
@@ -117,7 +118,7 @@ def write_card(out: Path, models: Path, amount: Amount) -> Path:
         temperature=SAMPLE_TEMPERATURE,
         samples=_samples(pair, 2 * amount.new_tokens),
     )
-    (models / "README.md").write_text(text, "utf-8")
+    write_file(models / "README.md", text)
     return models / "README.md"
 
 
