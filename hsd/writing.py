@@ -1,14 +1,32 @@
-"""Write files that replace older ones: whole or not at all."""
+"""Write files that replace older ones: whole or not at all; names for them."""
 
 import errno
 import os
+import re
 import shutil
 from contextlib import suppress
+from hashlib import sha256
 from pathlib import Path
 from uuid import uuid4
 
 # of a mount, of a folder that lets only a file's owner move it, of a file that is held open
 NOT_MOVED = (errno.EBUSY, errno.EXDEV, errno.EACCES, errno.EPERM)
+# letters, digits and - _ . alone; what Windows takes for a device is none
+PLAIN_NAME = re.compile(
+    r"(?!(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$))\w[\w.-]{0,99}", re.ASCII | re.IGNORECASE
+)
+
+
+def file_name(name: str) -> str:
+    """Return a name that others wrote as one of a file, without an ending, in any folder.
+
+    A plain name stays; any other has its odd characters replaced, and a hash that tells it apart.
+    """
+    if PLAIN_NAME.fullmatch(name):
+        return name
+    mark = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+    plain = re.sub(r"[^\w-]+", "_", name, flags=re.ASCII).strip("_")
+    return f"{plain[:60] or 'name'}-{mark}"
 
 
 def write_file(path: Path | str, content: str | bytes) -> None:

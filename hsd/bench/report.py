@@ -19,7 +19,7 @@ from hsd.bench.files import read_text
 from hsd.bench.measure import Case, Record
 from hsd.bench.prompts import PromptSet
 from hsd.bench.summary import PARTS, Row, complete, is_plain, measurements, rows
-from hsd.errors import HsdError
+from hsd.errors import HsdError, one_line
 from hsd.models import Pair
 from hsd.models.machine import machine
 from hsd.paths import read_yaml
@@ -182,7 +182,10 @@ def markdown(benchmark: Benchmark) -> str:
     date = words(benchmark.header.get("date"), 40)
     lines = [f"{date}: {'; '.join(setting(benchmark.header, table))}"]
     for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
-        lines += [*(["", f"{kind}:"] if kind else []), *_table(COLUMNS, map(cells, rows_of))]
+        lines += [
+            *(["", f"{one_line(kind)}:"] if kind else []),
+            *_table(COLUMNS, map(cells, rows_of)),
+        ]
     rates = {row["case"]: _percents(row.get("acceptance_rate_per_position", [])) for row in table}
     if longest := max(map(len, rates.values())):
         percent = ([case, *own, *[""] * (longest - len(own))] for case, own in rates.items() if own)
@@ -224,10 +227,15 @@ def words(value: Any, most: int = 60) -> str:
     """
     if value is None or isinstance(value, (dict, list)):
         return "?"
-    return " ".join(str(value).split())[:most]
+    return one_line(" ".join(str(value).split()))[:most]
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> list[str]:
-    """Return an empty line and the lines of a Markdown table."""
+    """Return an empty line and the lines of a Markdown table; a name in it may be anything."""
     first = list(head)
-    return ["", *(f"| {' | '.join(line)} |" for line in (first, ["---"] * len(first), *rows))]
+    lines = (map(_in_table, line) for line in (first, ["---"] * len(first), *rows))
+    return ["", *(f"| {' | '.join(line)} |" for line in lines)]
+
+
+def _in_table(cell: str) -> str:
+    return one_line(cell).replace("|", "\\|")

@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import NoReturn
 
 from hsd.cli.arguments import COMMANDS, add_listed
-from hsd.errors import HsdError
+from hsd.errors import HsdError, one_line
 from hsd.version import __version__
 
 
@@ -32,7 +32,7 @@ class Parser(argparse.ArgumentParser):
             remedy = ""
         else:
             remedy = ": see --help"
-        self.exit(2, f"{self.prog}: {message}{remedy}\n")
+        self.exit(2, f"{self.prog}: {one_line(message)}{remedy}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _fail(words: str, status: int = 2) -> int:
     with suppress(OSError):
-        print(f"hsd: {words}", file=sys.stderr)
+        print(f"hsd: {one_line(words)}", file=sys.stderr)
     return status
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from json import detect_encoding
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, printable
 
 if TYPE_CHECKING:
     from hsd.models import Pair
@@ -103,6 +103,14 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
         sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it is open to the end
     progress("loading the models\n")
     return load_pair(name, **where, **more)
+
+
+def show(text: str, stream: TextIO | None = None) -> None:
+    """Print a text, by default to standard output.
+
+    Whoever wrote parts of it steers no terminal: control characters are spelled out.
+    """
+    print(printable(text), file=stream, flush=True)
 
 
 def progress(text: str) -> None:

@@ -5,7 +5,7 @@ import json
 import sys
 
 from hsd.audit import audit as exact_laws
-from hsd.cli.arguments import progress
+from hsd.cli.arguments import progress, show
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -16,20 +16,20 @@ def main(arguments: argparse.Namespace) -> int:
         vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts
     )
     if arguments.json:
-        print(json.dumps(result))
+        show(json.dumps(result))
         return 0
     most = {f"optimum, {layout}": kept for layout, kept in result.get("optimum", {}).items()}
     width = max(len(name) for name in (*result["rules"], *most, "ideal, one draft"))
-    print(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
+    show(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
         verdict = "yes" if row["lossless"] else "no"
         numbers = f"{row['expected_accepted']:9.4f} {row['total_variation']:16.2e}"
-        print(f"{name:{width}} {numbers}  {verdict}")
-    print(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
+        show(f"{name:{width}} {numbers}  {verdict}")
+    show(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
     for name, kept in most.items():
-        print(f"{name:{width}} " + ("too many trees" if kept is None else f"{kept:9.4f}"))
+        show(f"{name:{width}} " + ("too many trees" if kept is None else f"{kept:9.4f}"))
     if arguments.drafts > 1 and not most:
-        print("the optimum needs scipy: pip install scipy", file=sys.stderr)
+        show("the optimum needs scipy: pip install scipy", sys.stderr)
     for name in result.get("skipped", ()):
-        print(f"too many trees to enumerate: {name}", file=sys.stderr)
+        show(f"too many trees to enumerate: {name}", sys.stderr)
     return 0

@@ -20,7 +20,7 @@ from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import load, output, progress, refuse
+from hsd.cli.arguments import load, output, progress, refuse, show
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
@@ -91,7 +91,7 @@ def main(arguments: argparse.Namespace) -> int:
         if file != out and not workers.stopped:
             take_place(file, out)
             file = out
-        print(f"results in {file}", file=sys.stderr)
+        show(f"results in {file}", sys.stderr)
     return 1 if workers.failed else 0
 
 
@@ -215,7 +215,7 @@ class _Workers:
                     out.unlink(missing_ok=True)
                 raise
             why = f": {error}" if self.failed else ""
-            print(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", file=sys.stderr)
+            show(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", sys.stderr)
         progress("\n")
         return kept
 
@@ -224,11 +224,11 @@ def _warn(prompts: PromptSet, left_out: int) -> None:
     """Warn about prompts that are too long, and about shipped ones that replace a missing set."""
     if left_out:
         share = f"{left_out} of {len(prompts.prompts)} prompts"
-        print(f"{share} are too long for this pair: left out", file=sys.stderr)
+        show(f"{share} are too long for this pair: left out", sys.stderr)
     if prompts.source.startswith("written for this project ("):
-        print(f"prompts: {prompts.name}, {prompts.source}", file=sys.stderr)
+        show(f"prompts: {prompts.name}, {prompts.source}", sys.stderr)
 
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:
     whole = {"rows": benchmark.rows(), "view": view(benchmark)} if as_json else {}
-    print(json.dumps({**benchmark.header, **whole}) if as_json else markdown(benchmark))
+    show(json.dumps({**benchmark.header, **whole}) if as_json else markdown(benchmark))

@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 from hsd.audit import TableModels
-from hsd.cli.arguments import output, refuse
+from hsd.cli.arguments import output, refuse, show
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import rows_models
 from hsd.conform.report import conform
 from hsd.conform.words import in_words, junit
-from hsd.errors import HsdError
+from hsd.errors import HsdError, printable
 from hsd.writing import write_file
 
 
@@ -33,9 +33,9 @@ def main(arguments: argparse.Namespace) -> int:
         result = conform(
             load_adapter(arguments.file), *options, models, arguments.expect, arguments.quick
         )
-    print(json.dumps(result) if arguments.json else in_words(result), flush=True)
+    show(json.dumps(result) if arguments.json else in_words(result))
     if file:
-        write_file(file, junit(result))
+        write_file(file, printable(junit(result)))
     return 1 if result["lossless"] is False or result["as_expected"] is False else 0
 
 

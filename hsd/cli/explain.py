@@ -2,6 +2,7 @@
 
 import argparse
 
+from hsd.cli.arguments import show
 from hsd.facts import facts
 from hsd.trace import Trace, step_in_words
 
@@ -11,5 +12,5 @@ def main(arguments: argparse.Namespace) -> int:
 
     Returns the exit status.
     """
-    print(step_in_words(Trace.from_file(arguments.trace), arguments.step - 1, facts()))
+    show(step_in_words(Trace.from_file(arguments.trace), arguments.step - 1, facts()))
     return 0

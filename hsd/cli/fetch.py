@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from hsd.cli.arguments import show
 from hsd.models.loading import fetch
 
 BAR = 30
@@ -21,7 +22,7 @@ def main(arguments: argparse.Namespace) -> int:
     as_json = arguments.json
     if name is None:
         for model in fetch.MODELS.values():
-            print((_as_json if as_json else _as_line)(model, fetch.fetched_file(model.name)))
+            show((_as_json if as_json else _as_line)(model, fetch.fetched_file(model.name)))
         return 0
     report = Progress(as_json)
     try:
@@ -31,7 +32,7 @@ def main(arguments: argparse.Namespace) -> int:
     if as_json:
         report("done", 1.0)
     else:
-        print(f"{name} is in {place}")
+        show(f"{name} is in {place}")
     return 0
 
 
@@ -70,13 +71,13 @@ class Progress:
             self.close()
         self._shown = now
         if self._json:
-            print(json.dumps({"stage": stage, "share": round(share, 3)}), flush=True)
+            show(json.dumps({"stage": stage, "share": round(share, 3)}))
         elif self._bar:
             done = int(share * BAR)
             line = f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}"
             print(line, end="", file=sys.stderr, flush=True)
         else:
-            print(f"{stage}, {share:.0%}", file=sys.stderr, flush=True)
+            show(f"{stage}, {share:.0%}", sys.stderr)
 
     def close(self) -> None:
         """End the line of the bar, if there is one, so that what follows begins a new line."""

@@ -6,9 +6,9 @@ import sys
 from typing import Any
 
 from hsd.bench.prompts import prompt_set
-from hsd.cli.arguments import load, refuse
+from hsd.cli.arguments import load, refuse, show
 from hsd.draft.tree_plans import tree_plans
-from hsd.errors import HsdError
+from hsd.errors import HsdError, one_line
 from hsd.models.machine import machine
 from hsd.planner import (
     LONGEST,
@@ -57,12 +57,12 @@ def main(arguments: argparse.Namespace) -> int:
         names = [*(f"model {i}" for i in range(models.target)), "target"]
     best_plan = plan(models, arguments.longest)
     for line in models.warnings():
-        print(f"hsd: warning: {line}", file=sys.stderr)
+        show(f"hsd: warning: {line}", sys.stderr)
     plain = as_json(models, best_plan) | ({"measured": measurement} if measured else {})
     if arguments.json:
-        print(json.dumps(plain))
+        show(json.dumps(plain))
     else:
-        print(report(best_plan, names, arguments.longest, measurement))
+        show(report(best_plan, names, arguments.longest, measurement))
     return 0
 
 
@@ -88,24 +88,24 @@ def _plan_tree(arguments: argparse.Namespace, measured: bool) -> int:
         names = ("drafts", "gamma", "nodes", "kept", "step")
         tree = {name: getattr(ranking[0], name) for name in names}
         tree["speedup"] = costs.target[1] / ranking[0].per_token
-        print(json.dumps({"best": tree, "unit": "ms", "costs": plain, **about}))
+        show(json.dumps({"best": tree, "unit": "ms", "costs": plain, **about}))
         return 0
     flags = f"--drafts {ranking[0].drafts} --gamma {ranking[0].gamma} --nodes {ranking[0].nodes}"
-    print(f"best grown tree: {flags}")
+    show(f"best grown tree: {flags}")
     for drafts in trees:
         best = next(tree for tree in ranking if tree.drafts == drafts)
         shape = f"{best.drafts} a level, {best.gamma} levels, {best.nodes} nodes"
         speed = costs.target[1] / best.per_token
         numbers = f"{1 + best.kept:5.2f} tokens a call  {best.step:7.2f} ms a step"
-        print(f"  {shape:34} {numbers}  {speed:5.2f}× plain")
+        show(f"  {shape:34} {numbers}  {speed:5.2f}× plain")
     source = f"{steps} steps with large trees"
-    print(f"\ncomputed from {source}, temperature {arguments.temperature:g}, {prompts.name}; ")
+    show(f"\ncomputed from {source}, temperature {arguments.temperature:g}, {prompts.name}; ")
     widths = ", ".join(f"{width}: {ms:.1f}" for width, ms in costs.target.items())
     levels = ", ".join(f"{drafts}: {ms:.2f}" for drafts, ms in costs.level.items())
-    print(f"  ms of a pass of the target over so many tokens: {widths}")
+    show(f"  ms of a pass of the target over so many tokens: {widths}")
     around = f"around them {costs.around:.2f} ms a step"
-    print(f"  ms of a level of the draft, so many nodes broad: {levels}; {around}")
-    print(_place(where))
+    show(f"  ms of a level of the draft, so many nodes broad: {levels}; {around}")
+    show(_place(where))
     return 0
 
 
@@ -117,7 +117,7 @@ def _measure(arguments: argparse.Namespace) -> tuple[Models, dict[str, Any]]:
     measurement = measure_stack(pair, pair.models, prompts.prompts, *how)
     models = measurement.models
     return models, {
-        "names": [model.name for model in pair.models],
+        "names": [one_line(model.name) for model in pair.models],
         "unit": "ms",
         "costs": list(models.costs),
         "per_token": list(models.per_token),

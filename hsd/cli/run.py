@@ -9,12 +9,12 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import SPEAKS, load, output, progress, refuse, text_of
+from hsd.cli.arguments import SPEAKS, load, output, progress, refuse, show, text_of
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.decoding.system import make_system
-from hsd.errors import HsdError
+from hsd.errors import HsdError, one_line
 from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
 from hsd.trace.format import plural
 from hsd.writing import write_file
@@ -60,10 +60,10 @@ def main(arguments: argparse.Namespace) -> int:
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
-    print(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair), flush=True)
+    show(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair))
     if target:
         write_file(target, trace.to_json())
-        print(f"trace saved to {target}", file=sys.stderr if SPEAKS else sys.stdout)
+        show(f"trace saved to {target}", sys.stderr if SPEAKS else sys.stdout)
     if failure:
         raise failure
     return 0
@@ -98,7 +98,7 @@ def _calibrated(pair: Any, options: Any, arguments: argparse.Namespace) -> Any:
     )
     tolerance = calibration.tolerance(arguments.quantile)
     share = f"{100 * arguments.quantile:.0f} % of rejections"
-    print(f"tolerance {tolerance:.4g} lets {share} pass", file=sys.stderr)
+    show(f"tolerance {tolerance:.4g} lets {share} pass", sys.stderr)
     return hsd.RunOptions(**{**dict(options), "tolerance": tolerance})
 
 
@@ -119,7 +119,7 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
         decoding.close()
         progress("\n")
     for note in decoding.notes:
-        print(f"hsd: note: {note}", file=sys.stderr)
+        show(f"hsd: note: {one_line(note)}", sys.stderr)
     return decoding.trace(), failure
 
 
@@ -158,7 +158,9 @@ def _report(trace: Any, pair: Any = None) -> str:
         for name in ("system", "rule", "gamma")
         if options[name] and hsd.RunOptions.applies(name, options)
     )
-    made_by = ", ".join([trace.setup.pair, *(f"{name} {options[name]}" for name in applied)])
+    made_by = ", ".join(
+        [one_line(trace.setup.pair), *(f"{name} {options[name]}" for name in applied)]
+    )
     share = "nothing drafted"
     if s["drafted"]:
         share = f"{100 * s['acceptance_rate']:.0f} % of drafted tokens kept"

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hsd import space
-from hsd.cli.arguments import output, refuse
+from hsd.cli.arguments import output, refuse, show
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
@@ -23,11 +23,11 @@ def main(arguments: argparse.Namespace) -> int:
 def _check(arguments: argparse.Namespace) -> int:
     differences = space.check()
     for line in differences:
-        print(line, file=sys.stderr)
+        show(line, sys.stderr)
     if differences:
-        print("README.md does not match the Spacefile")
+        show("README.md does not match the Spacefile")
         return 2
-    print("the Spacefile and README.md agree")
+    show("the Spacefile and README.md agree")
     return 0
 
 
@@ -42,14 +42,14 @@ def _export(arguments: argparse.Namespace) -> int:
         )
         megabytes = sum(path.stat().st_size for path in files) / 1e6
         shows = f"python -m http.server -d {arguments.static} shows them"
-        print(f"{arguments.static}: {len(files)} files, {megabytes:.1f} MB; {shows}")
+        show(f"{arguments.static}: {len(files)} files, {megabytes:.1f} MB; {shows}")
         return 0
     refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
     page = single(trace, arguments.step, arguments.title or "")
     write_file(target, page)
-    print(f"{target}: {len(page.encode()) / 1000:,.0f} kB", file=sys.stderr)
+    show(f"{target}: {len(page.encode()) / 1000:,.0f} kB", sys.stderr)
     return 0
 
 
@@ -68,5 +68,5 @@ def _publish(arguments: argparse.Namespace) -> int:
             address = space.static_address(arguments.repository or "")
             write(root, space.load(), address, arguments.weights)
         listing = space.listing(sdk, root) if arguments.dry_run else []
-        print("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
+        show("\n".join(listing) or space.publish(arguments.repository, root=root, sdk=sdk))
     return 0

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import Any
 
-from hsd.cli.arguments import output, refuse
-from hsd.errors import HsdError
+from hsd.cli.arguments import output, refuse, show
+from hsd.errors import HsdError, one_line
 from hsd.http_client import base_url, counter_growth, read_counters
 from hsd.vllm.reader import BEAT, Request, ServerReader, summary
-from hsd.writing import write_file
+from hsd.writing import file_name, write_file
 
 SERVER = "server"  # the pair of a page that stands for the server
 
@@ -49,11 +49,11 @@ def _text(reader: ServerReader, most: int, folder: str | None) -> int:
                 ended.append(one)
                 trace = one.trace
                 ending = f"{len(trace.steps)} steps, {trace.result.finish}"
-                print(f"{one.name}: {ending}: {trace.text[:60]!r}", flush=True)
+                show(f"{one_line(one.name)}: {ending}: {trace.text[:60]!r}")
                 if folder:
-                    write_file(output(f"{folder}/{one.name}.json"), trace.to_json())
+                    write_file(output(f"{folder}/{file_name(one.name)}.json"), trace.to_json())
             time.sleep(0 if reader.look() else BEAT)
-    print("\n".join(summary([step for one in ended for step in one.trace.steps])))
+    show("\n".join(summary([step for one in ended for step in one.trace.steps])))
     return 0
 
 

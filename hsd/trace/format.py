@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Any
 
+from hsd.errors import UNSEEN
+
 CUT = 80  # characters of a token, or of a draft's text
 _LOOSE = re.compile("[\udc80-\udcff]+")
-_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _SIGNS = {"\n": "⏎", "\r": "⏎", "\t": "⇥"}
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
@@ -21,7 +22,7 @@ def quoted(piece: str) -> str:
 
     Line ends and tabs are shown as signs.
     """
-    shown = _UNSEEN.sub(lambda match: _SIGNS.get(match[0], "�"), piece)
+    shown = UNSEEN.sub(lambda match: _SIGNS.get(match[0], "�"), piece)
     return f"“{shown[:CUT]}…”" if len(shown) > CUT else f"“{shown}”"
 
 

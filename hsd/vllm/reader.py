@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from hsd.bench.summary import ratio_interval
-from hsd.errors import HsdError, first_line
+from hsd.errors import HsdError, first_line, one_line
 from hsd.http_client import base_url, json_of
 from hsd.rules import USUAL, VANILLA
 from hsd.trace import Result, Step, Trace, statistics
@@ -71,7 +71,7 @@ class ServerReader:
         with self._lock:
             answer = json_of(f"{self.url}/hsd/steps?after={self._next}", WAIT, key=self._token)
             try:
-                self._next = answer["next"]
+                self._next = int(answer["next"])
                 for entry in answer["entries"]:
                     self._take(**entry)
             except (ValueError, TypeError, KeyError) as error:
@@ -81,6 +81,8 @@ class ServerReader:
 
     def _take(self, request: str, kind: str, data: Any) -> None:
         """Add an entry. A step whose predecessor the server has dropped ends the trace."""
+        if not isinstance(request, str):
+            raise TypeError("a request without a name")
         if kind == "beginning":
             self.requests[request] = Request(request, Trace.model_validate(data))
         elif (one := self.requests.get(request)) and not one.done:
@@ -180,7 +182,7 @@ def summary(steps: Sequence[Step]) -> list[str]:
         name: mean(step.expected_kept[name] for step in drafted)
         for name in drafted[0].expected_kept
     }
-    averages = ", ".join(f"{name} {average:.3f}" for name, average in kept.items())
+    averages = ", ".join(f"{one_line(name)} {average:.3f}" for name, average in kept.items())
     lines = [
         f"{stats['block_efficiency']:.2f} tokens per pass of the target; kept by position: {curve}",
         f"Kept of these drafts over all coins: {averages}",
