@@ -88,15 +88,23 @@ def battery(seed: int, exponential: bool) -> list[BatteryCase]:
         ),
         *(
             BatteryCase(
-                f"{v:,} tokens, γ = {n}",
-                "long rows" if n == 1 else "more tokens and longer drafts together",
+                f"{v} tokens, γ = {n}",
+                "more tokens and longer drafts together",
                 _grown(v, n, _large(v, n, at_first, after_text), seed),
                 points=FEWER // 4,
             )
-            for v, n, at_first, after_text in (
-                (wide, 1, wide, wide // 10),
-                *LARGE,
-                (wide, 4, 6, 6),
+            for v, n, at_first, after_text in LARGE
+        ),
+        *(
+            BatteryCase(
+                f"V {v:,}, γ {n}, place {place}, q {drafted:,}, p {written:,}",
+                "",
+                _grown(v, n, _dense(place, drafted, written), seed),
+                points=FEWER // 4,
+            )
+            for v, n, place, drafted, written in dict.fromkeys(
+                (min(v, wide), n, place, min(drafted, wide), min(written, wide))
+                for v, n, place, drafted, written in DENSE
             )
         ),
     ]
@@ -218,12 +226,8 @@ LARGE = (
     (10, 5, 10, 6),
     (12, 8, 12, 4),
     (17, 2, 17, 17),
-    (24, 4, 24, 8),
-    (40, 3, 40, 8),
-    (40, 12, 40, 4),
-    (100, 2, 100, 10),
 )
-"""Pairs in which both V and γ are large.
+"""Pairs in which both V and γ are larger than in most others.
 
 Each: V, γ, how many tokens the target may say at first, and how many after a text.
 """
@@ -244,5 +248,96 @@ def _large(vocab: int, gamma: int, at_first: int, after_text: int) -> Shape:
             draft[places[0]] = a[places[0]] / 2
             draft[places[1]] = 1 - draft[places[0]]
         return target, b if not text and vocab <= 5 else draft
+
+    return shape
+
+
+DENSE = (
+    (12, 1, 1, 12, 1),
+    (12, 3, 4, 0, 12),
+    (12, 4, 4, 1, 12),
+    (12, 6, 4, 2, 12),
+    (20, 2, 2, 20, 16),
+    (20, 3, 2, 20, 1),
+    (20, 4, 3, 20, 4),
+    (20, 6, 3, 20, 1),
+    (20, 6, 5, 20, 2),
+    (24, 1, 1, 24, 2),
+    (24, 1, 1, 24, 12),
+    (24, 2, 1, 24, 1),
+    (24, 2, 2, 12, 4),
+    (24, 3, 3, 12, 12),
+    (24, 4, 3, 24, 24),
+    (24, 4, 4, 2, 12),
+    (24, 4, 4, 20, 1),
+    (24, 6, 2, 24, 1),
+    (24, 6, 5, 1, 12),
+    (40, 1, 1, 1, 30),
+    (40, 1, 1, 40, 40),
+    (40, 3, 1, 2, 30),
+    (40, 4, 5, 0, 40),
+    (40, 6, 4, 12, 30),
+    (100, 1, 1, 100, 12),
+    (100, 2, 1, 20, 2),
+    (100, 3, 2, 60, 100),
+    (100, 3, 4, 0, 30),
+    (100, 4, 2, 12, 100),
+    (100, 4, 3, 24, 1),
+    (100, 4, 4, 1, 30),
+    (100, 4, 4, 100, 4),
+    (100, 4, 5, 0, 16),
+    (100, 6, 3, 24, 2),
+    (100, 6, 5, 2, 30),
+    (100, 6, 5, 12, 12),
+    (100, 6, 5, 100, 1),
+    (200, 1, 1, 200, 200),
+    (200, 2, 2, 200, 200),
+    (200, 3, 3, 200, 200),
+    (200, 12, 4, 24, 200),
+    (1000, 1, 1, 2, 1000),
+    (1000, 1, 2, 0, 1000),
+    (1000, 2, 2, 100, 24),
+    (1000, 3, 1, 40, 100),
+    (1000, 4, 4, 2, 300),
+    (1000, 6, 5, 1, 300),
+    (1000, 12, 9, 24, 200),
+)
+"""Pairs with many tokens at one place, all other rows being certain or nearly so.
+
+Each: V, γ, the place, how many tokens the draft may write there, and how many the target. After the
+whole draft, at place γ+1, there is no row of the draft. Any two of the five meet in all ways that
+`hsd.conform.coverage` tells apart, a test says.
+"""
+FEW = 2  # tokens of a dense row that the draft writes too often, if all its tokens are the target's
+MOST_RAISED = 10  # tokens of a dense row that it writes too seldom, if it has more than the target
+
+
+def _dense(place: int, drafted: int, written: int) -> Shape:
+    """Return a shape whose draft chooses among `drafted` tokens at one place, else it is certain.
+
+    written: how many tokens the target may write there; before and after it has two, elsewhere one.
+    A rejected draft is followed by one of the tokens that the draft writes too seldom. Their number
+    times that of the others is what it takes to judge the pair, so one of the two is limited.
+    """
+    wide = drafted > written
+    few = min(FEW, (drafted + 1) // 2, written - wide)
+    end = min(written, few + MOST_RAISED) if wide else drafted
+
+    def shape(text: Outcome, a: Tensor, b: Tensor) -> Rows:
+        order = a.argsort(descending=True)
+        sure = _one_hot(a)
+        apart = abs(len(text) + 1 - place)
+        if apart:
+            second = torch.zeros_like(a).index_fill(0, order[1], 0.25)
+            return (sure + second if apart == 1 else sure), sure
+        target = a.index_fill(0, order[written:], 0.0)
+        target = target / target.sum()
+        if not drafted:
+            return target, sure
+        seldom = torch.zeros_like(a).index_fill(0, order[few:end], 1.0)
+        often = torch.zeros_like(a).index_fill(0, order[:drafted], 1.0) * (1 - seldom)
+        draft = target * (seldom * b / (a + b) + often)
+        left = often * b
+        return target, draft + left / left.sum() * (1 - draft.sum())
 
     return shape

@@ -58,14 +58,20 @@ def edges(hints: Sequence[float], width: float) -> list[float]:
 
 
 def threshold(
-    at: Callable[[float], Point], low: float, high: float, width: float, hints: Sequence[float]
-) -> Search[float]:
-    """Search for the number between `low` and `high` at which the outcome changes.
+    at: Callable[[float], Point],
+    ends: tuple[float, float],
+    outcomes: tuple[Outcome, Outcome],
+    width: float,
+    hints: Sequence[float],
+) -> Search[tuple[float, Outcome]]:
+    """Search for the number between two `ends` at which the outcome changes.
 
-    Returns it to `width` / 2. at(number): the point to evaluate. hints: numbers, as of `edges`, to
-    try first; others are found by bisection.
+    Returns it to `width` / 2, and the outcome above it. at(number): the point to evaluate.
+    outcomes: those at the ends. hints: numbers, as of `edges`, to try first; others are found by
+    bisection.
     """
-    first = yield at(low)
+    low, high = ends
+    first, above = outcomes
     begin = bisect.bisect_right(hints, low)
     end = bisect.bisect_left(hints, high)
     # the first threshold is often the next hint: look near first, then twice as far
@@ -73,14 +79,16 @@ def threshold(
     # a bracket around a hint is as wide as `width`, but for rounding
     while high - low > width * 1.01:
         middle = hints[begin + min(reach, (end - begin) // 2)] if end > begin else (low + high) / 2
-        if (yield at(middle)) == first:
+        outcome = yield at(middle)
+        if outcome == first:
             low = middle
             reach = 2 * reach
             begin = bisect.bisect_right(hints, low, begin, end)
         else:
             high = middle
+            above = outcome
             end = bisect.bisect_left(hints, high, begin, end)
-    return (low + high) / 2
+    return (low + high) / 2, above
 
 
 def boxes(
@@ -116,9 +124,15 @@ def boxes(
             return None
         for axis in range(axes):
             moved = (*start[:axis], goal[axis], *start[axis + 1 :])
-            if (yield from ask(moved)) != first:
+            outcomes = first, (yield from ask(moved))
+            if outcomes[1] != first:
                 at = lambda x, s=start, a=axis: (*s[:a], x, *s[a + 1 :], *fixed)  # noqa: E731
-                return axis, (yield from threshold(at, start[axis], goal[axis], width, near[axis]))
+                ends = start[axis], goal[axis]
+                where, above = yield from threshold(at, ends, outcomes, width, near[axis])
+                # the corners of the boxes that meet here are a little farther apart
+                for corner, outcome in ((where - width, first), (where + width, above)):
+                    known[(*start[:axis], corner, *start[axis + 1 :])] = outcome
+                return axis, where
             start = moved
         return None
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import torch
@@ -145,12 +146,14 @@ def rows_along(models: TableModels, draft: Outcome) -> tuple[Tensor, Tensor, Ten
 
 
 def _laws(models: TableModels, draft: Outcome) -> list[Law]:
-    """Return the laws, for one draft, of all known rules that throw coins.
+    """Return the laws, for one draft, of the known rules where thresholds are likely.
 
-    A coupled rule compares picks instead.
+    A coupled rule compares picks instead of coins; of a clipped one the tolerance is not known.
     """
     return [
-        rule.law(*rows_along(models, draft)) for rule in RULES.values() if not rule.recipe.coupled
+        rule.law(*rows_along(models, draft))
+        for rule in RULES.values()
+        if not rule.recipe.coupled and not rule.recipe.clipped
     ]
 
 
@@ -191,17 +194,25 @@ def _law_of_noise(box: Box, near: Tensor, width: float) -> Search[Tensor]:
     ratios = torch.zeros(vocab, dtype=torch.float64, device="cpu")
     shares = near / (near + near[:, [winner]]).clamp_min(1e-300)
     ratios[winner] = 1.0
-    for token in (t for t in range(vocab) if t != winner):
 
-        def at(share: float, token: int = token) -> Point:
-            numbers = [FAR] * vocab
-            numbers[token] = share
-            numbers[winner] = 1 - share
-            return (*box.centre, *numbers)
+    def points(tokens: Sequence[int], share: float) -> Point:
+        numbers = torch.full((vocab,), FAR, dtype=torch.float64, device="cpu")
+        numbers[tokens] = share
+        numbers[winner] = 1 - share
+        return (*box.centre, *numbers.tolist())
 
-        if (yield at(width))[-1] == token:
+    likely = near.sum(0) > 0
+    rivals = [token for token in range(vocab) if token != winner]
+    never = [token for token in rivals if not likely[token]]
+    if never and (yield points(never, width)) == box.outcome:
+        rivals = [token for token in rivals if likely[token]]
+    for token in rivals:
+        at = partial(points, [token])
+        first = yield at(width)
+        if first[-1] == token:
             hints = edges(shares[:, token].tolist(), width)
-            share = yield from threshold(at, width, 1 - width, width, hints)
+            ends = width, 1 - width
+            share, _ = yield from threshold(at, ends, (first, box.outcome), width, hints)
             ratios[token] = share / (1 - share)
     return ratios / ratios.sum()
 

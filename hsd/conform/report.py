@@ -10,9 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 from hsd.audit import TableModels, random_models
-from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox
+from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox, limit_candidates
 from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, BatteryCase, battery
 from hsd.conform.boxes import Outcome
+from hsd.conform.coverage import Cell, cells, coverage_in_words, tokens_in_words
 from hsd.conform.judge import (
     Judgement,
     check_size,
@@ -59,10 +60,10 @@ def conform(
     "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected"
     (None where nothing is expected), "cause" (why it is not lossless, or ""), "counterexample"
     ({"words", "p", "q"} or None), "edges" (what happens at a number of exactly 0 or just below 1),
-    "notes", "claim" (what was done, and what may escape it, in sentences), "sizes" (each V, γ of
-    the judged pairs), "pairs", "tolerance", "calls", "seconds"}. By sampling "lossless" is None
-    where nothing was found: that proves nothing. Raises HsdError for what is too large, for an
-    unknown rule, and for a verifier that cannot be judged.
+    "notes", "claim" (what was done, and what may escape it, in sentences), "sizes" (the cells of
+    all pairs, see `hsd.conform.coverage`), "pairs", "tolerance", "calls", "seconds"}. By sampling
+    "lossless" is None where nothing was found: that proves nothing. Raises HsdError for what is too
+    large, for an unknown rule, and for a verifier that cannot be judged.
     """
     start = time.perf_counter()
     if expect:
@@ -98,8 +99,11 @@ def conform(
         named |= {case.name: case.models for case in cases}
         result = (judge_shared if adapter.shared else _exact)(adapter, cases)
     result = NOTHING | result
-    sizes = sorted({(named[name].vocab, named[name].gamma) for name in result["pairs"]})
-    claim = [*result["claim"], sizes_in_words(sizes)] if result["claim"] else []
+    judged = {name: cells(limit_candidates(adapter, named[name])) for name in result["pairs"]}
+    for name, of_pair in judged.items():
+        result["pairs"][name]["tokens"] = tokens_in_words(of_pair)
+    together = set[Cell]().union(*judged.values())
+    claim = [*result["claim"], *coverage_in_words(together)] if result["claim"] else []
     same = expect in {name.split(" (")[0] for name in result["equals"]} if expect else None
     return {
         "adapter": adapter.name,
@@ -109,7 +113,7 @@ def conform(
         "expected": expect,
         **result,
         "claim": claim,
-        "sizes": sizes,
+        "sizes": sorted(together),
         "as_expected": same,
         "seconds": round(time.perf_counter() - start, 2),
     }
@@ -248,13 +252,6 @@ def _claim(cases: list[BatteryCase]) -> list[str]:
         again = "points again, in other orders and after all others"
         sentences.append(f"{repeats} {again}: equal numbers gave equal tokens")
     return sentences
-
-
-def sizes_in_words(sizes: list[tuple[int, int]]) -> str:
-    """Return a sentence: the judged sizes, V with γ, and that faults at other sizes escape."""
-    of = {vocab: ", ".join(str(gamma) for v, gamma in sizes if v == vocab) for vocab, _ in sizes}
-    words = "; ".join(f"{vocab:,} with {gammas}" for vocab, gammas in of.items())
-    return f"sizes judged, V with γ: {words}; what is wrong at other sizes alone escapes"
 
 
 def _edges(adapter: Adapter) -> list[str]:

@@ -39,7 +39,7 @@ def in_words(result: dict[str, Any]) -> str:
         ]
     for note in (*result["edges"], *result["notes"]):
         lines += _said("note", note)
-    if result["tolerance"] is not None and len(result["pairs"]) > 2:
+    if result["claim"] or (result["tolerance"] is not None and len(result["pairs"]) > 2):
         lines += [_pair(name, one, i) for i, (name, one) in enumerate(result["pairs"].items())]
     for number, sentence in enumerate(result["claim"]):
         lines += _said("" if number else "tried", sentence)
@@ -98,5 +98,8 @@ def _said(head: str, words: str) -> list[str]:
 
 def _pair(name: str, result: dict[str, Any], number: int) -> str:
     head = "" if number else "on the pairs"
-    off = f"{result['total_variation']:.1e}" if result["total_variation"] > ROUNDING else "0"
-    return f"  {head:{MARGIN - 2}}{name:26} {off:>7}  {result['covers']}"
+    off = result["total_variation"]
+    wrong = "wrong" if result.get("wrong") else ""
+    distance = wrong if off is None else f"{off:.1e}" if off > ROUNDING else "0"
+    words = ", ".join(filter(None, (result["tokens"], result["covers"])))
+    return f"  {head:{MARGIN - 2}}{name:36} {distance:>7}  {words}"

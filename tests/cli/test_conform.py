@@ -89,7 +89,7 @@ def test_the_whole_battery_is_printed_with_what_each_pair_covers(command):
     assert (status, lines[0]) == (0, "mine.py: lossless")
     assert all(
         any(name in line for line in lines)
-        for name in ("6 tokens, γ = 2", "both one-hot", "1,000 tokens")
+        for name in ("6 tokens, γ = 2", "both one-hot", "V 1,000, γ 2")
     )
     assert any("one-hot draft" in line and "greedy drafts" in line for line in lines)
     assert (

@@ -16,6 +16,7 @@ from hsd import HsdError
 from hsd.audit import random_models
 from hsd.conform import Adapter, conform
 from hsd.conform.battery import REPEATS, battery
+from hsd.conform.coverage import cells, coverage_in_words
 from hsd.conform.judge import counterexample, equal_rules, judge
 from hsd.conform.recover import Unsteady, rows_along
 from hsd.rules import RULES, Law
@@ -40,6 +41,56 @@ def one_coin_more(law: Law, coins: Tensor) -> int:
 def at_sizes(sizes: Callable[[int, int], bool]) -> Kept:
     """Keeps the whole draft at such numbers of tokens and of drafted ones."""
     return where(lambda p, q: sizes(p.shape[1], len(q)))
+
+
+Where = Callable[[int, int, int, int, int], bool]
+"""Whether a verifier is wrong at a row, by V, γ, its place and the numbers of tokens of q and p."""
+
+
+def row_is(found: Where, p: Tensor, q: Tensor, t: int) -> bool:
+    """Whether the row after t tokens is such; after the whole draft q has 0 tokens."""
+    of_draft = int(q[t].count_nonzero()) if t < len(q) else 0
+    return found(p.shape[1], len(q), t + 1, of_draft, int(p[t].count_nonzero()))
+
+
+def cut_q(count: int, found: Where) -> Verify:
+    """The draft's row is cut to its likeliest tokens before it is judged."""
+
+    def verify(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
+        q = q.clone()
+        for t, row in enumerate(q):
+            if row_is(found, p, q, t):
+                lost = row.argsort(descending=True)[count:]
+                q[t] = row.index_fill(0, lost, 0) / (1 - row[lost].sum())
+        for t, token in enumerate(tokens.tolist()):
+            if uniforms[t] * q[t, token] >= p[t, token]:
+                left = (p[t] - q[t]).clamp_min(0)
+                return [*tokens[:t].tolist(), int(draw(left / left.sum(), noise))]
+        return [*tokens.tolist(), int(draw(p[-1], noise))]
+
+    return verify
+
+
+def cut_next(count: int, found: Where) -> Verify:
+    """The law of the token after the kept ones is cut to its likeliest tokens."""
+
+    def row(following: Tensor, law: Law, kept: int) -> Tensor:
+        if not row_is(found, law.p, law.q, kept):
+            return following
+        left = following.index_fill(0, following.argsort(descending=True)[count:], 0)
+        return left / left.sum()
+
+    return verifier(row=row)
+
+
+def keep_one_more(found: Where) -> Verify:
+    """What is rejected is kept."""
+
+    def kept(law: Law, coins: Tensor) -> int:
+        count = plain(law, coins)
+        return count + (count < law.gamma and row_is(found, law.p, law.q, count))
+
+    return verifier(kept)
 
 
 def cut_in_long_drafts(following: Tensor, law: Law, kept: int) -> Tensor:
@@ -75,7 +126,10 @@ def after_bonus(condition: Callable[[Tensor], bool]) -> Row:
 WRONG: dict[str, tuple[str, Verify]] = {
     "residual cut to its two likeliest tokens": ("6 tokens, γ = 1", verifier(row=cut_to(2))),
     "residual cut to its three likeliest tokens": ("6 tokens, γ = 2", verifier(row=cut_to(3))),
-    "residual cut to fifty tokens": ("1,000 tokens, γ = 1", verifier(row=cut_to(50))),
+    "residual cut to fifty tokens": (
+        "V 1,000, γ 1, place 1, q 2, p 1,000",
+        verifier(row=cut_to(50)),
+    ),
     "wrong from the fourth position on": ("2 tokens, γ = 6", verifier(from_position(3))),
     "wrong from the fifth position on": ("2 tokens, γ = 6", verifier(from_position(4))),
     "wrong from the fourth token on": (
@@ -103,7 +157,10 @@ WRONG: dict[str, tuple[str, Verify]] = {
         "sharp target, flat draft",
         verifier(where(lambda p, q: float(p[0].max()) > 0.9)),
     ),
-    "wrong for long rows": ("1,000 tokens, γ = 1", verifier(where(lambda p, q: len(p[0]) > 30))),
+    "wrong for long rows": (
+        "V 1,000, γ 1, place 1, q 2, p 1,000",
+        verifier(where(lambda p, q: len(p[0]) > 30)),
+    ),
     "wrong where nothing is in common": (
         "nothing in common",
         verifier(where(lambda p, q: not (p[0] * q[0]).any())),
@@ -134,11 +191,11 @@ WRONG: dict[str, tuple[str, Verify]] = {
         verifier(at_sizes(lambda v, n: v >= 5 and n >= 4)),
     ),
     "wrong from 24 tokens and ten drafted on": (
-        "40 tokens, γ = 12",
+        "V 200, γ 12, place 4, q 24, p 200",
         verifier(at_sizes(lambda v, n: v >= 24 and n >= 10)),
     ),
     "wrong from 500 tokens and three drafted on": (
-        "1,000 tokens, γ = 4",
+        "V 1,000, γ 4, place 4, q 2, p 300",
         verifier(at_sizes(lambda v, n: v >= 500 and n >= 3)),
     ),
     "wrong for medium sizes of both": (
@@ -146,10 +203,58 @@ WRONG: dict[str, tuple[str, Verify]] = {
         verifier(at_sizes(lambda v, n: 6 < v < 12 and 2 < n < 5)),
     ),
     "residual cut in a long draft of many tokens": (
-        "40 tokens, γ = 3",
+        "V 100, γ 3, place 2, q 60, p 100",
         verifier(row=cut_in_long_drafts),
     ),
     "the last of several coins is not read": ("5 tokens, γ = 4", verifier(without_last_coin)),
+    "q cut to 20 tokens where all of 40 are drafted": (
+        "V 40, γ 1, place 1, q 40, p 40",
+        cut_q(20, lambda v, n, t, q, p: v == 40 and n == 1 and q > 20),
+    ),
+    "q cut to 64 tokens in large vocabularies": (
+        "V 200, γ 1, place 1, q 200, p 200",
+        cut_q(64, lambda v, n, t, q, p: v >= 200 and t == 1 and q > 64),
+    ),
+    "q cut to 20 tokens at place 3 of longer drafts": (
+        "V 24, γ 4, place 3, q 24, p 24",
+        cut_q(20, lambda v, n, t, q, p: v < 40 and n > 3 and t == 3 and q > 20),
+    ),
+    "residual cut to eight where many are drafted at place 2": (
+        "V 1,000, γ 2, place 2, q 100, p 24",
+        cut_next(8, lambda v, n, t, q, p: v >= 500 and t == 2 and q >= 24),
+    ),
+    "residual cut to eight where many are drafted at place 3": (
+        "V 200, γ 3, place 3, q 200, p 200",
+        cut_next(8, lambda v, n, t, q, p: t == 3 and q >= 100),
+    ),
+    "residual cut to eight at place 4, with few drafted": (
+        "V 1,000, γ 4, place 4, q 2, p 300",
+        cut_next(8, lambda v, n, t, q, p: t == 4 and q == 2 and p >= 200),
+    ),
+    "residual cut to 64 late in long drafts": (
+        "V 1,000, γ 12, place 9, q 24, p 200",
+        cut_next(64, lambda v, n, t, q, p: v >= 1_000 and t > 5 and p >= 100),
+    ),
+    "a bonus of fifty tokens": (
+        "V 1,000, γ 1, place 2, q 0, p 1,000",
+        cut_next(50, lambda v, n, t, q, p: q == 0),
+    ),
+    "keeps too much of many drafted before a certain target": (
+        "V 20, γ 3, place 2, q 20, p 1",
+        keep_one_more(lambda v, n, t, q, p: t == 2 and q >= 9 and p == 1),
+    ),
+    "keeps too much late in drafts of a medium vocabulary": (
+        "V 20, γ 6, place 5, q 20, p 2",
+        keep_one_more(lambda v, n, t, q, p: 9 <= v < 24 and n > 5 and t > 4 and q > 8),
+    ),
+    "keeps too much of a copy at place 4": (
+        "V 100, γ 4, place 4, q 1, p 30",
+        keep_one_more(lambda v, n, t, q, p: n == 4 and t == 4 and q == 1 and p >= 24),
+    ),
+    "keeps too much of medium rows at place 4": (
+        "V 40, γ 6, place 4, q 12, p 30",
+        keep_one_more(lambda v, n, t, q, p: t == 4 and 8 < q < 24 and 24 <= p < 99),
+    ),
     "wrong for some noise": ("2 tokens, γ = 2, swept", some_noise),
     "wrong for a few third coins": ("2 tokens, γ = 3, swept", verifier(third_coin)),
     "wrong for a few coins": ("2 tokens, γ = 2, swept", verifier(one_coin_more)),
@@ -228,11 +333,24 @@ def test_the_whole_battery_says_what_was_done():
 def test_the_verdict_lists_the_sizes_that_were_judged_together():
     right = adapter(RULES["tokenwise"].law)
     found = conform(right, vocab=2, gamma=2, quick=True)
-    assert found["sizes"] == [(2, 2), (4, 2)]
-    assert found["claim"][-1] == (
-        "sizes judged, V with γ: 2 with 2; 4 with 2; what is wrong at other sizes alone escapes"
-    )
-    assert conform(right, calls=100)["sizes"] == [(3, 3)]
+    assert found["sizes"] == [
+        *((2, 2, 1, 2, 2), (2, 2, 2, 2, 2), (2, 2, 3, 0, 2)),
+        *((4, 2, 1, 3, 3), (4, 2, 2, 3, 3), (4, 2, 3, 0, 3)),
+    ]
+    assert found["pairs"]["zeros"]["tokens"] == "V 4, q 3×2, p 3×3"
+    assert "combinations were judged together" in found["claim"][-2]
+    assert "what is wrong at other numbers" in found["claim"][-1]
+    assert {cell[:2] for cell in conform(right, calls=100)["sizes"]} == {(3, 3)}
+
+
+@pytest.mark.parametrize("race", [False, True])
+def test_any_two_of_sizes_places_and_counts_of_tokens_are_judged_together(race: bool):
+    judged = set().union(*(cells(case.models) for case in battery(0, race)))
+    said = coverage_in_words(judged)[0]
+    assert said.endswith("230 of 230 combinations were judged together")
+    fewer = {cell for cell in judged if cell[3] < 100 or cell[2] != 3}
+    missed = coverage_in_words(fewer)[0].partition(" but not ")[2].split("; ")
+    assert "place 3 with q 100+" in missed
 
 
 @pytest.mark.parametrize("race", [False, True])
