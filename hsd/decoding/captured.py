@@ -99,7 +99,8 @@ class CapturedRounds:
         self._target.length.copy_(tail[2] - 1)
         p = self._probabilities(self._target.read(torch.cat([tail[1:2], drafted]), keep=gamma + 1))
         if not gamma:
-            return torch.stack([tail.new_zeros(()), draw(p[0], number)])
+            row = self._rule.law(p, q, drafted).next(0) if self._rule.recipe.follow else p[0]
+            return torch.stack([tail.new_zeros(()), draw(row, number)])
         ended = torch.isin(drafted, self._ends).cumsum(0) > 0
         # up to an end of the text
         q, judged, coins = shortened(p, q, drafted, coins, gamma - ended[:-1].sum())

@@ -118,7 +118,7 @@ def make_system(pair: Pair, options: RunOptions) -> System:
 
         pair = with_prompts_as(pair, options.prompt_as)
     judges = judges_of(options, len(levels.models))
-    stopping = _stopping(pair, options, engine)
+    stopping = _stopping(pair, options)
     return System(
         pair=pair,
         levels=levels,
@@ -252,7 +252,7 @@ def _proposer(
     return lambda readers: GrownProposer(readers[0], ends, options.drafts, size, mixed)
 
 
-def _stopping(pair: Pair, options: RunOptions, engine: str) -> Stopping | None:
+def _stopping(pair: Pair, options: RunOptions) -> Stopping | None:
     """Return what ends a draft whose length is not fixed.
 
     None where the length is fixed, or where drafts are copied.
@@ -260,7 +260,7 @@ def _stopping(pair: Pair, options: RunOptions, engine: str) -> Stopping | None:
     if not options.auto or options.copies:
         return None
     config = getattr(pair.draft, "stopping", None)
-    return Stopping.of(config, engine, options.confidence, options.sampling)
+    return Stopping.of(config, options.confidence, options.sampling)
 
 
 def _block(options: RunOptions, levels: Levels) -> int:

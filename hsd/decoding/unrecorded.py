@@ -61,6 +61,7 @@ class UnrecordedRounds:
         chances = [Chances(reader, self.longest + 1) for reader in self.readers]
         self._q = chances[0]
         self._p = chances[-1]
+        self._chain = StoppingState(self.stopping) if self.stopping else None
 
     @staticmethod
     def fits(readers: Sequence[RowReader], rule: str) -> bool:
@@ -82,7 +83,9 @@ class UnrecordedRounds:
     def draft(self, text: list[int], dice: Dice) -> list[int]:
         """Return drafted tokens as `ModelProposer` draws them, at most one for each draw."""
         rows = self._q
-        chain = StoppingState(self.stopping) if self.stopping else None
+        chain = self._chain
+        if chain:
+            chain.begin()
         tokens = list[int]()
         unread = text[self.readers[0].length :]
         for row, number in enumerate(dice.draws.tolist()):
@@ -123,6 +126,8 @@ class UnrecordedRounds:
     def roll_back(self, length: int, played: RoundOutcome) -> None:
         for reader in self.readers:
             reader.settle(length)
+        if self._chain:
+            self._chain.learn(played.kept)
 
     def close(self) -> None:
         for reader in self.readers:

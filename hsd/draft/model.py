@@ -1,6 +1,7 @@
 """Proposing with a draft model, one token after another."""
 
 import time
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -18,7 +19,7 @@ class ModelProposer(Proposer):
     A draft takes γ forward passes, and the first also reads what is new in the text.
 
     stopping: the criterion that ends a draft before γ tokens; with one a draft also ends at the end
-    of the text.
+    of the text, and `settle` learns how many of its tokens were kept.
     """
 
     def __init__(
@@ -26,7 +27,7 @@ class ModelProposer(Proposer):
     ) -> None:
         self._reader = reader
         self._end_ids = end_ids
-        self._stopping = stopping
+        self._chain = StoppingState(stopping) if stopping else None
         self.readers = [reader]
 
     def propose(self, text: list[int], gamma: int, draws: Tensor, coins: Tensor) -> Draft:
@@ -36,7 +37,9 @@ class ModelProposer(Proposer):
         unread = torch.tensor(text[reader.length :], device=reader.device, dtype=torch.int64)
         rows = []
         tokens = []
-        chain = StoppingState(self._stopping) if self._stopping else None
+        chain = self._chain
+        if chain:
+            chain.begin()
         pick = draw if draws.ndim == 1 else race_winners  # by a number, or by times
         for number in draws.to(reader.device):
             if chain and not chain.may_pay:
@@ -67,3 +70,8 @@ class ModelProposer(Proposer):
 
     def extend(self, token: Tensor) -> Tensor:
         return self._reader.read(token, keep=1).p[0]
+
+    def settle(self, length: int, path: Sequence[int] = ()) -> None:
+        super().settle(length, path)
+        if self._chain:
+            self._chain.learn(len(path))

@@ -69,7 +69,8 @@ class Options(Model):
     gamma: int | Literal["auto"] = option(
         5,
         "Draft length γ",
-        "Tokens drafted per step, levels of a tree; auto: as long as the draft is sure enough.",
+        "Tokens drafted per step, levels of a tree; auto: as long as it pays, by how sure the "
+        "draft is and what was kept so far.",
         "main",
         low=1,
         high=MAX_GAMMA,
@@ -164,8 +165,7 @@ class Options(Model):
     confidence: float = option(
         0.0,
         "Confidence",
-        "With γ auto: the least chance to be kept at which the draft goes on; "
-        "0: as suits the pair.",
+        "With γ auto: the least chance to be kept at which the draft goes on; 0: the usual one.",
         "drafts",
         low=0,
         high=1,

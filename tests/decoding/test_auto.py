@@ -1,5 +1,5 @@
 """γ "auto": a draft goes on while the chance that its next token is kept is worth it, as the draft
-itself sees it.
+itself and the steps before see it.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from torch import Tensor
 import hsd
 from hsd import HsdError, RunOptions
 from hsd.decoding.loop import rerun
-from hsd.draft.stopping import LEAST, Stopping
+from hsd.draft.stopping import LEAST
 from hsd.options.run import AUTO
 from hsd.rng import Streams
-from hsd.sampling import Sampling
+from hsd.trace import Step
 
 PAIR = table_pair(vocab=4, order=2, seed=5, closeness=1.5)
 FEW = [
@@ -34,23 +34,46 @@ def lengths(pair: hsd.Pair, **options: Any) -> list[int]:
     ]
 
 
+def first_steps(pair: hsd.Pair, seeds: int, **options: Any) -> list[Step]:
+    return [
+        next(hsd.decode(pair, "a", gamma="auto", seed=seed, **options)) for seed in range(seeds)
+    ]
+
+
 def test_a_draft_ends_where_its_next_token_no_longer_pays():
-    """A context-free draft, whose likeliest token has .9: .9ⁿ · ½ must reach the confidence to go
-    on after n tokens.
+    """A context-free draft, whose likeliest token has .9, and is kept with .63 as is thought at
+    first: .63ⁿ · ½ must reach the confidence to go on after n tokens.
     """
-    pair = toy_pair((0.9, 0.1), (0.9, 0.1))
-    trace = hsd.run(pair, "a", gamma="auto", confidence=0.4, max_new_tokens=200)
-    whole = [step for step in trace.steps if all(node.token == 0 for node in step.nodes)]
-    assert {step.drafted for step in whole[:-2]} == {3}  # .9² ½ = .41 pays, .9³ ½ = .36 does not
-    unlikely = [step for step in trace.steps if any(node.token == 1 for node in step.nodes)]
+    steps = first_steps(toy_pair((0.9, 0.1), (0.9, 0.1)), 40, confidence=0.2)
+    whole = [step for step in steps if all(node.token == 0 for node in step.nodes)]
+    assert {step.drafted for step in whole} == {3}  # .63² ½ = .201 pays, .63³ ½ = .13 does not
+    unlikely = [step for step in steps if any(node.token == 1 for node in step.nodes)]
     assert unlikely
     assert all(step.nodes[-1].token == 1 for step in unlikely)
 
 
 def test_a_sure_draft_is_as_long_as_it_may_be_and_an_unsure_one_is_empty():
     assert lengths(toy_pair((1.0, 0.0), (1.0, 0.0)))[:5] == [AUTO] * 5
-    # .4 < .7 · .6
-    assert set(lengths(toy_pair((0.4, 0.3, 0.3), (0.4, 0.3, 0.3)), confidence=0.6)) == {0}
+    # .47 < .7 · .7
+    assert set(lengths(toy_pair((0.4, 0.3, 0.3), (0.4, 0.3, 0.3)), confidence=0.7)) == {0}
+
+
+@pytest.mark.parametrize("temperature", [0.0, 1.0, 4.0])
+def test_a_draft_that_is_never_kept_is_soon_left_out_and_now_and_then_tried_again(
+    temperature: float,
+):
+    """However sure it is of itself."""
+    pair = toy_pair((0.0, 0.0, 1.0), (0.5, 0.5, 0.0))
+    sure = toy_pair((0.0, 0.0, 1.0), (0.95, 0.05, 0.0))
+    for own in (pair, sure):
+        found = lengths(own, temperature=temperature, max_new_tokens=300)
+        assert max(found[10:]) <= 1
+        assert 0 < sum(found[20:]) / len(found[20:]) < 1 / 3
+
+
+def test_an_unsure_draft_that_is_always_kept_grows():
+    found = lengths(toy_pair((0.5, 0.5), (0.5, 0.5)), max_new_tokens=120)
+    assert found[0] < AUTO == found[-2]
 
 
 def test_more_confidence_makes_shorter_drafts():
@@ -140,19 +163,18 @@ def calibrated(told: Any) -> hsd.Pair:
 
 
 def test_a_draft_that_was_calibrated_is_believed_as_often_as_it_was_right():
-    told = {"weights": [-2.0, 1.0, 0.0, 0.0, 0.0], "usual": 0.5, "least": {"eager": 0.4}}
+    told = {"weights": [-2.0, 1.0, 0.0, 0.0, 0.0], "usual": 0.4}
     trace = hsd.run(calibrated(told), "a", gamma="auto", temperature=0, max_new_tokens=40)
-    assert trace.setup.options.draft.confidence == 0.4
-    assert trace.steps[0].drafted == 1  # σ(log 9 - 2) · ½ = .27: the draft says .9
-    assert Stopping.of(told, "portable", 0.0, Sampling()).least == LEAST  # not measured there
+    assert trace.setup.options.draft.confidence == LEAST
+    assert trace.steps[0].drafted == 1  # σ(log 9 - 2) · .4 = .22: the draft says .9
 
 
 @pytest.mark.parametrize(
     "told",
     [
         {"weights": [1.0]},
-        {"weights": "many", "least": {}},
-        {"weights": [1] * 4, "usual": 0.5, "least": {}},
+        {"weights": "many", "usual": 0.5},
+        {"weights": [1] * 4, "usual": 0.5},
         3,
     ],
 )

@@ -31,6 +31,8 @@ RUNS: list[dict[str, Any]] = [
     {"rule": "blockwise", "top_p": 0.6, "seed": -4},
     {"rule": "naive-hsd", "gamma": 6, "seed": 2},
     {"rule": "hsd", "gamma": 11},
+    {"rule": "hsd", "gamma": "auto"},
+    {"rule": "hsd", "gamma": "auto", "temperature": 0.5, "max_new_tokens": 96},
     {"rule": "hsd", "gamma": "auto", "confidence": 0.02},
     {"rule": "tokenwise", "gamma": "auto", "confidence": 0.02, "temperature": 0.7, "top_k": 9},
     {"proposer": "ngram", "gamma": "auto", "temperature": 0.3},

@@ -10,10 +10,10 @@ measurements beside this do not use and the head was not trained on; the target 
 chance each token would be kept. A logistic function is fitted to that (`hsd.draft.stopping`): once
 on the even prompts, to be judged on the odd ones, then on all.
 
-`least`, by engine, is what makes tokens come fastest on these drafts, for what a further row in a
-pass costs (from assets/results, where measure_smollm2.py and engines/measure.py put it) and a step
-of the draft, which is timed here. "browser" is one thread there, as most pages have it. --chains
-FILE keeps the drafts, or takes them from there.
+How fast tokens come with that, by fixed lengths and by auto, is printed for each engine: for what a
+further row in a pass costs (from assets/results, where measure_smollm2.py and engines/measure.py
+put it) and a step of the draft, which is timed here. "browser" is one thread there, as most pages
+have it. --chains FILE keeps the drafts, or takes them from there.
 """
 
 from __future__ import annotations
@@ -40,15 +40,14 @@ from hsd.bench.prompts import prompt_set
 from hsd.decoding.options import RunOptions
 from hsd.decoding.players import open_rounds
 from hsd.decoding.system import make_system
-from hsd.draft.stopping import DEEPEST, FURTHEST, Stopping, StoppingState
+from hsd.draft.stopping import DEEPEST, FURTHEST, LEAST, Stopping, StoppingState
 from hsd.paths import ASSETS, RESULTS
 from hsd.rng import Streams
 from hsd.writing import write_file
 
 SIX = 6
 HEATS = (0.0, 0.7, 1.0)
-JUDGED = (0.0, 0.7)  # the temperatures that `least` is chosen for
-LEAST = np.arange(0.05, 0.85, 0.05)
+LEASTS = (0.15, LEAST, 0.35)  # one serves every engine, and a little more or less loses little
 WIDE = "4"  # rows of the pass that tells what a row costs
 
 
@@ -99,14 +98,9 @@ def main() -> None:
     costs = engine_costs(pair)
     halves = [[chain for chain in chains if chain.prompt % 2 == half] for half in (0, 1)]
     print(judged(fitted(halves[0]), halves[1]))
-    print(speeds(fitted(halves[0]), halves, costs))
+    print(speeds(fitted(halves[0]), halves[1], costs))
     found = fitted(chains)
-    least = {engine: fastest(found, chains, cost) for engine, cost in costs.items()}
-    told = {
-        "weights": [round(w, 4) for w in found.weights],
-        "usual": round(found.usual, 3),
-        "least": least,
-    }
+    told = {"weights": [round(w, 4) for w in found.weights], "usual": round(found.usual, 3)}
     file = given.draft / "config.json"
     config = json.loads(file.read_text(encoding="utf-8")) | {"stopping": told}
     write_file(file, json.dumps(config, indent=2) + "\n")
@@ -318,13 +312,13 @@ def auto(found: Stopping, least: float) -> Callable[[Drawn], tuple[int, int]]:
 
     def plan(chain: Drawn) -> tuple[int, int]:
         going = StoppingState(Stopping(least, chain.heat, found.weights, found.usual))
-        for steps, (share, largest) in enumerate(zip(chain.shares, chain.largest, strict=True)):
+        for length, (share, largest) in enumerate(zip(chain.shares, chain.largest, strict=True)):
             if not going.may_pay:
-                return going.length, steps
+                return length, length
             if not going.pays(largest):
-                return going.length, steps + 1
+                return length, length + 1
             going.add(share)
-        return going.length, going.length
+        return len(chain.shares), len(chain.shares)
 
     return plan
 
@@ -333,33 +327,19 @@ def fixed(gamma: int) -> Callable[[Drawn], tuple[int, int]]:
     return lambda chain: (min(gamma, len(chain.kept)),) * 2
 
 
-def fastest(found: Stopping, chains: Sequence[Drawn], cost: Cost) -> float:
-    """The `least` with the most tokens per pass, as the product over the temperatures that it is
-    chosen for.
+def speeds(found: Stopping, chains: Sequence[Drawn], costs: dict[str, Cost]) -> str:
+    """Tokens per pass over one row, on prompts that `found` was not fitted to: by fixed lengths and
+    by auto.
     """
-    by_heat = [[chain for chain in chains if chain.heat == heat] for heat in JUDGED]
-
-    def both(least: float) -> float:
-        return float(np.prod([rate(some, cost, auto(found, least)) for some in by_heat]))
-
-    return round(float(max(LEAST, key=both)), 2)
-
-
-def speeds(found: Stopping, halves: Sequence[Sequence[Drawn]], costs: dict[str, Cost]) -> str:
-    """Tokens per pass by fixed lengths and by auto, whose `least` was chosen on the other half of
-    the prompts.
-    """
+    plans = {f"γ = {gamma}": fixed(gamma) for gamma in range(SIX)}
+    plans |= {f"auto, {least:g}": auto(found, least) for least in LEASTS}
     lines = []
     for engine, cost in costs.items():
-        least = fastest(found, halves[0], cost)
-        for heat in JUDGED:
-            some = [chain for chain in halves[1] if chain.heat == heat]
-            rates = [rate(some, cost, fixed(gamma)) for gamma in range(SIX)]
-            own = rate(some, cost, auto(found, least))
-            lines.append(
-                [engine, f"{heat:g}", *(f"{x:.2f}" for x in rates), f"{own:.2f}", f"{least:.2f}"]
-            )
-    return table(["engine", "T", *(f"γ = {g}" for g in range(SIX)), "auto", "least"], lines)
+        for heat in HEATS:
+            some = [chain for chain in chains if chain.heat == heat]
+            rates = [f"{rate(some, cost, plan):.2f}" for plan in plans.values()]
+            lines.append([engine, f"{heat:g}", *rates])
+    return table(["engine", "T", *plans], lines)
 
 
 if __name__ == "__main__":

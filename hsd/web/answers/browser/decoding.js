@@ -13,7 +13,7 @@ import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
 import { rowsOf, spread } from "./sampling.js";
-import { chain } from "./stopping.js";
+import { stoppingState } from "./stopping.js";
 
 /**
  * What a proposer drafted; support: all tokens that it could have drafted.
@@ -24,7 +24,7 @@ import { chain } from "./stopping.js";
  * @property {HeadText} [text]
  * @property {(text: number[], draws: (number | Row)[]) => Proposal} propose
  * @property {(token: number) => Row} extend
- * @property {(length: number) => void} settle
+ * @property {(length: number, count: number) => void} settle
  * @property {(length: number) => void} rewind
  */
 /**
@@ -53,6 +53,8 @@ const picked = (row, by) => (typeof by === "number" ? pick(row, by) : winner(row
 function drafter({ head, about, codec }, target, options, keepsRaw) {
   const text = new HeadText(head, target);
   const { gamma, confidence, temperature } = options;
+  const going =
+    gamma === "auto" ? stoppingState(about.config.stopping, confidence, temperature) : null;
   const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
   /**
    * Read new tokens; returns the row after them.
@@ -71,7 +73,7 @@ function drafter({ head, about, codec }, target, options, keepsRaw) {
         rows: /** @type {Sampled[]} */ ([]),
         support: head.vocab,
       };
-      const going = gamma === "auto" ? chain(about.config.stopping, confidence, temperature) : null;
+      going?.begin();
       let unread = whole.slice(text.length);
       for (const number of draws) {
         if (going && !going.mayPay()) break;
@@ -87,7 +89,10 @@ function drafter({ head, about, codec }, target, options, keepsRaw) {
       return draft;
     },
     extend: (token) => read([token], false).row,
-    settle: (length) => text.crop(length),
+    settle(length, count) {
+      text.crop(length);
+      going?.learn(count);
+    },
     rewind: (length) => text.rewind(length),
   };
 }
@@ -303,7 +308,7 @@ class Decoding {
     ];
     const length = this.text.length + committed.length - 1;
     this.target.crop(length);
-    this.proposer.settle(length);
+    this.proposer.settle(length, count);
     return { ...round, bonus: count === tokens.length, committed };
   }
 

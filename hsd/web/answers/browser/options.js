@@ -4,7 +4,7 @@ import { facts } from "../../kit/facts.js";
 import { CHAINS, chain, exactWith, SETTINGS, usesDivergence } from "../../rules/law.js";
 import { recipeOf } from "../../rules/tests.js";
 import { Refusal } from "../refusal.js";
-import { leastOf } from "./stopping.js";
+import { LEAST } from "./stopping.js";
 
 const KNOWN = facts.options.properties;
 const APP = "run the app, as this page's foot says";
@@ -118,7 +118,7 @@ function readRequest(given, { limits, browser }) {
   if (line) throw new Refusal(line);
   const sure =
     options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
-  options.confidence = sure ? leastOf(browser.pair.config.stopping, options.confidence) : 0;
+  options.confidence = sure ? options.confidence || LEAST : 0;
   const settings = { ...SETTINGS };
   for (const name of Object.keys(SETTINGS)) {
     settings[name] = options[name] ?? SETTINGS[name];

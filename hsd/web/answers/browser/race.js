@@ -139,7 +139,7 @@ function plan({ lanes, rounds = 3, ...given }, page) {
   const others = wanted.map((lane, i) => laneOf(shared, lane, i + 2, page));
   const titles = /** @type {string[]} */ ([]);
   const headers = [plain, ...others].map(({ options: all }, i) => {
-    // the visitor's own, not the measured one
+    // the visitor's own, not the usual one
     const options = { ...all, confidence: Number(wanted[i - 1]?.confidence ?? 0) };
     titles.push(titleOf(options));
     return described(options, titles.filter((title) => title === titles[i]).length);
