@@ -54,7 +54,12 @@ def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairCh
             if known
             else f"unknown pair {name!r}"
         )
-        raise HsdError(f"{why}: choose {', '.join(names)}")
+        remedy = (
+            f"choose {', '.join(names)}"
+            if names
+            else "no pair can run here yet, so wait for a download, or use a machine with a GPU"
+        )
+        raise HsdError(f"{why}: {remedy}")
     news = downloads.news(spec)  # of a pair that comes from the package index
     if news is downloads.ABSENT:
         load_pair(spec.name)  # raises, and says what to do

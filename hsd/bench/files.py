@@ -39,6 +39,12 @@ def read_prompts(path: Path, category: str = "") -> tuple[str, list[str]]:
     return f"a file, read as {form}{about}", texts
 
 
+def _category(row: Any) -> str:
+    """Return the category of a row; "" if it has none."""
+    kind = row.get("category") if isinstance(row, dict) else None
+    return "" if kind is None else str(kind).strip()
+
+
 def prompts_in(rows: Rows, category: str, name: str) -> tuple[str, list[str]]:
     """Return which part of the rows is the prompt, in words, and the prompts.
 
@@ -49,10 +55,12 @@ def prompts_in(rows: Rows, category: str, name: str) -> tuple[str, list[str]]:
     named = isinstance(first, dict)
     if category and not named:
         raise HsdError(f"{name} has plain lines, which have no category {category!r}: leave it out")
-    kinds = [str(row.get("category")) if isinstance(row, dict) else "" for _, row in rows]
+    kinds = [_category(row) for _, row in rows]
     own = [row for row, kind in zip(rows, kinds, strict=True) if category in ("", kind)]
     if rows and not own:
-        raise HsdError(f"{name} has no category {category!r}: choose {', '.join(sorted({*kinds}))}")
+        known = ", ".join(sorted({*kinds} - {""}))
+        remedy = f"choose {known}" if known else "leave it out, as no row has one"
+        raise HsdError(f"{name} has no category {category!r}: {remedy}")
     field = next((one for one in FIELDS if named and one in first), "prompt")
     texts = []
     for place, row in own:

@@ -109,7 +109,7 @@ def connect(url: str, model: str | None = None, timeout: float = TIMEOUT, key: s
     base = base_url(url)
     rows = json_of(base + "/v1/models", min(SHORT, timeout), key=key).get("data")
     named = [row for row in rows or () if isinstance(row, dict)]
-    served = [row["id"] for row in named if isinstance(row.get("id"), str)]
+    served = [row["id"] for row in named if isinstance(row.get("id"), str) and row["id"].strip()]
     names = ", ".join(served[:8])[:200]
     if not served:
         raise HsdError(f"server {base} names no model: load one there first")

@@ -73,13 +73,14 @@ class Option:
         allowed, if it has a menu. called: its name in the message, by default `name`.
         """
         called = called or self.name
+        known = tuple(known)
         if not self.several:
             return self._one(value, known, called)
         if isinstance(value, str) or not isinstance(value, Sequence):
             raise HsdError(f"{called} {value!r}: give a list")
         return tuple(self._one(entry, known, self.each) for entry in value)
 
-    def _one(self, value: Any, known: Iterable[str], called: str) -> Any:
+    def _one(self, value: Any, known: tuple[str, ...], called: str) -> Any:
         if self.kind is bool:
             if not isinstance(value, bool):
                 raise HsdError(f"{called} {_short(value)}: choose true or false")

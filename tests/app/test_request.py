@@ -134,6 +134,12 @@ def test_a_request_survives_the_way_through_its_link():
     assert read(SPACE, query(asked)) == asked
 
 
+def test_where_no_pair_can_run_an_unknown_one_is_refused_with_what_to_do(monkeypatch):
+    monkeypatch.setattr(device, "offered", lambda space: [])
+    with pytest.raises(HsdError, match="no pair can run here yet, so wait for a download"):
+        request(pair="nonsense")
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [

@@ -524,6 +524,11 @@ def test_speed_bench_is_read_from_a_folder_or_a_file_by_category(
     (tmp_path / "plain.txt").write_text("one\ntwo")
     with pytest.raises(HsdError, match="has plain lines, which have no category 'coding'"):
         prompt_set(f"{tmp_path / 'plain.txt'}:coding")
+    for category in ("", None, " "):
+        rows = [{"prompt": "one"}, {"prompt": "two", "category": category}]
+        (tmp_path / "rows.jsonl").write_text("\n".join(map(json.dumps, rows)))
+        with pytest.raises(HsdError, match="no category 'coding': leave it out, as no row has"):
+            prompt_set(f"{tmp_path / 'rows.jsonl'}:coding")
 
 
 def test_a_prompt_that_the_sets_own_script_has_not_fetched_is_refused(tmp_path: Path):

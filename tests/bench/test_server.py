@@ -253,9 +253,10 @@ def test_the_model_is_the_only_one_or_the_one_that_is_named(fake: Fake):
     assert connect(fake.url, "two").model == "two"
     with pytest.raises(HsdError, match="has no model 'three': choose one, two"):
         connect(fake.url, "three")
-    fake.models = []
-    with pytest.raises(HsdError, match="names no model"):
-        connect(fake.url)
+    for models in ([], ["", " "]):
+        fake.models = models
+        with pytest.raises(HsdError, match="names no model"):
+            connect(fake.url)
     # a socket takes none of the last three
     for seconds in (0, -1, float("nan"), float("inf"), 1e300):
         with pytest.raises(HsdError, match=r"server-timeout .*: choose more than 0 seconds"):

@@ -438,6 +438,8 @@ def test_large_rows_are_staged_where_they_have_room(node: Engine, small):
         ({"rule": "top-down"}, "several drafts, which need the app"),
         ({"shadow": "traversal"}, "rule traversal is for several drafts"),
         ({"rule": "nothing"}, "unknown rule 'nothing'"),
+        ({"prompt_as": "nothing"}, "choose one of chat, text"),
+        ({"shadow": "nothing"}, "choose one of tokenwise, "),
         ({"gamma": "33"}, "choose a whole number from 1 to 32"),
         ({"gamma": 1.5}, "choose a whole number"),
         ({"temperature": ""}, "temperature is empty"),

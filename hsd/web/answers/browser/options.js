@@ -73,9 +73,8 @@ function read(name, value, most) {
   if (type === "string") {
     const names = oneOf?.map((choice) => choice.const);
     if (!names || names.includes(String(value))) return String(value);
-    throw new Refusal(
-      `unknown ${called} '${String(value).slice(0, 40)}': choose one of ${names.join(", ")}`,
-    );
+    const known = names.filter(Boolean).join(", ");
+    throw new Refusal(`unknown ${called} '${String(value).slice(0, 40)}': choose one of ${known}`);
   }
   const whole = type === "integer";
   const high = Math.min(maximum ?? Infinity, most[name] ?? Infinity);
