@@ -11,7 +11,7 @@ STATEMENT = re.compile(
     r'^(import|export) (?:(\{[^}]*\}|\* as \w+)(?: from)?)? ?(?:"([^"]+)")?;.*\n', re.MULTILINE
 )
 LATER = re.compile(r'\bimport\("(\.[^"]+)"\)')
-WORKER = re.compile(r'\bnew Worker\(new URL\("(\.[^"]+)"')
+WORKER = re.compile(r'\bstartWorker\(new URL\("(\.[^"]+)"')
 COMMENT = re.compile(r"^[ \t]*(?:/\*\*(?:[^*]|\*(?!/))*\*/|//[^\n]*)[ \t]*\n", re.MULTILINE)
 """Patterns of import and export statements, `import()`, a worker's start, comments on own lines."""
 

@@ -1,25 +1,43 @@
-// What is settled before anything is drawn, so that nothing moves or changes its colour later.
+// What is settled before anything is drawn, so that nothing moves or changes its colour later. It
+// comes before every module, so it guards itself where a browser refuses something.
 {
   const query = new URLSearchParams(window.location.search);
   const page = document.documentElement;
-  // also before anything hears of a click
+  // also before anything hears of a key
   document.addEventListener("submit", (event) => event.preventDefault());
 
-  /** What this browser keeps under a name; null where it keeps nothing. @param {string} name */
-  const kept = (name) => {
+  /**
+   * Return the result of `use`; null where the browser lacks or refuses it.
+   * @template T
+   * @param {() => T} use
+   */
+  const attempt = (use) => {
     try {
-      return localStorage.getItem(name);
+      return use();
     } catch {
       return null;
     }
   };
+  const kept = (/** @type {string} */ name) => attempt(() => localStorage.getItem(name));
+
+  // A frame without an origin of its own gets no modules, and an older browser cannot read them.
+  window.addEventListener(
+    "error",
+    ({ target }) => {
+      if (target instanceof HTMLElement && !(target instanceof HTMLScriptElement)) return;
+      const words = document.querySelector(".hsd-opening .hf-alert-words");
+      if (!words) return;
+      words.textContent =
+        "this page cannot start: reload it, open it in a tab of its own, or take a newer browser";
+      words.parentElement?.removeAttribute("hidden");
+    },
+    true,
+  );
 
   // Light or dark: as the address says, as it was chosen before, or as the system has it.
+  const prefersDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = query.get("__theme") ?? query.get("theme") ?? kept("hsd-theme");
-  page.classList.toggle(
-    "dark",
-    theme ? theme === "dark" : window.matchMedia("(prefers-color-scheme: dark)").matches,
-  );
+  page.classList.toggle("dark", theme ? theme === "dark" : Boolean(attempt(prefersDark)));
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
   // in a frame: without the controls
   page.classList.toggle("hsd-bare", query.get("controls") === "0");
@@ -47,6 +65,7 @@
   page.dataset.tab = tab;
   if (tab !== (query.get("tab") ?? "watch")) {
     query.set("tab", tab);
-    window.history.replaceState(window.history.state, "", `?${query}${window.location.hash}`);
+    const { history, location } = window;
+    attempt(() => history.replaceState(history.state, "", `?${query}${location.hash}`));
   }
 }

@@ -6,7 +6,7 @@
 // if it has one, is called whenever the tab is opened again.
 import { ask, Refusal } from "./answers/answers.js";
 import { find } from "./kit/dom.js";
-import { keep } from "./kit/files.js";
+import { addPlace, keep, placeState, renamePlace, workOffline } from "./kit/features.js";
 import { address, tabAsked } from "./kit/link.js";
 import * as page from "./kit/page.js";
 import { roving } from "./kit/controls.js";
@@ -100,7 +100,7 @@ function open(/** @type {string} */ name) {
 function visit(tab) {
   const name = nameOf(tab);
   if (name === page.tab()) return;
-  window.history.pushState(null, "", address(name === "watch" ? {} : { tab: name }));
+  addPlace(address(name === "watch" ? {} : { tab: name }));
   open(name);
 }
 
@@ -119,7 +119,7 @@ function turnTheme() {
   const url = new URL(window.location.href);
   if (url.searchParams.has("__theme")) {
     url.searchParams.delete("__theme");
-    window.history.replaceState(window.history.state, "", url);
+    renamePlace(url.href, placeState());
   }
   keep("hsd-theme", dark ? "dark" : "light");
 }
@@ -146,10 +146,7 @@ async function titled() {
     document.title = heading;
     find(".hf-title").textContent = heading;
   }
-  if (offline) {
-    // where it cannot be registered, the page needs a network
-    navigator.serviceWorker?.register(new URL("offline.js", document.baseURI)).catch(() => {});
-  }
+  if (offline) workOffline(new URL("offline.js", document.baseURI));
 }
 
 titled().catch(() => {}); // Watch will say so

@@ -126,20 +126,25 @@ def laid(file: Path, site: Path, size: int) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.fixture
-def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
-    """A page whose weights are three pieces of a GGUF file that says so little of itself that it is
-    refused.
+def with_another_model(folder: Path, place: Path) -> None:
+    """Copy an export to `place`/page, with weights that are three pieces of a GGUF file which says
+    so little of itself that it is refused, after everything else has worked.
     """
-    shutil.copytree(folder, tmp_path / "page")
-    told = tmp_path / "page" / "data" / "page.json"
+    shutil.copytree(folder, place / "page")
+    told = place / "page" / "data" / "page.json"
     page = json.loads(told.read_text())
     # no tensor, one field: a text
     beginning = b"GGUF" + struct.pack("<IQQQ1sIQ", 3, 0, 1, 1, b"a", 8, 2955)
-    (tmp_path / "any.gguf").write_bytes(beginning + b"a" * 955 + b"b" * 1000 + b"c" * 1000)
-    found = laid(tmp_path / "any.gguf", tmp_path / "page", 1000)
-    page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": found}
+    (place / "any.gguf").write_bytes(beginning + b"a" * 955 + b"b" * 1000 + b"c" * 1000)
+    pieces = laid(place / "any.gguf", place / "page", 1000)
+    page["browser"]["files"]["weights"] = {"name": "any.gguf", "bytes": 3000, "pieces": pieces}
     told.write_text(json.dumps(page))
+
+
+@pytest.fixture
+def pieces(chromium: Browser, folder: Path, tmp_path: Path) -> Iterator[Page]:
+    """A page of `with_another_model`."""
+    with_another_model(folder, tmp_path)
     files = Files(tmp_path, "page/")
     guest = Page(chromium, files)
     yield guest
@@ -221,6 +226,11 @@ def test_without_vector_instructions_recorded_runs_stay(chromium: Browser, serve
     ).wait_for()
     guest.page.locator(".hp-guess, .hp-node").first.wait_for()
     assert not guest.page.is_visible("#hsd-run")
+    reason = guest.page.inner_text("#hsd-strip .hf-refused")
+    assert reason.startswith("This browser lacks WebAssembly's vector instructions")
+    foot = guest.page.inner_text("#hsd-live")
+    assert foot.startswith(reason)
+    assert "decoded in this browser" not in foot
     guest.page.close()  # with it goes the script
     guest.close()
 

@@ -1,5 +1,6 @@
 // Answers from files (files.js), and runs by a model in the visitor's browser, which is loaded when
 // the first of them is wanted: see browser/. What it cannot do is left to the app.
+import { hasWorkers, takesModule } from "../kit/features.js";
 import * as files from "./files.js";
 import { Refusal } from "./refusal.js";
 
@@ -7,10 +8,13 @@ import { Refusal } from "./refusal.js";
 const VECTORS = Uint8Array.from(atob("AGFzbQEAAAABBQFgAAF7AwIBAAoKAQgAQQD9D/1iCw=="), (sign) =>
   sign.charCodeAt(0),
 );
-const NO_VECTORS =
-  "this browser lacks WebAssembly's vector instructions: " +
-  "recorded runs work, and a newer browser decodes";
-const RUN = typeof WebAssembly === "object" && WebAssembly.validate(VECTORS) ? "" : NO_VECTORS;
+const LACKS = [
+  takesModule(VECTORS) ? "" : "WebAssembly's vector instructions",
+  hasWorkers() ? "" : "threads for pages",
+].filter(Boolean);
+const RUN = LACKS.length
+  ? `this browser lacks ${LACKS.join(" and ")}: recorded runs work, and a newer browser decodes`
+  : "";
 const LINES = /** @type {Record<string, string>} */ ({
   run: RUN,
   pair: RUN,

@@ -1,5 +1,6 @@
 // What a visitor saves: files to save, tables as CSV, text in the clipboard.
 import { h } from "./dom.js";
+import { copied, copiedSelection } from "./features.js";
 
 const TYPES = /** @type {Record<string, string>} */ ({
   json: "application/json",
@@ -43,30 +44,14 @@ function cell(value) {
 
 /** Copy text; resolves to whether it worked. @type {(text: string) => Promise<boolean>} */
 async function copy(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const worked = document.execCommand("copy");
-    area.remove();
-    return worked;
-  }
+  if (await copied(text)) return true;
+  const area = h("textarea", { "aria-hidden": "true", "style": "position:fixed;opacity:0" });
+  area.value = text;
+  document.body.append(area);
+  area.select();
+  const worked = copiedSelection();
+  area.remove();
+  return worked;
 }
 
-/**
- * Keep a text in this browser, which may keep nothing.
- * @type {(name: string, value: string) => void}
- */
-function keep(name, value) {
-  try {
-    localStorage.setItem(name, value);
-  } catch {
-    // then it lasts as long as the page
-  }
-}
-
-export { keep, save, csv, copy };
+export { save, csv, copy };

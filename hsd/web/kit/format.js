@@ -1,6 +1,8 @@
 // Numbers and token text as they are shown to a reader. Knows nothing of the page and nothing of
 // traces. Token text is hostile: everything here returns plain strings, for textContent and
 // attributes only.
+import { signsOf } from "./features.js";
+
 const MISSING = "–";
 const SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹";
 const SUBSCRIPTS = "₀₁₂₃₄₅₆₇₈₉";
@@ -270,7 +272,6 @@ const visible = (piece) =>
         .map((run) => run.text)
         .join("");
 
-const segmenter = typeof Intl === "object" && Intl.Segmenter ? new Intl.Segmenter("und") : null;
 const WIDE = new RegExp(
   "[\\u1100-\\u115f\\u2e80-\\u303e\\u3041-\\ua4cf\\uac00-\\ud7a3\\uf900-\\ufaff" +
     "\\ufe30-\\ufe6f\\uff00-\\uff60]|[\\u{1f000}-\\u{3ffff}]",
@@ -284,9 +285,7 @@ const WIDE = new RegExp(
  */
 function shorten(piece, cells) {
   const text = visible(piece).slice(0, 8 * cells);
-  const letters = segmenter
-    ? Array.from(segmenter.segment(text), (part) => part.segment)
-    : Array.from(text);
+  const letters = signsOf(text);
   let out = "";
   let used = 0;
   for (const [i, letter] of letters.entries()) {

@@ -3,6 +3,7 @@
 // layout. Every element with a `data-term` is such a word.
 import { explained, h, targetOf } from "./dom.js";
 import { facts } from "./facts.js";
+import { hideAbove, showAbove } from "./features.js";
 
 const GAP = 6; // pixels between a word and its entry
 const EDGE = 8; // pixels between the entry and the edge of the window
@@ -48,7 +49,7 @@ function show(/** @type {HTMLElement} */ element) {
     words,
   );
   element.setAttribute("aria-describedby", tip.id);
-  tip.showPopover();
+  showAbove(tip);
   place();
 }
 
@@ -58,7 +59,7 @@ function hide() {
   word.removeAttribute("aria-describedby");
   word = null;
   pinned = false;
-  tip.hidePopover();
+  hideAbove(tip);
 }
 
 /** Put the entry under its word, or above it where there is more room. */

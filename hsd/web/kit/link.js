@@ -1,5 +1,6 @@
 // Links: the parameters of an address, and the address bar, which says what is shown while a tab is
 // open. A short trace travels packed behind the "#", which no browser sends to a server.
+import { addPlace, packedText, placeState, renamePlace, unpackedText } from "./features.js";
 import { copy } from "./files.js";
 import { tab as openTab } from "./page.js";
 
@@ -24,15 +25,16 @@ function address(values, packed) {
   return url.href;
 }
 
-/** A trace as a text for an address; null where it would be too long. @param {Trace} trace */
+/**
+ * Resolve to a trace as a text for an address; null where it is too long or cannot be packed.
+ * @param {Trace} trace
+ */
 async function pack(trace) {
   /** @type {(name: string, value: unknown) => unknown} */
   const round = (_, value) =>
     typeof value === "number" ? Number(value.toPrecision(DIGITS)) : value;
-  const packed = new Blob([JSON.stringify(trace, round)])
-    .stream()
-    .pipeThrough(new CompressionStream("deflate-raw"));
-  const bytes = new Uint8Array(await new Response(packed).arrayBuffer());
+  const bytes = await packedText(JSON.stringify(trace, round));
+  if (!bytes) return null;
   const text = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(""));
   const safe = text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
   return safe.length <= LONGEST ? safe : null;
@@ -47,10 +49,9 @@ async function unpacked() {
   try {
     const packed = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
     const bytes = Uint8Array.from(packed, (letter) => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate-raw"));
-    return await new Response(stream).text();
+    return (await unpackedText(bytes)) ?? "";
   } catch {
-    return "";
+    return ""; // not what atob reads
   }
 }
 
@@ -72,7 +73,7 @@ const asked = (tab) => new URLSearchParams(tabAsked() === tab ? window.location.
  * - values(): the parameters of the place that is shown; null while the address should stay as it
  *   is.
  * - packed(): the trace that travels in the link, or null.
- * - shown(): a key of the place that is shown, kept in `history.state.shown`. Another key adds an
+ * - shown(): a key of the place that is shown, kept in the state of its place. Another key adds an
  *   entry to the browser's history.
  * - stays(): whether the address itself should stay as it is.
  * @param {string} tab
@@ -95,11 +96,10 @@ function addressBar(
     const whole = document.querySelector(".hsd-embedded .hf-whole");
     if (whole) whole.href = href();
     if (whole || window.location.protocol === "file:") return;
-    const before = window.history.state?.shown;
+    const before = placeState()?.shown;
     const key = shown();
-    const how = before && key && before !== key ? "pushState" : "replaceState";
-    const state = key ? { shown: key } : null;
-    window.history[how](state, "", stays() ? window.location.href : href());
+    const go = before && key && before !== key ? addPlace : renamePlace;
+    go(stays() ? window.location.href : href(), key ? { shown: key } : null);
   }
 
   /** Write the address soon, as the screen shows another place. */

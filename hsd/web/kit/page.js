@@ -1,6 +1,7 @@
 // The page around the screens: which tab is open, the lines in its head, and the listeners to its
 // news. See ../page.js.
 import { find } from "./dom.js";
+import { addPlace } from "./features.js";
 import "./glossary.js"; // which explains words, on every screen
 
 /** @type {((what: string) => void)[]} */
@@ -45,7 +46,10 @@ function tell(what) {
  * @param {string} href
  */
 function follow(href) {
-  window.history.pushState(null, "", href);
+  if (!addPlace(href)) {
+    window.location.href = href;
+    return;
+  }
   window.dispatchEvent(new PopStateEvent("popstate"));
   const place = find(`#hsd-tab-${open}`);
   place.tabIndex = -1;

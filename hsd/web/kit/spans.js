@@ -1,6 +1,8 @@
 // The text of tokens in a row: a character that several of them spell is whole, as is a sign of
 // several characters. A token has a piece, and bytes in hexadecimal where it is not whole
 // characters. hsd/trace/format.py is the same for Python.
+import { signBegin } from "./features.js";
+
 const NEXT = "[89AB].";
 // two of the bytes of a character that has three
 const THREE = "(?:E0[AB].|E[1-9A-CEF][89AB].|ED[89].)";
@@ -13,7 +15,6 @@ const HEXADECIMAL = /^(?:[\dA-F]{2})*$/;
 const ASCII = /^[ -~]/;
 const INSIDE = /^(?:[89AB]|$)/; // bytes that do not begin a character
 const NEAR = 32; // tokens back to where new ones may change the text
-const signs = new Intl.Segmenter("und");
 
 /**
  * Return the spans that each token adds to their text. A span has bytes where it makes no
@@ -61,8 +62,7 @@ function joinSigns(parts) {
   let before = { text: "", bytes: true };
   for (const part of parts) {
     if (!before.bytes && !part.bytes && !ASCII.test(part.text)) {
-      const both = signs.segment(before.text + part.text);
-      const { index = 0 } = both.containing(before.text.length) ?? {};
+      const index = signBegin(before.text + part.text, before.text.length);
       part.text = before.text.slice(index) + part.text;
       before.text = before.text.slice(0, index);
     }

@@ -3,6 +3,7 @@
 // screen.
 import { ask } from "../answers/answers.js";
 import { find, h, plain, prose, special } from "../kit/dom.js";
+import { openDialog } from "../kit/features.js";
 import { listen } from "../kit/keys.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -150,7 +151,7 @@ class Learn {
 
   present() {
     this.turned = false;
-    this.dialog.showModal();
+    openDialog(this.dialog);
     this.draw();
   }
 

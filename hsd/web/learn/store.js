@@ -1,5 +1,5 @@
 // The guesses made so far, kept in this browser and nowhere else.
-import { keep } from "../kit/files.js";
+import { keep, kept } from "../kit/features.js";
 
 const NAME = "hsd-learn";
 
@@ -9,7 +9,7 @@ const NAME = "hsd-learn";
  */
 function read() {
   try {
-    const entries = Object.entries(JSON.parse(window.localStorage.getItem(NAME) || "{}"));
+    const entries = Object.entries(JSON.parse(kept(NAME) || "{}"));
     const fits = entries.filter(
       ([, guess]) => guess && Number.isFinite(guess.value) && typeof guess.right === "boolean",
     );

@@ -2,6 +2,7 @@
 // a lane, one sentence.
 import { ask, Refusal, stream, why } from "../answers/answers.js";
 import { h } from "../kit/dom.js";
+import { calm, toggleFullScreen } from "../kit/features.js";
 import { save } from "../kit/files.js";
 import { day, plural } from "../kit/format.js";
 import { addressBar } from "../kit/link.js";
@@ -18,7 +19,6 @@ const LEGEND = {
   correction: "▲ correction",
   bonus: "◆ bonus, or the target alone",
 };
-const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
 
 const RUN = "run all lanes on this machine, one after another";
 
@@ -74,7 +74,7 @@ class Race {
     setup.addEventListener("toggle", () => this.setup.ask(), { once: true });
     this.go.hidden = Boolean(reason);
     const large = button("Full screen", "the race alone, large enough for a room", () =>
-      race.requestFullscreen(),
+      toggleFullScreen(race),
     );
     const choices = [this.choice.element, this.heats.element];
     const buttons = [large, this.cancel, this.go];
@@ -107,7 +107,7 @@ class Race {
   }
 
   replayUnlessCalm() {
-    if (!calm.matches) this.replay.start(0);
+    if (!calm()) this.replay.start(0);
   }
 
   /** Run the race that is set up. */

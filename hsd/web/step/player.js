@@ -1,6 +1,7 @@
 // The player: the state, and how one moves through a trace. Drawing is stage.js.
 // create(root, options) -> controller; see README.md in this folder.
 import { targetOf } from "../kit/dom.js";
+import { calm, openDialog, toggleFullScreen } from "../kit/features.js";
 import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
 import { judges, rejudge } from "./rejudge.js";
@@ -59,7 +60,8 @@ class Player {
   asItWas = () => this.suppose(NO_CHANGE);
   // whether the board is drawn as brief.js has it
   brief = () => this.options.brief?.first() ?? false;
-  help = () => this.stage.dialog.showModal();
+  fullscreen = () => toggleFullScreen(this.stage.root);
+  help = () => openDialog(this.stage.dialog);
   mass = () => this.setState({ mass: this.now.mass === "joint" ? "relative" : "joint" });
 
   get steps() {
@@ -150,7 +152,7 @@ class Player {
    * of anything but Play stops it.
    */
   playAlone() {
-    if (window.matchMedia("(prefers-reduced-motion: reduce)").matches || document.hidden) return;
+    if (calm() || document.hidden) return;
     this.playOnce();
     const stop = (/** @type {Event} */ event) => {
       for (const touch of TOUCHES) window.removeEventListener(touch, stop, true);
@@ -322,14 +324,6 @@ class Player {
   }
 
   // ---- around the player
-
-  fullscreen() {
-    const { root } = this.stage;
-    if (document.fullscreenElement === root) document.exitFullscreen();
-    else if (root.classList.contains("is-maximised") || !root.requestFullscreen)
-      root.classList.toggle("is-maximised");
-    else root.requestFullscreen().catch(() => root.classList.add("is-maximised"));
-  }
 
   async link() {
     const url = this.options.link?.();

@@ -2,6 +2,7 @@
 import { ask, Refusal, why } from "../answers/answers.js";
 import { draw } from "../kit/charts.js";
 import { h } from "../kit/dom.js";
+import { whenSeen } from "../kit/features.js";
 import { number } from "../kit/format.js";
 import { address, addressBar, asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
@@ -80,12 +81,7 @@ function figure({ name, figure: title }) {
       page.alert(refused ? error.message : "this chart could not be drawn: reload the page");
     }
   };
-  const seen = new IntersectionObserver((entries) => {
-    if (!entries.some(({ isIntersecting }) => isIntersecting)) return;
-    seen.disconnect();
-    begin();
-  });
-  seen.observe(place);
+  whenSeen(place, begin);
   return [choice, place, words];
 }
 

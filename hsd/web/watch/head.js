@@ -1,7 +1,7 @@
 // Around the player: what is shown and what it runs on, how it stands, options that fold out, files
 // that are opened.
 import { find } from "../kit/dom.js";
-import { keep } from "../kit/files.js";
+import { keep, matches } from "../kit/features.js";
 import * as page from "../kit/page.js";
 import { button } from "../kit/controls.js";
 
@@ -71,18 +71,18 @@ function folding() {
   const opener = find(".hf-options");
   const layout = find("#hsd-layout");
   const side = find("#hsd-side");
-  const phone = window.matchMedia(PHONE);
+  const isPhone = () => matches(PHONE);
   const unfold = (/** @type {boolean} */ on) => {
     layout.classList.toggle("is-folded", !on);
     opener.setAttribute("aria-expanded", String(on));
-    opener.textContent = on && phone.matches ? "✕ Close" : "☰ Options";
+    opener.textContent = on && isPhone() ? "✕ Close" : "☰ Options";
   };
   opener.addEventListener("click", () => {
     const on = layout.classList.contains("is-folded");
     unfold(on);
     if (on) side.focus({ preventScroll: true });
   });
-  return () => phone.matches && unfold(false);
+  return () => isPhone() && unfold(false);
 }
 
 /**

@@ -73,6 +73,7 @@ class Setup {
       open(this.chosen);
     });
     for (const name of ["prompt", "run", "cancel"]) part(name).hidden = !this.live;
+    this.sayWhy();
     this.schema = schemaOf(contents.limits);
     const groups = [{ name: "models" }, ...facts.options.groups];
     /** @type {FormOptions["changed"]} */
@@ -81,10 +82,7 @@ class Setup {
     if (!this.live) return;
     for (const name of ["target", "draft"]) this.form.show(name, contents.own);
     part("side").append(this.starters, this.form.element);
-    part("strip").addEventListener("submit", (event) => {
-      event.preventDefault();
-      run();
-    });
+    part("run").addEventListener("click", run);
     part("cancel").addEventListener("click", cancel);
     this.prompt.addEventListener("input", () => this.typed());
     this.prompt.addEventListener("keydown", (event) => {
@@ -92,6 +90,15 @@ class Setup {
       event.preventDefault();
       run();
     });
+  }
+
+  /** Say in the strip and in the foot why a page that decodes cannot do so in this browser. */
+  sayWhy() {
+    if (this.live || document.documentElement.dataset.answers !== "browser") return;
+    const words = why("run");
+    const reason = `${words[0].toUpperCase()}${words.slice(1)}.`;
+    part("strip").append(h("p.hf-refused", reason));
+    find(".hf-decodes").textContent = reason;
   }
 
   /** All that is set, named as in a link. @returns {Values} */

@@ -4,6 +4,7 @@
 import { ask, why } from "../answers/answers.js";
 import { Run } from "../answers/run.js";
 import { h } from "../kit/dom.js";
+import { renamePlace, unpacks } from "../kit/features.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
 import { differs } from "../step/model.js";
@@ -19,7 +20,9 @@ import { poll } from "./requests.js";
 import { Setup } from "./setup.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
-const DAMAGED = "the trace in this link is damaged or cut off: copy the whole link again";
+const DAMAGED = unpacks()
+  ? "the trace in this link is damaged or cut off: copy the whole link again"
+  : "this browser cannot unpack the trace in this link: open it in a newer browser";
 const NO_LINK = "this trace came from a file and is too long for a link to carry: pass the file on";
 const LIVE = { title: "Your run", reason: "Decoded now, step by step; “Copy link” keeps it." };
 const REQUEST = {
@@ -133,7 +136,7 @@ class Watch {
     const { preset, request, file, where, options, ...beside } = links.read(query);
     this.beside.want({ ...beside, step: where.step });
     if (source && !request) return this.display(source, where);
-    window.history.replaceState(null, "");
+    renamePlace(window.location.href);
     const { turn } = this;
     const carried = await unpacked();
     if (turn !== this.turn) return;

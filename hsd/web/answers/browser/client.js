@@ -1,6 +1,7 @@
 // The page's side of the worker: it starts the worker, asks before a model is loaded, shows the
 // progress, and takes runs in turn. A worker that is stopped or lost is started again by the next
 // run.
+import { startWorker } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
 import { consent, megabytes } from "./consent.js";
 import { readRequest } from "./options.js";
@@ -8,6 +9,8 @@ import { plan, raced } from "./race.js";
 
 const LOST =
   "the model was lost, as a browser may do with a page in the background: press Run again";
+const NO_WORKER =
+  "this browser starts no model here: open the page in a tab of its own, or in a newer browser";
 const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
 
 /**
@@ -23,15 +26,17 @@ let last = Promise.resolve(); // the end of the last run
 
 function started() {
   // its name is the address by which it finds the files
-  const thread = new Worker(new URL("./worker.js", import.meta.url), {
+  const thread = startWorker(new URL("./worker.js", import.meta.url), {
     type: "module",
     name: document.baseURI,
   });
+  if (!thread) throw new Refusal(NO_WORKER);
   /** @type {Map<number, WaitingCall>} */
   const waiting = new Map();
   // once it runs, it answers a request that nobody made
   const there = new Promise((resolve, reject) => waiting.set(0, { resolve, reject }));
   thread.onmessage = ({ data: { id, value, refusal, progress } }) => {
+    thread.onerror = () => stop(LOST);
     const request = waiting.get(id);
     if (progress) {
       request?.heard?.(progress);
@@ -41,7 +46,7 @@ function started() {
     if (refusal) request?.reject(new Refusal(refusal));
     else request?.resolve(value);
   };
-  thread.onerror = () => stop(LOST);
+  thread.onerror = () => stop(NO_WORKER); // before its first message
   // threads: those that compute, once the model is loaded
   return { thread, waiting, there, threads: 0, count: 0 };
 }
@@ -73,10 +78,11 @@ function call(name, argument = {}, heard) {
  */
 async function ready({ files, title, licence, pair }, { signal, status }) {
   if (worker?.threads) return;
-  const missing = await call("missing", { files: [files.weights, files.head] });
+  const { missing, keeps } = await call("missing", { files: [files.weights, files.head] });
   let picked = null;
   if (missing.length) {
-    picked = await consent({ missing, weights: files.weights, title, licence, signal });
+    const { weights } = files;
+    picked = await consent({ missing, keeps, weights, title, licence, signal });
     if (signal?.aborted) return;
     if (picked === null) throw new Refusal(DECLINED);
   }
@@ -111,10 +117,10 @@ async function* stream(name, page, given, { signal, status }) {
   const race = name === "race" ? plan(given, page) : null;
   const request = race ? null : readRequest(given, page);
   const before = last;
-  const { promise, resolve: over } = /** @type {PromiseWithResolvers<void>} */ (
-    Promise.withResolvers()
-  );
-  last = promise;
+  let over = () => {};
+  last = new Promise((resolve) => {
+    over = resolve;
+  });
   try {
     await before;
     if (!signal?.aborted) await ready(page.browser, { signal, status });

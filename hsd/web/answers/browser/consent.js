@@ -1,11 +1,8 @@
 // The question before a model is loaded: how large it is, and where it comes from.
 import { h } from "../../kit/dom.js";
+import { openDialog } from "../../kit/features.js";
 import { button } from "../../kit/controls.js";
 
-const STAYS = self.caches
-  ? "It stays in this browser"
-  : "Over http it is kept for this visit alone";
-const KEPT = `${STAYS}, and nothing that you type leaves it.`;
 const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} MB`;
 
 /**
@@ -13,13 +10,14 @@ const megabytes = (/** @type {number} */ bytes) => `${Math.round(bytes / 1e6)} M
  * null for a refusal.
  * @param {object} question
  * @param {PiecedFile[]} question.missing - files and how many bytes of each are to be loaded
+ * @param {boolean} question.keeps - whether this browser keeps files
  * @param {PiecedFile} question.weights - the file that may have to be picked
  * @param {string} question.title
  * @param {string} question.licence
  * @param {AbortSignal} [question.signal]
  * @returns {Promise<File | false | null>}
  */
-function consent({ missing, weights, title, licence, signal }) {
+function consent({ missing, keeps, weights, title, licence, signal }) {
   const size = megabytes(missing.reduce((sum, { bytes }) => sum + bytes, 0));
   const lacksWeights = missing.some(({ name }) => name === weights.name);
   const wanted = lacksWeights && !weights.pieces[0].path;
@@ -34,7 +32,10 @@ function consent({ missing, weights, title, licence, signal }) {
     const need = `Decoding here needs ${title}`;
     const words = wanted
       ? `${need}, which this page does not bring: choose ${file}, or drop it here.`
-      : `${need}: ${size}${self.caches ? ", once" : ""}.`;
+      : `${need}: ${size}${keeps ? ", once" : ""}.`;
+    const stays = keeps
+      ? "It stays in this browser"
+      : "This browser keeps no files here, so it is there for this visit alone";
     const first = { class: "hf-button is-first" };
     const choose = wanted
       ? button("Choose the file …", "a file on this device", () => input.click(), first)
@@ -46,7 +47,7 @@ function consent({ missing, weights, title, licence, signal }) {
       "dialog.hsd-kit.hf-consent",
       { "aria-label": "The model" },
       h("p", h("b", words)),
-      h("p", `${KEPT} ${licence}`),
+      h("p", `${stays}, and nothing that you type leaves it. ${licence}`),
       h("p", choose, " ", leave, input),
     );
     const end = (/** @type {File | false | null} */ value) => {
@@ -69,7 +70,7 @@ function consent({ missing, weights, title, licence, signal }) {
       if (wanted && file) end(file);
     });
     document.body.append(dialog);
-    dialog.showModal();
+    openDialog(dialog);
   });
 }
 

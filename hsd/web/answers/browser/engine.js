@@ -1,6 +1,7 @@
 // The portable engine, hsd/engine/engine.wasm, called as engine.py, model.py and head.py call it:
 // the same module and the same calls in the same order give the same bits. It runs on several
 // threads where a page may share memory among them.
+import { processors, sharedMemory, startWorker } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
 import { need, numbers } from "./gguf.js";
 
@@ -29,16 +30,9 @@ function range(begin, count) {
  * its own, unless the page's server isolates it from pages of others.
  * @returns {Sharing}
  */
-function sharing(most = Math.min(navigator.hardwareConcurrency, MOST_THREADS)) {
-  try {
-    const memory =
-      self.crossOriginIsolated && most > 1
-        ? new WebAssembly.Memory({ ...PAGES, shared: true })
-        : null;
-    return memory ? { threads: most, memory } : ALONE;
-  } catch {
-    return ALONE; // too much to reserve: a memory of its own grows as it is needed
-  }
+function sharing(most = Math.min(processors(), MOST_THREADS)) {
+  const memory = most > 1 ? sharedMemory(PAGES) : null;
+  return memory ? { threads: most, memory } : ALONE;
 }
 
 /** One instance of the module, with the weights that are put into it. */
@@ -66,14 +60,15 @@ class Engine {
   }
 
   helped(/** @type {WebAssembly.Module} */ module) {
-    const helper = new Worker(new URL("./helper.js", import.meta.url));
-    helper.postMessage({
+    const helper = startWorker(new URL("./helper.js", import.meta.url));
+    helper?.postMessage({
       module,
       memory: this.memory,
       engine: this.place,
       stack: this.made("stack", this.place),
     });
     return new Promise((resolve) => {
+      if (!helper) return resolve(null);
       helper.onmessage = resolve;
       helper.onerror = resolve; // nothing waits for a helper that fails
     });

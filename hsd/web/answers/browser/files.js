@@ -2,9 +2,8 @@
 // They come in pieces. Each is checked by its length and its sha256 before anything of it is used,
 // and what passed is kept at once: a download that breaks off, or whose tab is closed, goes on from
 // there. Two tabs that load at the same time share the pieces.
+import { fileStore, inTurn, sha256 } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
-
-const STORE = "hsd-models";
 
 /** Return bytes in hexadecimal. @param {ArrayBuffer} buffer */
 function hex(buffer) {
@@ -18,13 +17,16 @@ function place({ sha256 }) {
   return href.replace(/\/web\/[^/]+\//, "/");
 }
 
-/** Resolve to the browser's store of files; null where it has none, as over http. */
-const store = async () => self.caches?.open(STORE).catch(() => null);
+/** Resolve to the browser's store of files; null where it keeps none. */
+const store = () => fileStore("hsd-models");
+
+/** Resolve to whether what is loaded stays for the next visit. */
+const keeps = async () => Boolean(await store());
 
 /** Resolve to how many bytes of a file the browser does not have. @param {PiecedFile} file */
 async function lacking({ pieces }) {
   const kept = await store();
-  const cached = await Promise.all(pieces.map((piece) => kept?.match(place(piece))));
+  const cached = await Promise.all(pieces.map((piece) => kept?.find(place(piece))));
   const missing = pieces.filter((_, i) => !cached[i]);
   return missing.reduce((sum, { bytes }) => sum + bytes, 0);
 }
@@ -71,14 +73,14 @@ async function fetched(path, name) {
  */
 async function bring(piece, name, part, heard) {
   const kept = await store();
-  const known = await kept?.match(place(piece));
+  const known = await kept?.find(place(piece));
   const bytes = new Uint8Array(piece.bytes);
   const response = part ? new Response(part) : (known ?? (await fetched(piece.path, name)));
   await fill(bytes, response, name, heard);
-  // over http there is no hash: then the file's own structure is checked
-  const hash = await crypto.subtle?.digest("SHA-256", bytes);
+  // where there is no hash, as over http, the file's own structure is checked
+  const hash = await sha256(bytes);
   if (hash && hex(hash) !== piece.sha256) {
-    await kept?.delete(place(piece));
+    await kept?.remove(place(piece));
     throw new Refusal(
       `${name} is damaged, or another file than this page was made for: press Run to begin again`,
     );
@@ -86,7 +88,7 @@ async function bring(piece, name, part, heard) {
   const blob = part ?? new Blob([bytes]);
   if (!known) {
     // a full store: the piece is loaded again next time
-    await kept?.put(place(piece), new Response(blob)).catch(() => {});
+    await kept?.put(place(piece), new Response(blob));
   }
   return blob;
 }
@@ -108,10 +110,10 @@ async function whole(file, picked, heard) {
     const part = picked && picked.slice(begin, begin + piece.bytes);
     const work = () => bring(piece, file.name, part, (bytes) => heard(begin + bytes));
     // another tab may load it now: then it is in the store when this begins
-    pieces.push(await (navigator.locks?.request(place(piece), work) ?? work()));
+    pieces.push(await inTurn(place(piece), work));
     begin += piece.bytes;
   }
   return new Blob(pieces);
 }
 
-export { lacking, whole };
+export { fetched, keeps, lacking, whole };

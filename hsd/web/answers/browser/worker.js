@@ -1,8 +1,9 @@
 // The worker: it holds the model and the run under way, and answers the requests of client.js, one
 // after another.
+import { compiled } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
-import { lacking, whole } from "./files.js";
+import { fetched, keeps, lacking, whole } from "./files.js";
 import { makePair, playedRun } from "./pair.js";
 import { timedRun } from "./timed.js";
 
@@ -15,13 +16,17 @@ let run = null;
 
 /** @type {Record<string, (argument?: any, progress?: any) => any>} */
 const DOES = {
-  /** Resolve to the files of these that are still to be loaded. bytes: how much of each. */
+  /**
+   * Resolve to the files of these that are still to be loaded, with how many bytes of each, and to
+   * whether they stay in this browser.
+   */
   async missing({ files }) {
     const all = /** @type {PiecedFile[]} */ (files).map(async (file) => ({
       ...file,
       bytes: await lacking(file),
     }));
-    return (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
+    const missing = (await Promise.all(all)).filter(({ bytes }) => bytes > 0);
+    return { missing, keeps: await keeps() };
   },
   /**
    * Load the pair; resolves to how many threads it decodes with. about: what the page knows of the
@@ -36,8 +41,9 @@ const DOES = {
     );
     const shared = sharing();
     const path = shared.memory ? files.threaded : files.engine;
-    const engine = await fetch(new URL(path, self.name)); // its name is the page's address
-    const module = await WebAssembly.compile(await engine.arrayBuffer());
+    const engine = await fetched(path, "the engine");
+    const module = await compiled(await engine.arrayBuffer());
+    if (!module) throw new Refusal(NO_ENGINE);
     pair = await makePair(about, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
     return pair.target.engine.threads;
@@ -68,6 +74,8 @@ const DOES = {
   },
 };
 
+const NO_ENGINE =
+  "this browser does not run the page's engine: open the page in a newer browser, or run the app";
 const LITTLE =
   "this browser has too little memory for the model: close other tabs, or use another device";
 
@@ -76,7 +84,7 @@ self.onmessage = async ({ data: { id, name, argument } }) => {
   try {
     self.postMessage({ id, value: await DOES[name](argument, progress) });
   } catch (error) {
-    let refusal = String(error);
+    let refusal = `decoding failed in this browser (${error}): reload the page, or run the app`;
     if (error instanceof Refusal) refusal = error.message;
     else if (error instanceof RangeError) refusal = LITTLE;
     else console.error(error);
