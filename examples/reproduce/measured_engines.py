@@ -42,20 +42,20 @@ def made(found: dict[str, Any]) -> dict[str, str]:
 
 
 def readme(found: dict[str, Any]) -> str:
-    """Return README's table: the portable engine beside llama.cpp, over the fastest plain decoding
-    of this project.
+    """Return README's table: the portable engine, which has the fastest plain decoding of this
+    project, beside llama.cpp.
     """
     ours, peers = (by_threads(found, name) for name in ("native", PEER))
-    best = {count: case["speed"]["plain"][0] for count, case in ours.items()}
+    slower = {n: case["speed"]["plain"][0] / plain(ours[n]) for n, case in peers.items()}
     rows = [
         [
             f"{PEER}, plain",
-            *cells({count: case["speed"]["plain"] for count, case in peers.items()}, best),
+            *(cell(case["speed"]["plain"], slower[n]) for n, case in peers.items()),
         ],
         *(
             [
                 f"this project, {name}",
-                *cells({n: case["speed"][way] for n, case in ours.items()}, best),
+                *(cell(case["speed"][way], times(case, way)) for case in ours.values()),
             ]
             for name, way in WAYS.items()
         ),
@@ -69,8 +69,8 @@ def readme(found: dict[str, Any]) -> str:
         f"{high:g}; "
         f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in "
         "turn. Tokens a second, "
-        f"minimum and maximum of {asked['rounds']} rounds, and × the fastest plain decoding that "
-        "this project has.\n\n"
+        f"minimum and maximum of {asked['rounds']} rounds, and × this project's plain decoding "
+        "(HSD: median of the rounds).\n\n"
         + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
         + f"\n\nOn two threads HSD is at best {gain(found)}."
     )
@@ -90,17 +90,30 @@ def gain(found: dict[str, Any]) -> str:
     """Return how fast the fastest HSD of README's table is on two threads, beside llama.cpp and
     plain decoding.
     """
+    best = max(times(by_threads(found, "native")[2], way) for way in WAYS.values())
+    return f"{over_peer(found):.1f} × {PEER} and {best:.2f} × plain decoding"
+
+
+def over_peer(found: dict[str, Any]) -> float:
+    """Return how many times as fast as llama.cpp the fastest HSD is, on two threads."""
     ours = by_threads(found, "native")[2]["speed"]
-    peer = by_threads(found, PEER)[2]["speed"]["plain"][0]
-    best = max(ours[way][0] for way in WAYS.values())
-    return f"{best / peer:.1f} × llama.cpp and {best / ours['plain'][0]:.2f} × plain decoding"
+    return float(max(ours[way][0] for way in WAYS.values()) / plain(by_threads(found, PEER)[2]))
 
 
-def cells(speeds: dict[int, list[float]], best: dict[int, float]) -> list[str]:
-    return [
-        f"{interval(values, '.0f')}, ×{values[0] / best[count]:.2f}"
-        for count, values in speeds.items()
-    ]
+def plain(case: Case) -> float:
+    """Return the tokens per second of plain decoding, the median of the rounds."""
+    return float(case["speed"]["plain"][0])
+
+
+def times(case: Case, way: str) -> float:
+    """Return how many times as fast a way is as plain decoding by the same engine in the same
+    round, the median of the rounds.
+    """
+    return 1.0 if way == "plain" else float(case["times_plain"][way][0])
+
+
+def cell(speed: list[float], over_plain: float) -> str:
+    return f"{interval(speed, '.0f')}, ×{over_plain:.2f}"
 
 
 def setting(found: dict[str, Any]) -> str:
@@ -136,7 +149,7 @@ def speed(one: list[Case], two: list[Case]) -> str:
             alone.get(case["engine"], ""),
             interval(case["speed"]["plain"], ".0f"),
             *(
-                f"{case['speed'][way][0]:.0f}, ×{case['times_plain'][way][0]:.2f}"
+                f"{case['speed'][way][0]:.0f}, ×{times(case, way):.2f}"
                 if way in case["speed"]
                 else ""
                 for way in ways
@@ -149,7 +162,7 @@ def speed(one: list[Case], two: list[Case]) -> str:
 
 
 def passes(cases: list[Case]) -> str:
-    widths = ("3", "4", "8")
+    widths = ("3", "4", "6", "8")
     lines = [
         [
             case["engine"],

@@ -19,8 +19,8 @@ import science_page
 from measuring import RESULTS, interval
 from pages import DOCS, ROOT, prose, table, write
 
+from hsd.bench.report import Benchmark, read
 from hsd.bench.report import interval as speeds
-from hsd.bench.report import read
 
 PAGE = DOCS / "measured.md"
 README = ROOT / "README.md"
@@ -75,6 +75,7 @@ def gpu() -> str:
 def made() -> dict[str, str]:
     """Return the blocks of the page."""
     parts = {
+        "summary": summary(),
         "bench": benchmark("bench-smollm2"),
         "bench_greedy": greedy(),
         **measured_engines.made(measured_engines.results()),
@@ -92,12 +93,33 @@ def readme() -> dict[str, str]:
     return {"speed": prose(f"{measured_engines.readme(measured_engines.results())} {by_kind()}")}
 
 
+def summary() -> str:
+    """Say in one line how fast HSD is, by the recorded benchmark and beside llama.cpp."""
+    kinds = by_case(read(RESULTS / "bench-smollm2.jsonl"))
+    speedups = [of["hsd, γ=2"]["speedup"] for of in kinds]
+    peer = measured_engines.over_peer(measured_engines.results())
+    return (
+        f"1. On two cores HSD with drafts of two tokens is {min(speedups):.2f} to "
+        f"{max(speedups):.2f} times as fast as plain decoding, by the text; its\n   fastest drafts "
+        f"are {peer:.1f} times as fast as llama.cpp's plain decoding."
+    )
+
+
+def by_case(found: Benchmark) -> list[dict[str, Row]]:
+    """Return the rows of each kind of text, by their cases."""
+    return [{row["case"]: row for row in rows} for rows in found.by_kind().values()]
+
+
+def prompts_of_a_kind(found: Benchmark) -> int:
+    return len(found.header["prompts"]["kinds"]) // len(found.by_kind())
+
+
 def by_kind() -> str:
     """Say how fast both rules are on prompts of each kind of text, by the recorded benchmark."""
     found = read(RESULTS / "bench-smollm2.jsonl")
-    kinds = [{row["case"]: row for row in rows} for rows in found.by_kind().values()]
+    kinds = by_case(found)
     hsd, vanilla = (span([of[way] for of in kinds]) for way in ("hsd, γ=2", "tokenwise, γ=2"))
-    count = len(found.header["prompts"]["kinds"]) // len(kinds)
+    count = prompts_of_a_kind(found)
     load = found.header["machine"]["load"]
     return (
         f"On {count} prompts of each of {len(kinds)} kinds of text (load {load}, 95 % intervals) "
@@ -132,6 +154,8 @@ def benchmark(name: str) -> str:
         filter(
             None,
             (
+                f"{prompts_of_a_kind(found)} prompts of each kind",
+                f"{found.header['repetitions']} repetitions",
                 f"T = {heat:g}",
                 size,
                 machine["processor"],

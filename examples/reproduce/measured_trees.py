@@ -26,9 +26,13 @@ def made() -> dict[str, str]:
     """Return the blocks of the page."""
     found = results()
     how = setting(found["trees"][0], found["machine"]["trees"])
+    wide = found["passes"]["6"] / found["passes"]["1"]
     return {
         "law": law(found["law"], found["machine"]["law"]),
-        "head_trees": f"{how}.\n\n{speed(found['trees'])}",
+        "head_trees": (
+            f"{how}. There a pass over six tokens takes {wide:.1f} times one over one.\n\n"
+            f"{speed(found['trees'])}"
+        ),
         "head_trees_words": f"{speed_words(found['trees'])} {chance(found['trees'])}",
     }
 

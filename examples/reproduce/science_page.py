@@ -587,8 +587,8 @@ def seconds(rows: list[Row]) -> str:
     """Say how fast trees of each shape were, against plain decoding."""
     speeds = [row["speedup"] for row in rows if row["case"] != "plain"]
     return (
-        f"In seconds {'some trees pay' if max(speeds) > 1 else 'no tree pays'} on two CPU cores: "
-        f"{min(speeds):.2f} to "
+        f"In seconds {'some' if max(speeds) > 1 else 'none'} of these trees pays on two CPU "
+        f"cores: {min(speeds):.2f} to "
         f"{max(speeds):.2f} times the speed of plain decoding ({rows[0]['count']} prompts, in "
         "turn)."
     )

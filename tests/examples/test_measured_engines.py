@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from typing import Any
 
@@ -47,14 +48,30 @@ def test_readme_says_the_gain_on_two_threads_of_the_fastest_way_of_each_machine(
         {"engines": [case("llama.cpp", 50, threads=2), case("native", 100, 150, 2)]}
         for _ in range(2)
     )
-    fast["engines"][1]["speed"] |= {"hsd 3": [120] * 3, "hsd auto": [200] * 3}
-    slow["engines"][1]["speed"] |= {"hsd 3": [90] * 3, "hsd auto": [80] * 3}
+    for machine, speeds in ((fast, (120, 200)), (slow, (90, 80))):
+        for way, speed in zip(("hsd 3", "hsd auto"), speeds, strict=True):
+            machine["engines"][1]["speed"][way] = [speed] * 3
+            machine["engines"][1]["times_plain"][way] = [speed / 100] * 3
     assert measured_engines.gain(fast) == "4.0 × llama.cpp and 2.00 × plain decoding"
     assert measured_engines.gain(slow) == "3.0 × llama.cpp and 1.50 × plain decoding"
     assert (
         f"at best {measured_engines.gain(found)}."
         in measured_engines.readme(found).splitlines()[-1]
     )
+
+
+def test_readme_and_the_page_say_the_same_of_each_way(found):
+    page = row(measured_engines.made(found)["engines"], "native")
+    for way in measured_engines.WAYS:
+        if way != "plain":
+            ours = row(measured_engines.readme(found), f"this project, {way}")["2 threads"]
+            assert page[way.replace(",", "")].endswith(ours[ours.index("×") :]), way
+
+
+def row(text: str, first: str) -> dict[str, str]:
+    """The cells of a table's row that begins with `first`, by the table's head."""
+    lines = [re.split(r" ?\| ?", line)[1:-1] for line in text.splitlines() if line[:1] == "|"]
+    return dict(zip(lines[0], next(line for line in lines if line[0] == first), strict=True))
 
 
 def test_every_engine_of_ours_was_measured_plain_and_with_hsd(found):
