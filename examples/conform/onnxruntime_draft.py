@@ -46,7 +46,7 @@ def generate(p, q, gamma, length, seeds, alone=False):
             {} if alone else {"draft": save(q, folder, "draft")}
         )
         Path(folder, "genai_config.json").write_text(
-            json.dumps({"model": {"type": "llama", **models, **tokens}})
+            json.dumps({"model": {"type": "llama", **models, **tokens}}), encoding="utf-8"
         )
         model = onnxruntime_genai.Model(folder)
     return [say(model, gamma, length, seed) for seed in seeds]

@@ -172,7 +172,7 @@ def _told(command: list[str]) -> dict[str, Any]:
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     called = [sys.executable, "-m", "hsd", *command]
     done = subprocess.run(
-        called, capture_output=True, text=True, env=environment, timeout=WAIT, check=False
+        called, capture_output=True, encoding="utf-8", env=environment, timeout=WAIT, check=False
     )
     if done.returncode:
         raise RuntimeError(

@@ -76,7 +76,7 @@ def main() -> None:
     parser.add_argument("--parts", default=",".join(PARTS), help="with commas (default: all)")
     given = parser.parse_args()
     pair = hsd.load_pair("smollm2")
-    known = json.loads(given.out.read_text()) if given.out.exists() else {}
+    known = json.loads(given.out.read_text(encoding="utf-8")) if given.out.exists() else {}
     result: dict[str, Any] = {
         **{part: known[part] for part in PARTS if part in known},
         "what": "SmolLM2-135M-Instruct with its head: a pass over several tokens, what is kept, "

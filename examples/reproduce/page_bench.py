@@ -89,7 +89,7 @@ def start(folder: Path) -> tuple[subprocess.Popen[str], str]:
     environment = os.environ | {"PYTHONPATH": str(folder), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-m", "hsd", "app", "--port", str(port)]
     process = subprocess.Popen(
-        command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, encoding="utf-8"
     )
     assert process.stdout is not None
     for line in process.stdout:

@@ -26,7 +26,7 @@ FILE = "assets/traces/paris.json"
 READING = f"""
 import json
 
-trace = json.load(open("{FILE}"))
+trace = json.load(open("{FILE}", encoding="utf-8"))
 print(trace["setup"]["pair"], "·", trace["setup"]["options"]["rule"])
 for step in trace["steps"][:2]:
     tests = [(test["threshold"], test["coin"]) for test in step["verdict"]["decisions"]]

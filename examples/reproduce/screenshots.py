@@ -54,7 +54,7 @@ def main() -> None:
         s.bind(("127.0.0.1", 0))
         port = s.getsockname()[1]
     command = [sys.executable, "-m", "hsd", "app", "--port", str(port)]
-    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+    app = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, encoding="utf-8")
     try:
         assert app.stdout is not None
         next(line for line in app.stdout if line.startswith("The app is ready"))

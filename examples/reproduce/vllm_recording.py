@@ -93,7 +93,11 @@ def main(count: int = 200) -> int:
     for name, share in (("without", 0.0), ("with", 1.0)):
         command = [sys.executable, __file__, "side", str(share), str(count)]
         done = subprocess.run(
-            command, capture_output=True, text=True, check=True, env={**os.environ, **SETTINGS}
+            command,
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+            env={**os.environ, **SETTINGS},
         )
         side = json.loads(done.stdout.strip().splitlines()[-1])
         sides[name] = side.pop("texts")

@@ -42,7 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:  # closed by who started this
-            setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115, it is open to the end
+            # it is open to the end
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: SIM115
         elif mode == "w" and isinstance(stream := getattr(sys, name), io.TextIOWrapper):
             # a character that the console lacks must not cost a text
             stream.reconfigure(errors="backslashreplace")

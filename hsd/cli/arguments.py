@@ -100,7 +100,8 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
     where = {flag: getattr(arguments, flag) for flag in ("target", "device", "device_map", "dtype")}
     where["draft"] = arguments.draft or (arguments.target if alone else None)
     if not SPEAKS:
-        sys.stdout = open(os.devnull, "w")  # noqa: SIM115, it is open to the end
+        # it is open to the end
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     progress("loading the models\n")
     return load_pair(name, **where, **more)
 

@@ -172,4 +172,5 @@ def _measurement(facts: dict[str, Any]) -> list[str]:
 def _place(where: dict[str, Any]) -> str:
     """Return a line about the machine."""
     place = f"{where['processor']}, {where['device']}, {where['threads']} threads, {where['dtype']}"
-    return f"  {place}, load {where['load']}, torch {where['torch']}"
+    load = "" if where["load"] is None else f", load {where['load']}"
+    return f"  {place}{load}, torch {where['torch']}"

@@ -232,9 +232,8 @@ def _features() -> frozenset[str]:
     """
     with suppress(OSError, AttributeError):
         if platform.system() == "Linux":
-            found = re.search(
-                r"^(?:flags|Features)\s*:(.*)", Path("/proc/cpuinfo").read_text(), re.MULTILINE
-            )
+            text = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+            found = re.search(r"^(?:flags|Features)\s*:(.*)", text, re.MULTILINE)
             return frozenset(found[1].split() if found else ())
         if sys.platform == "win32":
             has_feature = ctypes.windll.kernel32.IsProcessorFeaturePresent

@@ -11,7 +11,7 @@ import platform
 import re
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -106,12 +106,19 @@ def machine(pair: Pair) -> dict[str, Any]:
         "processor": processor(),
         "cores": os.cpu_count(),
         "threads": threads_of(pair.target),
-        "load": round(os.getloadavg()[0], 2),
+        "load": _load(),
         "dtype": pair.target.dtype,
         "python": platform.python_version(),
         "torch": torch.__version__,
         "transformers": version("transformers"),
     }
+
+
+def _load() -> float | None:
+    """Return the mean number of programs at work in the last minute, None where nothing tells."""
+    with suppress(AttributeError, OSError):
+        return round(os.getloadavg()[0], 2)
+    return None
 
 
 def processor() -> str:

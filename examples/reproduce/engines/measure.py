@@ -220,7 +220,9 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
         if (there and there.exists()) or not {*names} & {*given.engines}:
             return
         try:
-            ended = subprocess.run([*map(str, command)], capture_output=True, text=True, cwd=ROOT)
+            ended = subprocess.run(
+                [*map(str, command)], capture_output=True, encoding="utf-8", cwd=ROOT
+            )
             why = (
                 (ended.stderr.strip().splitlines() or ["it ended early"])[-1]
                 if ended.returncode
@@ -283,7 +285,7 @@ def one(case: tuple[str, int], asked: Found) -> Found:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            text=True,
+            encoding="utf-8",
         )
     except OSError as error:
         return {"missing": f"{command[0]}: {error.strerror}"}

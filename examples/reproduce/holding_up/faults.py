@@ -230,7 +230,7 @@ def _said(words: list[str], **environment: str) -> str:
         cwd=ROOT,
         env=os.environ | environment,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         timeout=300,
     )
     return (done.stderr.strip().splitlines() or [""])[-1] + f" (status {done.returncode})"

@@ -39,7 +39,7 @@ class App:
             env=os.environ | {"PYTHONUNBUFFERED": "1", **environment},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
+            encoding="utf-8",
             start_new_session=True,
         )
         self._ready = threading.Event()

@@ -177,7 +177,7 @@ def main() -> None:
     vocab = draft_vocabulary(args, target.config.vocab_size)
     embedding = target.model.embed_tokens.weight.detach()
     held = held_out(args.shards)
-    known = json.loads(args.out.read_text()) if args.out.exists() else []
+    known = json.loads(args.out.read_text(encoding="utf-8")) if args.out.exists() else []
     found = [line for line in known if line["design"] not in names]
     rows = embedding[vocab].contiguous()
     for name in names:
@@ -205,7 +205,7 @@ def main() -> None:
                 }
                 found.append({**line, **met})
                 print(json.dumps(found[-1]), flush=True)
-                args.out.write_text(json.dumps(found, indent=1) + "\n")
+                args.out.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
             if thirds > THIRDS:
                 break
 

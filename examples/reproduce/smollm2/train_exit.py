@@ -121,7 +121,9 @@ def main() -> None:
                 {"tokens": seen, "minutes": minutes, **measure(draft, held, embedding, vocab)}
             )
             save(draft, vocab, seen, args.out)
-        (args.out / f"exit-{args.layer}.json").write_text(json.dumps(log, indent=1) + "\n")
+        (args.out / f"exit-{args.layer}.json").write_text(
+            json.dumps(log, indent=1) + "\n", encoding="utf-8"
+        )
         print(json.dumps(log[-1]), flush=True)
         if len(log) == TELLINGS:
             return

@@ -254,7 +254,7 @@ def save(head: Head, vocab: Tensor, config: Any, folder: Path) -> None:
     described |= {name: getattr(config, name) for name in (*kept, "rms_norm_eps")}
     described |= {"rope_theta": config.rope_parameters["rope_theta"], "num_hidden_layers": 1}
     described |= {"norm_output": True} if head.norm_output else {}
-    (folder / "config.json").write_text(json.dumps(described, indent=2) + "\n")
+    (folder / "config.json").write_text(json.dumps(described, indent=2) + "\n", encoding="utf-8")
 
 
 def load(head: Head, folder: Path) -> None:
@@ -346,7 +346,7 @@ def main() -> None:
     def keep(**line: Any) -> None:
         log.append({"tokens": seen, **line, **measure(head, held, embedding, vocab, args.steps)})
         save(head, vocab, config, args.out)
-        (args.out / "log.json").write_text(json.dumps(log, indent=1))
+        (args.out / "log.json").write_text(json.dumps(log, indent=1), encoding="utf-8")
         print(json.dumps(log[-1]), flush=True)
 
     if args.minutes <= 0:
@@ -372,9 +372,9 @@ def begin_head(model: Any, args: argparse.Namespace) -> tuple[Head, Tensor, list
     """The head in `--out`, or a new one; its vocabulary; and the log of its training so far."""
     saved = (args.out / "model.safetensors").exists()
     vocab = vocabulary_of(args.out) if saved else draft_vocabulary(args, model.config.vocab_size)
-    fed_normed = not saved or json.loads((args.out / "config.json").read_text()).get(
-        "norm_output", False
-    )
+    fed_normed = not saved or json.loads(
+        (args.out / "config.json").read_text(encoding="utf-8")
+    ).get("norm_output", False)
     head = new_head(model, vocab, fed_normed)
     if not saved:
         if args.start:
@@ -383,7 +383,7 @@ def begin_head(model: Any, args: argparse.Namespace) -> tuple[Head, Tensor, list
     load(head, args.out)
     if len(vocab) > args.vocab:
         vocab = narrow(head, vocab, args)
-    return head, vocab, json.loads((args.out / "log.json").read_text())
+    return head, vocab, json.loads((args.out / "log.json").read_text(encoding="utf-8"))
 
 
 def new_head(target: Any, vocab: Tensor, norm_output: bool = False) -> Head:
@@ -427,7 +427,9 @@ def start_from(head: Head, vocab: Tensor, folder: Path) -> None:
     own[mine] = kept
     head.lm_head = nn.Parameter(torch.zeros(len(theirs), own.shape[1]))
     load(head, folder)
-    fed_normed = json.loads((folder / "config.json").read_text()).get("norm_output", False)
+    fed_normed = json.loads((folder / "config.json").read_text(encoding="utf-8")).get(
+        "norm_output", False
+    )
     larger = (
         SCALE / float(head.norm.square().mean().sqrt())
         if head.norm_output and not fed_normed

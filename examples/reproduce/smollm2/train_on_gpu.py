@@ -545,7 +545,7 @@ def run(args: argparse.Namespace) -> None:
 
     def tell(name: str, value: Any) -> None:
         report.setdefault(name, []).append({"seconds": round(time.time() - began)} | value)
-        (args.out / "report.json").write_text(json.dumps(report, indent=1))
+        (args.out / "report.json").write_text(json.dumps(report, indent=1), encoding="utf-8")
         print(name, json.dumps(report[name][-1])[:600], flush=True)
 
     model = AutoModelForCausalLM.from_pretrained(args.target, dtype=torch.float32)

@@ -79,12 +79,18 @@ def vocabulary(shards: list[Path], given: list[list[int]], size: int, known: int
 
 def texts_in(data: Path) -> list[str]:
     """The public texts, answers included."""
-    sums = [json.loads(line) for line in (data / "gsm8k/train.jsonl").read_text().splitlines()]
+    sums = [
+        json.loads(line)
+        for line in (data / "gsm8k/train.jsonl").read_text(encoding="utf-8").splitlines()
+    ]
     code = [
         json.loads(line)
-        for line in (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()
+        for line in (data / "thealgorithms_python/functions.jsonl")
+        .read_text(encoding="utf-8")
+        .splitlines()
     ]
-    stories = (data / "tinystories_cased/tiny_stories.txt").read_text(errors="replace").split("\n")
+    book = data / "tinystories_cased/tiny_stories.txt"
+    stories = book.read_text(encoding="utf-8", errors="replace").split("\n")
     return [r["question"] + r["answer"] for r in sums] + [r["source"] for r in code] + stories
 
 

@@ -72,12 +72,16 @@ class Prompts:
     def __init__(self, data: Path, tokenizer: Any, seed: int) -> None:
         self._tokenizer = tokenizer
         self._random = random.Random(seed)
-        lines = (data / "gsm8k/train.jsonl").read_text().splitlines()
+        lines = (data / "gsm8k/train.jsonl").read_text(encoding="utf-8").splitlines()
         self._sums = [json.loads(line)["question"] for line in lines]
         self._stories = stories(data)
-        lines = (data / "thealgorithms_python/functions.jsonl").read_text().splitlines()
+        lines = (
+            (data / "thealgorithms_python/functions.jsonl").read_text(encoding="utf-8").splitlines()
+        )
         self._functions = [json.loads(line) for line in lines]
-        self._requests = yaml.safe_load((Path(__file__).parent / "subjects.yaml").read_text())
+        self._requests = yaml.safe_load(
+            (Path(__file__).parent / "subjects.yaml").read_text(encoding="utf-8")
+        )
 
     def __iter__(self) -> Iterator[Text]:
         while True:
@@ -142,7 +146,7 @@ def stories(data: Path) -> list[str]:
     """
     texts = []
     for name in ("tinystories_cased/tiny_stories.txt", "tinystories_5k/tinystories_lowercase.txt"):
-        for line in (data / name).read_text(errors="replace").split("\n"):
+        for line in (data / name).read_text(encoding="utf-8", errors="replace").split("\n"):
             if line.lower().startswith(
                 ("once", "one day", "there was", "there once", "lily", "tom", "in a")
             ):

@@ -128,7 +128,7 @@ def _config(source: Source) -> dict[str, Any] | None:
     """Return the configuration of a head; None if the source has none, or one of something else."""
     file = file_of(source, "config.json")
     with suppress(OSError, TypeError, ValueError):
-        config = dict(json.loads(file.read_text())) if file else {}
+        config = dict(json.loads(file.read_bytes())) if file else {}
         if "draft_vocab_size" in config or "eagle3" in str(config.get("architectures")).lower():
             return config
     return None
@@ -203,7 +203,7 @@ def _files(source: Source) -> list[Path]:
     """Return the files with the weights: one, or the parts that an index lists."""
     for name in NAMES:
         index = file_of(source, f"{name}.index.json")
-        listed = json.loads(index.read_text())["weight_map"].values() if index else [name]
+        listed = json.loads(index.read_bytes())["weight_map"].values() if index else [name]
         files = {
             part: file_of(source, part) for part in sorted({Path(part).name for part in listed})
         }

@@ -162,9 +162,9 @@ def free_ram(group: Path = Path("/sys/fs/cgroup")) -> float:
     """
     bounds = [float(psutil.virtual_memory().available)]
     with suppress(OSError, ValueError):  # no limit: "max"
-        used, limit = (int((group / f"memory.{name}").read_text()) for name in ("current", "max"))
+        used, limit = (int((group / f"memory.{name}").read_bytes()) for name in ("current", "max"))
         # cached files do not count as used
-        lines = (group / "memory.stat").read_text().splitlines()
+        lines = (group / "memory.stat").read_text(encoding="utf-8").splitlines()
         bounds.append(
             limit
             - used
