@@ -37,7 +37,9 @@ Q4_1 = 3
 Q8_0 = 8
 U32 = 4
 FLOAT = 6
+BOOL = 7
 TEXT = 8
+LIST = 9
 FIELDS = {
     "general.architecture": "llama",
     "llama.block_count": LAYERS,
@@ -52,14 +54,46 @@ FIELDS = {
 
 
 def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value)) + value.encode()
+    held = value.encode()
+    return struct.pack("<Q", len(held)) + held
+
+
+def kind_of(value: Any) -> int:
+    """The number of a field's type, by its value."""
+    kinds = {str: TEXT, bool: BOOL, float: FLOAT, list: LIST}
+    return kinds.get(type(value), U32)
+
+
+def value_bytes(value: Any) -> bytes:
+    if isinstance(value, list):
+        inner = kind_of(value[0]) if value else U32
+        return struct.pack("<IQ", inner, len(value)) + b"".join(map(value_bytes, value))
+    if isinstance(value, str):
+        return text(value)
+    return struct.pack({BOOL: "<?", FLOAT: "<f"}.get(kind_of(value), "<I"), value)
 
 
 def field(name: str, value: Any) -> bytes:
-    if isinstance(value, str):
-        return text(name) + struct.pack("<I", TEXT) + text(value)
-    kind, letter = (FLOAT, "f") if isinstance(value, float) else (U32, "I")
-    return text(name) + struct.pack(f"<I{letter}", kind, value)
+    return text(name) + struct.pack("<I", kind_of(value)) + value_bytes(value)
+
+
+def write_file(
+    file: Path, fields: dict[str, Any], tensors: dict[str, tuple[int, tuple[int, ...], bytes]]
+) -> None:
+    """Write a GGUF file of version 3. tensors: type, shape and bytes of each."""
+    places = b""
+    end = 0
+    for name, (kind, shape, held) in tensors.items():
+        places += text(name)
+        places += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], kind, end)
+        end += len(held) + -len(held) % 32
+    head = b"GGUF" + struct.pack("<IQQ", 3, len(tensors), len(fields))
+    head += b"".join(field(*item) for item in fields.items()) + places
+    with file.open("wb") as stream:
+        stream.write(head + bytes(-len(head) % 32))
+        for _, _, held in tensors.values():
+            stream.write(held)
+            stream.write(bytes(-len(held) % 32))
 
 
 def packed(weights: Tensor, kind: int) -> tuple[bytes, Tensor]:
@@ -106,8 +140,7 @@ def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
     """
     noise = torch.Generator().manual_seed(seed)
     fields = FIELDS | {name.replace("__", "."): value for name, value in instead.items()}
-    places = b""
-    data = b""
+    tensors = {}
     weights = {}
     for name, shape in sizes().items():
         kind = F32 if len(shape) == 1 else Q8_0 if name.startswith("token") else Q4_1
@@ -125,12 +158,8 @@ def write_gguf(file: Path, seed: int = 0, **instead: Any) -> dict[str, Tensor]:
                 if turned
                 else again
             )
-        places += text(name)
-        places += struct.pack(f"<I{len(shape)}QIQ", len(shape), *shape[::-1], kind, len(data))
-        data += held + bytes(-len(held) % 32)
-    head = b"GGUF" + struct.pack("<IQQ", 3, len(sizes()), len(fields))
-    head += b"".join(field(*item) for item in fields.items()) + places
-    file.write_bytes(head + bytes(-len(head) % 32) + data)
+        tensors[name] = kind, shape, held
+    write_file(file, fields, tensors)
     return weights
 
 

@@ -1,6 +1,6 @@
-/* A portable engine for CPUs and browsers: a Llama of SmolLM2's shape, exits after some of its
-   layers, the head that drafts for it, and sums over a vocabulary. It is compiled for WebAssembly
-   with SIMD and for processors, and needs no library but threads.
+/* A portable engine for CPUs and browsers: models of the kinds Llama, Qwen2 and Qwen3, exits after
+   some of their layers, a head that drafts for one, and sums over a vocabulary. It is compiled for
+   WebAssembly with SIMD and for processors, and needs no library but threads.
 
    A row, which is a token being read, has the same bits alone, in a draft and in a tree, and on
    every machine that this is compiled for:
@@ -11,9 +11,9 @@
    Matrices of bfloat16 are multiplied by the float32 activations as they are: an output adds its
    products one by one. products_*.h have what the machines multiply in ways of their own.
 
-   Weights are packed as they arrive into tiles (`Tile4`, `Tile8` and `Tile16`). A tile has a block
-   of inputs of several outputs beside each other: one instruction computes several outputs, and
-   what is unpacked serves every row of the pass.
+   Weights are packed as they arrive into tiles, see *weights*. A tile has a block of inputs of
+   several outputs beside each other: one instruction computes several outputs, and what is
+   unpacked serves every row of the pass.
 
    The host opens an engine, which has all the state there is. It asks for memory by `take`, packs
    matrices, describes the layers and opens texts. Then it reads up to ROWS tokens at a time: it
@@ -38,28 +38,35 @@ enum {
   MAX_LAYERS = 64,
   MAX_TAPS = 8,
   MAX_COLUMNS = 8192,
-  MAX_IN = 8192,
   MAX_WIDTH = 128,
+  MAX_THREADS = 8,
 };
-/* Types of numbers in a file, as GGUF numbers them, and bytes of a block of two of them. */
+/* Types of numbers in a file, as GGUF numbers them. */
 enum {
   OF_F32 = 0,
   OF_F16 = 1,
+  OF_Q4_0 = 2,
   OF_Q4_1 = 3,
+  OF_Q5_0 = 6,
+  OF_Q5_1 = 7,
   OF_Q8_0 = 8,
+  OF_Q4_K = 12,
+  OF_Q5_K = 13,
+  OF_Q6_K = 14,
   OF_BF16 = 30,
 };
-enum { BYTES_Q4_1 = 20, BYTES_Q8_0 = 34 };
 enum {
   TOGETHER_HEADS = 3, /* heads whose attention is computed at once */
-  SHARES = 3,         /* parts that a thread takes of a job, if all are as fast */
+  SHARES = 4,         /* of a thread's part of a job, which it takes one by one */
   STACK = 1 << 14,    /* bytes of a helper's stack in WebAssembly */
 };
 
 typedef struct Engine Engine;
 
-/* Kinds of matrices, by the bits of a weight. 16 bits are bfloat16. */
-enum { BITS_8, BITS_4, BITS_16 };
+/* Kinds of matrices, by the bits of a weight. 16 bits are bfloat16. K: the scales of a block are
+   themselves integers, with a scale for each row and OCTET of blocks. */
+enum { BITS_8, BITS_4, BITS_5, BITS_4K, BITS_5K, BITS_6K, BITS_16 };
+enum { OCTET = 8 };
 typedef struct {
   int kind;
   int out, in;
@@ -73,12 +80,15 @@ typedef struct {
 } Product;
 
 /* before, after: weights of the norms before attention and after it. mix: attention's output
-   matrix. */
+   matrix. more_*: what is added to queries, keys and values, or 0. q_norm, k_norm: weights of the
+   norms of each head's query and key, or 0. */
 typedef struct {
   const float *before, *after;
   const Matrix *q, *k, *v;
   const Matrix *mix;
   const Matrix *gate, *up, *down;
+  const float *more_q, *more_k, *more_v;
+  const float *q_norm, *k_norm;
 } Layer;
 
 /* What makes logits of a hidden state: a norm, and a product by `out`. An exit of its own first
@@ -98,7 +108,9 @@ typedef struct {
   int layers;
   int taps;
   int tap[MAX_TAPS];   /* after how many layers a text keeps its hidden states */
-  const Matrix *table; /* embeddings of the tokens, and the output */
+  const Matrix *table; /* embeddings of the tokens */
+  const Matrix *out;   /* the output, which may be the table */
+  int known;           /* how many outputs stand for a token: others get logits of -inf */
   const float *norm;
   float eps;
   float rates[MAX_WIDTH / 2]; /* by how much a position turns each pair of a head's numbers */
@@ -152,16 +164,64 @@ static float half(Half h) {
   return x.f;
 }
 
+/* A bfloat16 number, the upper half of a float32. */
+static float upper(Half h) {
+  union {
+    unsigned u;
+    float f;
+  } x = {(unsigned)h << 16};
+  return x.f;
+}
+
+/* A matrix lies as tiles: for each WIDE outputs, block after block of the inputs. A block has
+   words, whose bits are the weights'; then planes, which have the bits above the fourth of weights
+   of 5 or 6; then scales, as products_*.h say. An octet of blocks of K begins with a header: the
+   scales of its scales. In bytes of an output: */
+typedef struct {
+  int words, planes, scales, header;
+} Form;
+
+INLINE Form form_of(const int kind) {
+  switch (kind) {
+  case BITS_4:
+    return (Form){BLOCK / 2, 0, 2 * sizeof(Scale), 0};
+  case BITS_5:
+    return (Form){BLOCK / 2, BLOCK / 8, 2 * sizeof(Scale), 0};
+  case BITS_4K:
+    return (Form){BLOCK / 2, 0, 2, 2 * sizeof(Scale)};
+  case BITS_5K:
+    return (Form){BLOCK / 2, BLOCK / 8, 2, 2 * sizeof(Scale)};
+  case BITS_6K:
+    return (Form){BLOCK / 2, BLOCK / 4, 2, sizeof(Scale)};
+  case BITS_16:
+    return (Form){2 * BLOCK, 0, 0, 0};
+  default:
+    return (Form){BLOCK, 0, sizeof(float), 0};
+  }
+}
+
+/* Bytes of a block of WIDE outputs, without a header. */
+INLINE int block_bytes(const int kind) {
+  Form form = form_of(kind);
+  return WIDE * (form.words + form.planes + form.scales);
+}
+
+/* Where the octet of block b begins, after the first block of its outputs. */
+INLINE Size octet_at(const int kind, int b) {
+  return (Size)(b / OCTET) * (OCTET * block_bytes(kind) + WIDE * form_of(kind).header);
+}
+
+/* Where block b begins, after the first block of its outputs. */
+INLINE Size block_at(const int kind, int b) {
+  return octet_at(kind, b) + WIDE * form_of(kind).header + (Size)(b % OCTET) * block_bytes(kind);
+}
+
 #ifdef __wasm__
 #include "products_wasm.h"
 #else
 #include "products_native.h"
 #endif
 
-/* WIDE outputs by a block of bfloat16 weights, which are the upper halves of float32 numbers. */
-typedef struct {
-  Half words[BLOCK][WIDE];
-} Tile16;
 typedef Half Halves __attribute__((vector_size(2 * LANES), aligned(2), may_alias));
 
 struct Engine {
@@ -179,13 +239,10 @@ struct Engine {
   Text *closed;                        /* texts to be used again */
   Page *free;                          /* pages to be used again */
   float turns[ROWS][2][MAX_WIDTH / 2]; /* cosines and sines of the rows' positions */
-  Byte activations[MAX_IN * ROWS * 4] __attribute__((aligned(64)));
-  float x[ROWS * MAX_IN];
-  float y[ROWS * MAX_IN];
-  float q[ROWS * MAX_IN];
-  float k[ROWS * MAX_IN];
-  float up[ROWS * MAX_IN];
-  float joined[ROWS * MAX_IN];
+  /* Room for ROWS rows of `widest` numbers each, see `widen`. */
+  int widest;
+  Byte *activations;
+  float *x, *y, *q, *k, *up, *joined;
   /* What threads do together: see `work`. */
   struct {
     /* The job: attention in `text`, or `count` products where text is 0. This is written only while
@@ -196,12 +253,18 @@ struct Engine {
     int count;
     int layer;
     int tree;       /* whether the rows are a tree */
-    int share, all; /* units of one share, and of the job */
+    int share; /* units that are taken at once */
+    int parts; /* as many as there are threads */
     /* Its progress. */
-    int next; /* the first unit that nobody has begun */
+    struct {
+      int next; /* the first unit of this part that nobody has begun */
+      int end;
+      int apart[14]; /* parts share no line of the processor's cache */
+    } part[MAX_THREADS];
     int open; /* whether helpers may begin */
     int busy; /* helpers that are at it */
     /* The helpers. */
+    int known;   /* how many there are */
     int turn;    /* how many jobs there were */
     int asleep;  /* helpers that wait for the next one */
     int leaving; /* whether they shall end */
@@ -246,7 +309,7 @@ Engine *engine(More *more) {
 /* Take memory that is zero, for good, at a multiple of 64; return 0 where there is none. */
 EXPORT(take)
 void *take(Engine *e, Size bytes) {
-  if (bytes > (Size)1 << 31)
+  if (bytes > MOST_BYTES)
     return 0;
   bytes = (bytes + 63) & ~(Size)63;
   if (bytes > e->left) {
@@ -468,109 +531,284 @@ static void normed(const float *x, const float *weight, float eps, int size, flo
 
 /* ---- weights ---- */
 
-static Size tile_bytes(int kind) {
-  if (kind == BITS_16)
-    return sizeof(Tile16);
-  return kind == BITS_4 ? sizeof(Tile4) : sizeof(Tile8);
+/* Bytes of WIDE outputs. */
+static Size tile_bytes(int kind, int in) {
+  return octet_at(kind, in / BLOCK) + (Size)(in / BLOCK % OCTET) * block_bytes(kind);
 }
 
-/* The tile of output o, of any tile, and the block b. */
-static Byte *tile(const Matrix *m, int o, int b) {
-  Byte *data = m->data;
-  Size before = (Size)(o / WIDE) * (m->in / BLOCK) + b;
-  return data + before * tile_bytes(m->kind);
+/* The tile of output o, of any tile. */
+static Byte *tile(const Matrix *m, int o) {
+  return m->data + (Size)(o / WIDE) * tile_bytes(m->kind, m->in);
 }
 
-/* A matrix to be packed. out: a multiple of WIDE; in: a multiple of BLOCK. */
+INLINE int kind_of(const int type) {
+  switch (type) {
+  case OF_Q4_0:
+  case OF_Q4_1:
+    return BITS_4;
+  case OF_Q5_0:
+  case OF_Q5_1:
+    return BITS_5;
+  case OF_Q4_K:
+    return BITS_4K;
+  case OF_Q5_K:
+    return BITS_5K;
+  case OF_Q6_K:
+    return BITS_6K;
+  case OF_BF16:
+    return BITS_16;
+  default:
+    return BITS_8;
+  }
+}
+
+/* Take room for rows of so many numbers, where there is less; return whether it is there. */
+static int widen(Engine *e, int widest) {
+  enum { ARRAYS = 6 };
+  Size bytes = (Size)4 * ROWS * widest;
+  if (widest <= e->widest)
+    return 1;
+  Byte *begin = take(e, (1 + ARRAYS) * bytes);
+  if (!begin)
+    return 0;
+  float **arrays[ARRAYS] = {&e->x, &e->y, &e->q, &e->k, &e->up, &e->joined};
+  e->widest = widest;
+  e->activations = begin;
+  EACH (i, ARRAYS)
+    *arrays[i] = (float *)(begin + (1 + i) * bytes);
+  return 1;
+}
+
+/* A matrix to be packed from a tensor of a type of the file. out: a multiple of WIDE; in: a
+   multiple of BLOCK, and of an octet of blocks for types of K. */
 EXPORT(matrix)
-Matrix *matrix(Engine *e, int kind, int out, int in) {
-  Matrix *m = take(e, sizeof *m);
-  Size tiles = (Size)(out / WIDE) * (in / BLOCK);
-  Byte *data = m ? take(e, tiles * tile_bytes(kind)) : 0;
+Matrix *matrix(Engine *e, int type, int out, int in) {
+  int kind = kind_of(type);
+  Matrix *m = widen(e, in) ? take(e, sizeof *m) : 0;
+  Byte *data = m ? take(e, (Size)(out / WIDE) * tile_bytes(kind, in)) : 0;
   if (!data)
     return 0;
   *m = (Matrix){kind, out, in, data};
   return m;
 }
 
-/* Bytes of a row of a tensor in a file. */
-static int row_bytes(int type, int in) {
-  if (type == OF_F32)
-    return in * 4;
-  if (type == OF_F16 || type == OF_BF16)
-    return in * 2;
-  return in / BLOCK * (type == OF_Q4_1 ? BYTES_Q4_1 : BYTES_Q8_0);
+/* Bytes of a block of a tensor in a file, of an octet of blocks for types of K. */
+INLINE int bytes_of(const int type) {
+  switch (type) {
+  case OF_F32:
+    return 4 * BLOCK;
+  case OF_Q4_0:
+    return 18;
+  case OF_Q4_1:
+    return 20;
+  case OF_Q5_0:
+    return 22;
+  case OF_Q5_1:
+    return 24;
+  case OF_Q8_0:
+    return 34;
+  case OF_Q4_K:
+    return 144;
+  case OF_Q5_K:
+    return 176;
+  case OF_Q6_K:
+    return 210;
+  default:
+    return 2 * BLOCK;
+  }
 }
 
-/* Round a block of numbers to weights of 8 bits. */
-static void rounded(Tile8 *to, int o, const float *x) {
+/* Bytes of a row of a tensor in a file. */
+static Size row_bytes(int type, int in) {
+  int octets = type == OF_Q4_K || type == OF_Q5_K || type == OF_Q6_K;
+  return (Size)(in / BLOCK / (octets ? OCTET : 1)) * bytes_of(type);
+}
+
+/* Round a block of numbers to weights of 8 bits; return their scale. */
+INLINE float rounded(const float *x, Byte *q) {
   float most = 0;
-  signed char q[BLOCK];
   EACH (k, BLOCK)
     most = __builtin_fabsf(x[k]) > most ? __builtin_fabsf(x[k]) : most;
   EACH (k, BLOCK)
-    q[k] = most > 0 ? (signed char)__builtin_rintf(x[k] / most * 127) : 0;
-  put8(to, o, q, most / 127);
+    q[k] = most > 0 ? (Byte)(signed char)__builtin_rintf(x[k] / most * 127) : 0;
+  return most / 127;
 }
 
-/* Pack rows of a tensor, as they lie in the file, to outputs of a matrix from `first` on. width: of
-   the heads of attention whose rows have other places in the file. There the two numbers of a pair
-   that turn together are beside each other, and here they are half a head apart. Else 0. */
+/* Read 16 bytes of two weights each: the lower half of a byte is the first of them. */
+INLINE void nibbles(const Byte *from, Byte *q) {
+  EACH (k, BLOCK / 2) {
+    q[k] = from[k] & 15;
+    q[k + BLOCK / 2] = from[k] >> 4;
+  }
+}
+
+/* Pack a block of a row, of weights scale * bits + low. from: the block in the file. The type is a
+   constant once inlined, here and below. */
+INLINE void pack_block(Byte *to, const int type, int o, const Byte *from) {
+  const int five = type == OF_Q5_0 || type == OF_Q5_1;
+  const int with_low = type == OF_Q4_1 || type == OF_Q5_1;
+  const int kind = five ? BITS_5 : BITS_4;
+  const Half *halves = (const Half *)from;
+  const Byte *high = from + (with_low ? 4 : 2);
+  Scale *scales = (Scale *)(to + block_bytes(kind)) - 2 * WIDE;
+  float scale = half(halves[0]);
+  Byte q[BLOCK];
+  nibbles(five ? high + 4 : high, q);
+  if (five)
+    EACH (k, BLOCK)
+      q[k] |= (high[k / 8] >> k % 8 & 1) << 4;
+  put_weights(kind, to, o, q);
+  put_scale(scales + o, scale);
+  put_scale(scales + WIDE + o, with_low ? half(halves[1]) : scale * (five ? -16 : -8));
+}
+
+/* Pack block b of an octet of the types Q4_K and Q5_K: a weight is
+   scale * (its block's scale) * bits - low * (its block's low). */
+INLINE void pack_octet(Byte *octet, Byte *to, const int type, int o, int b, const Byte *from) {
+  const int kind = kind_of(type);
+  const Half *halves = (const Half *)from;
+  const Byte *packed = from + 4;
+  const Byte *high = packed + 12;
+  const Byte *bits = (kind == BITS_5K ? high + BLOCK : high) + b / 2 * BLOCK;
+  Scale *header = (Scale *)octet;
+  Byte *scales = to + block_bytes(kind) - 2 * WIDE;
+  Byte q[BLOCK];
+  EACH (k, BLOCK) {
+    q[k] = bits[k] >> b % 2 * 4 & 15;
+    if (kind == BITS_5K)
+      q[k] |= (high[k] >> b & 1) << 4;
+  }
+  put_weights(kind, to, o, q);
+  put_scale(header + o, half(halves[0]));
+  put_scale(header + WIDE + o, half(halves[1]));
+  if (b < 4) {
+    scales[o] = packed[b] & 63;
+    scales[WIDE + o] = packed[b + 4] & 63;
+  } else {
+    scales[o] = (packed[b + 4] & 15) | packed[b - 4] >> 6 << 4;
+    scales[WIDE + o] = packed[b + 4] >> 4 | packed[b] >> 6 << 4;
+  }
+}
+
+/* Pack block b of an octet of the type Q6_K: a weight is scale * (the scale of half its block) *
+   (bits - 32). */
+INLINE void pack_halves(Byte *octet, Byte *to, int o, int b, const Byte *from) {
+  const Byte *bits = from + b / 4 * 64 + b % 2 * BLOCK;
+  const Byte *high = from + 128 + b / 4 * BLOCK;
+  const Byte *scales = from + 192 + 2 * b;
+  Byte *own = to + block_bytes(BITS_6K) - 2 * WIDE;
+  Byte q[BLOCK];
+  const int shift = b % 4 / 2 * 4;
+  const int shift_high = b % 4 * 2;
+  EACH (k, BLOCK)
+    q[k] = (bits[k] >> shift & 15) | (high[k] >> shift_high & 3) << 4;
+  put_weights(BITS_6K, to, o, q);
+  put_scale((Scale *)octet + o, half(*(const Half *)(from + 208)));
+  own[o] = scales[0];
+  own[WIDE + o] = scales[1];
+}
+
+/* Pack a block of numbers, or of the type Q8_0, to weights of 8 bits. */
+INLINE void pack_rounded(Byte *to, const int type, int o, const Byte *from) {
+  float *scales = (float *)(to + block_bytes(BITS_8)) - WIDE;
+  Byte q[BLOCK];
+  float x[BLOCK];
+  if (type == OF_Q8_0) {
+    put_weights(BITS_8, to, o, from + 2);
+    scales[o] = half(*(const Half *)from);
+    return;
+  }
+  EACH (k, BLOCK)
+    x[k] = type == OF_F16    ? half(((const Half *)from)[k])
+           : type == OF_BF16 ? upper(((const Half *)from)[k])
+                             : ((const float *)from)[k];
+  scales[o] = rounded(x, q);
+  put_weights(BITS_8, to, o, q);
+}
+
+/* Pack a row of a tensor to output o of a matrix of a kind, both constants once inlined. */
+INLINE void pack_row(Matrix *m, int o, const Byte *row, const int type, const int kind) {
+  Byte *begin = tile(m, o);
+  o %= WIDE;
+  EACH (b, m->in / BLOCK) {
+    Byte *octet = begin + octet_at(kind, b);
+    Byte *to = begin + block_at(kind, b);
+    const Byte *from = row + (Size)(form_of(kind).header ? b / OCTET : b) * bytes_of(type);
+    if (kind == BITS_16)
+      EACH (k, BLOCK)
+        ((Half *)to)[k * WIDE + o] = ((const Half *)from)[k];
+    else if (kind == BITS_8)
+      pack_rounded(to, type, o, from);
+    else if (kind == BITS_6K)
+      pack_halves(octet, to, o, b % OCTET, from);
+    else if (form_of(kind).header)
+      pack_octet(octet, to, type, o, b % OCTET, from);
+    else
+      pack_block(to, type, o, from);
+  }
+}
+
+#define PACK(type, kind)                                                                           \
+  case type * 8 + kind:                                                                            \
+    pack_row(m, first + i, row, type, kind);                                                       \
+    break;
+
+/* Pack rows of a tensor, as they lie in the file, to outputs of a matrix from `first` on. type: of
+   the tensor; floats of any type become 8 bits in a matrix of these. width: of the heads of
+   attention whose rows have other places in the file. There the two numbers of a pair that turn
+   together are beside each other, and here they are half a head apart. Else 0. */
 EXPORT(pack)
 void pack(Matrix *m, int first, int rows, int type, const Byte *from, int width) {
-  int blocks = m->in / BLOCK;
-  int bytes = row_bytes(type, m->in);
+  Size bytes = row_bytes(type, m->in);
   EACH (i, rows) {
-    int o = first + i;
     int at = i;
     if (width)
       at = i / width * width + i % (width / 2) * 2 + i % width / (width / 2);
-    EACH (b, blocks) {
-      Byte *to = tile(m, o, b);
-      Byte q[BLOCK];
-      float x[BLOCK];
-      const Byte *row = from + (Size)at * bytes;
-      const Byte *block = row + b * BYTES_Q4_1;
-      const Half *halves = (const Half *)row;
-      const float *floats = (const float *)row;
-      if (type == OF_Q4_1) {
-        const Half *scales = (const Half *)block;
-        EACH (k, BLOCK)
-          q[k] = k < 16 ? block[4 + k] & 15 : block[4 + k - 16] >> 4;
-        put4((Tile4 *)to, o % WIDE, q, scales[0], scales[1]);
-      } else if (type == OF_Q8_0) {
-        block = row + b * BYTES_Q8_0;
-        float scale = half(*(const Half *)block);
-        put8((Tile8 *)to, o % WIDE, (const signed char *)block + 2, scale);
-      } else if (type == OF_BF16) {
-        Tile16 *t16 = (Tile16 *)to;
-        EACH (k, BLOCK)
-          t16->words[k][o % WIDE] = halves[b * BLOCK + k];
-      } else {
-        EACH (k, BLOCK)
-          x[k] = type == OF_F16 ? half(halves[b * BLOCK + k]) : floats[b * BLOCK + k];
-        rounded((Tile8 *)to, o % WIDE, x);
-      }
+    const Byte *row = from + at * bytes;
+    switch (type * 8 + m->kind) {
+      PACK(OF_F32, BITS_8)
+      PACK(OF_F16, BITS_8)
+      PACK(OF_BF16, BITS_8)
+      PACK(OF_BF16, BITS_16)
+      PACK(OF_Q4_0, BITS_4)
+      PACK(OF_Q4_1, BITS_4)
+      PACK(OF_Q5_0, BITS_5)
+      PACK(OF_Q5_1, BITS_5)
+      PACK(OF_Q8_0, BITS_8)
+      PACK(OF_Q4_K, BITS_4K)
+      PACK(OF_Q5_K, BITS_5K)
+      PACK(OF_Q6_K, BITS_6K)
     }
   }
 }
 
-/* Write a token's row of a matrix of 8 or 16 bits. */
+/* Write a token's row of a matrix. */
 static void embedded(const Matrix *m, int token, float *out) {
+  const int kind = m->kind;
+  const int o = token % WIDE;
+  const Byte *begin = tile(m, token);
   EACH (i, m->in) {
-    const Byte *from = tile(m, token, i / BLOCK);
-    int o = token % WIDE;
+    const Byte *from = begin + block_at(kind, i / BLOCK);
+    const Byte *scales = from + WIDE * (form_of(kind).words + form_of(kind).planes);
+    const Scale *header = (const Scale *)(begin + octet_at(kind, i / BLOCK));
     int k = i % BLOCK;
-    if (m->kind == BITS_16) {
-      const Tile16 *t16 = (const Tile16 *)from;
-      union {
-        unsigned u;
-        float f;
-      } x = {(unsigned)t16->words[k][o] << 16};
-      out[i] = x.f;
+    if (kind == BITS_16) {
+      out[i] = upper(((const Half *)from)[k * WIDE + o]);
+      continue;
+    }
+    float weight = (float)get_weight(kind, from, o, k);
+    if (kind == BITS_8) {
+      out[i] = ((const float *)scales)[o] * weight;
+    } else if (kind == BITS_6K) {
+      int part = k / (BLOCK / 2);
+      float scale = get_scale(header + o) * (float)((const signed char *)scales)[part * WIDE + o];
+      out[i] = scale * (weight - 32);
+    } else if (form_of(kind).header) {
+      float scale = get_scale(header + o) * (float)scales[o];
+      out[i] = scale * weight - get_scale(header + WIDE + o) * (float)scales[WIDE + o];
     } else {
-      const Tile8 *t8 = (const Tile8 *)from;
-      out[i] = t8->scale[o] * (float)get8(t8, o, k);
+      const Scale *own = (const Scale *)scales;
+      out[i] = get_scale(own + o) * weight + get_scale(own + WIDE + o);
     }
   }
 }
@@ -655,13 +893,12 @@ INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int 
 }
 
 /* The product of n rows, a constant, by a matrix of any kind. */
-#define CASE(n)                                                                                    \
-  case BITS_8 * 8 + n:                                                                             \
-    product(w, a, blocks, out, stride, e->ahead, 0, n);                                            \
-    break;                                                                                         \
-  case BITS_4 * 8 + n:                                                                             \
-    product(w, a, blocks, out, stride, e->ahead, 1, n);                                            \
-    break;                                                                                         \
+#define CASE(kind, n)                                                                              \
+  case kind * 8 + n:                                                                               \
+    product(w, a, blocks, out, stride, e->ahead, kind, n);                                         \
+    break;
+#define CASES(kind) CASE(kind, 1) CASE(kind, 2) CASE(kind, 3) CASE(kind, 4)
+#define CASE_16(n)                                                                                 \
   case BITS_16 * 8 + n:                                                                            \
     product16(w, a, blocks, out, stride, n);                                                       \
     break;
@@ -673,15 +910,21 @@ static void outputs(Engine *e, const Product *p, int n, int o, int end) {
   int most = part_of(n);
   for (; o < end; o += WIDE)
     for (int first = 0; first < n; first += most) {
-      const Byte *w = tile(p->m, o, 0);
+      const Byte *w = tile(p->m, o);
       const Byte *a = part(e, p->m, first);
       float *out = p->to + first * stride + o;
       int rows = n - first < most ? n - first : most;
       switch (p->m->kind * 8 + rows) {
-        CASE(1)
-        CASE(2)
-        CASE(3)
-        CASE(4)
+        CASES(BITS_8)
+        CASES(BITS_4)
+        CASES(BITS_5)
+        CASES(BITS_4K)
+        CASES(BITS_5K)
+        CASES(BITS_6K)
+        CASE_16(1)
+        CASE_16(2)
+        CASE_16(3)
+        CASE_16(4)
       }
     }
 }
@@ -798,9 +1041,9 @@ static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scra
 
 /* ---- threads ----
 
-   One thread, the reader, reads texts. The others are in `help`: they do parts of its products and
-   of its attention, a share at a time, whoever comes first. A number has the same bits whoever
-   computes it. The reader waits only for shares that a helper has begun. A thread that waits looks
+   One thread, the reader, reads texts. The others are in `help`: each thread has a part of its
+   products and of its attention, which it does a share at a time, and then helps with the others'.
+   A number has the same bits whoever computes it. The reader waits only for shares that a helper has begun. A thread that waits looks
    again for a moment, which costs less than to be woken, and then sleeps: the thread that it waits
    for may need the processor. */
 
@@ -832,46 +1075,55 @@ static void wait_for_helpers(Engine *e) {
       sleep_while(&e->sleepers, &e->job.busy, busy);
 }
 
-/* Do shares of the job until none is left. A unit is an output, counted through all products, or a
-   group of heads of a row. */
-static void work(Engine *e, Scratch *own) {
-  for (int o = ADD(next, e->job.share); o < e->job.all; o = ADD(next, e->job.share)) {
-    int end = o + e->job.share < e->job.all ? o + e->job.share : e->job.all;
-    if (e->job.text) {
-      for (int groups = e->job.text->model->groups; o < end; o++) {
-        const Text *t = e->job.text;
-        int layer = e->job.layer;
-        int n = e->job.n;
-        attend(t, layer, n, e->job.tree, o / groups, o % groups, own);
-      }
-      continue;
-    }
-    EACH (i, e->job.count) {
-      int size = e->job.products[i].m->out;
-      if (o < size && end > 0) {
-        int n = e->job.n;
-        int begin = o > 0 ? o : 0;
-        outputs(e, e->job.products + i, n, begin, end < size ? end : size);
-      }
-      o -= size;
-      end -= size;
+/* Do the units of the job from `o` to before `end`. A unit is an output, counted through all
+   products, or a group of heads of a row. */
+static void work_on(Engine *e, Scratch *own, int o, int end) {
+  int n = e->job.n;
+  if (e->job.text) {
+    const Text *t = e->job.text;
+    for (int groups = t->model->groups; o < end; o++)
+      attend(t, e->job.layer, n, e->job.tree, o / groups, o % groups, own);
+    return;
+  }
+  EACH (i, e->job.count) {
+    int size = e->job.products[i].m->out;
+    if (o < size && end > 0)
+      outputs(e, e->job.products + i, n, o > 0 ? o : 0, end < size ? end : size);
+    o -= size;
+    end -= size;
+  }
+}
+
+/* Do shares of the job until none is left: first those of the thread's own part, whose weights lie
+   beside each other. */
+static void work(Engine *e, Scratch *own, int mine) {
+  int share = e->job.share;
+  EACH (k, e->job.parts) {
+    int p = (mine + k) % e->job.parts;
+    int end = e->job.part[p].end;
+    while (GET(part[p].next) < end) {
+      int o = ADD(part[p].next, share);
+      if (o < end)
+        work_on(e, own, o, o + share < end ? o + share : end);
     }
   }
 }
 
 /* Do the job, of `all` units, together with the helpers, in shares that are multiples of `unit`. */
 static void share_out(Engine *e, int all, int unit) {
-  e->job.all = all;
-  int share = all;
-  if (e->threads > 1)
-    share = (all / unit / (SHARES * e->threads) + 1) * unit;
-  e->job.share = share;
-  SET(next, 0);
-  if (e->threads > 1) {
+  int parts = e->threads;
+  int many = all / unit;
+  e->job.parts = parts;
+  e->job.share = parts > 1 ? (many / (SHARES * parts) + 1) * unit : all;
+  EACH (p, parts) {
+    e->job.part[p].end = many * (p + 1) / parts * unit;
+    SET(part[p].next, many * p / parts * unit);
+  }
+  if (parts > 1) {
     SET(open, 1);
     call_helpers(e);
   }
-  work(e, &e->scratch);
+  work(e, &e->scratch, 0);
   SET(open, 0);
   wait_for_helpers(e);
 }
@@ -895,11 +1147,12 @@ static void multiply(Engine *e, int n, int count, const Product *products) {
 /* Do shares of one job after another, until `leaving`. Not inlined: in WebAssembly its frame must
    be on the stack that `help` sets. */
 static __attribute__((noinline)) void keep_helping(Engine *e, Scratch *own) {
+  int mine = ADD(known, 1) + 1;
   while (!GET(leaving)) {
     int seen = GET(turn);
     ADD(busy, 1);
     if (GET(open))
-      work(e, own);
+      work(e, own, mine);
     if (ADD(busy, -1) == 1 && !GET(open))
       wake_all(&e->sleepers, &e->job.busy);
     if (changed(&e->job.turn, seen))
@@ -929,7 +1182,7 @@ Byte *stack(Engine *e) {
   return begin ? begin + STACK : 0;
 }
 
-/* Compute with so many threads, the reader included. */
+/* Compute with so many threads, the reader included, at most MAX_THREADS. */
 EXPORT(share)
 void share(Engine *e, int among) {
   e->threads = among;
@@ -944,6 +1197,19 @@ void dismiss(Engine *e) {
 
 /* ---- a layer ---- */
 
+/* Add y to x. */
+static void add(float *x, const float *y, int size) {
+  for (int i = 0; i < size; i += 4)
+    *(V *)(x + i) = load(x + i) + load(y + i);
+}
+
+/* Turn a head's query or key of row r by its position. norm: weights of its norm, or 0. */
+static void place_head(const Model *m, const float *norm, float *x, int r) {
+  if (norm)
+    normed(x, norm, m->eps, m->width, x);
+  turn(m->engine, x, m->width, r);
+}
+
 /* Compute attention from the activations: it is ready for `mix` when this returns. The keys and
    values of the n new rows are kept. */
 static void attention(Text *t, int layer, int n, int tree) {
@@ -955,12 +1221,17 @@ static void attention(Text *t, int layer, int n, int tree) {
   int begin = t->length;
   MULTIPLY(e, n, {l->q, e->q}, {l->k, e->k}, {l->v, e->up});
   EACH (r, n) {
+    if (l->more_q) {
+      add(e->q + r * queries, l->more_q, queries);
+      add(e->k + r * kept, l->more_k, kept);
+      add(e->up + r * kept, l->more_v, kept);
+    }
     EACH (h, m->heads)
-      turn(e, e->q + r * queries + h * m->width, m->width, r);
+      place_head(m, l->q_norm, e->q + r * queries + h * m->width, r);
     EACH (g, m->groups) {
       float *k = e->k + r * kept + g * m->width;
       float *to = keys(t, layer, g, begin + r);
-      turn(e, k, m->width, r);
+      place_head(m, l->k_norm, k, r);
       EACH (d, m->width)
         to[d * PAGE] = k[d];
       float *v = values(t, layer, g, begin + r);
@@ -978,12 +1249,6 @@ static void attention(Text *t, int layer, int n, int tree) {
 /* x times its logistic function. */
 INLINE W swish(W x) {
   return x / (1 + exponential(-x));
-}
-
-/* Add y to x. */
-static void add(float *x, const float *y, int size) {
-  for (int i = 0; i < size; i += 4)
-    *(V *)(x + i) = load(x + i) + load(y + i);
 }
 
 /* Add the output of attention, and then the feed-forward part, to the rows x. */
@@ -1037,6 +1302,10 @@ static int answer(Exit by, const Model *m, int n, int keep) {
     prepare(e, by.out, e->y, keep);
   }
   MULTIPLY(e, keep, {by.out, e->results});
+  if (by.out == m->out)
+    EACH (r, keep)
+      for (int o = m->known; o < size; o++)
+        e->results[r * size + o] = -__builtin_inff();
   return 1;
 }
 
@@ -1194,6 +1463,8 @@ Model *model(Engine *e, int hidden, int inner, int heads, int groups, int width,
                .width = width,
                .layers = layers,
                .table = table,
+               .out = table,
+               .known = table->out,
                .norm = norm,
                .eps = eps};
   for (int half = width / 2; half > 1; half /= 2)
@@ -1210,7 +1481,44 @@ void layer(Model *m, int i, const float *before, const float *after, const Matri
            const Matrix *k, const Matrix *v, const Matrix *mix, const Matrix *gate,
            const Matrix *up, const Matrix *down) {
   Layer *l = &m->layer[i];
-  *l = (Layer){before, after, q, k, v, mix, gate, up, down};
+  *l = (Layer){.before = before,
+               .after = after,
+               .q = q,
+               .k = k,
+               .v = v,
+               .mix = mix,
+               .gate = gate,
+               .up = up,
+               .down = down};
+}
+
+/* Add numbers to the queries, keys and values of a layer. */
+EXPORT(bias)
+void bias(Model *m, int i, const float *q, const float *k, const float *v) {
+  m->layer[i].more_q = q;
+  m->layer[i].more_k = k;
+  m->layer[i].more_v = v;
+}
+
+/* Divide each head's query and key in a layer by its root mean square, times these weights. */
+EXPORT(level)
+void level(Model *m, int i, const float *q, const float *k) {
+  m->layer[i].q_norm = q;
+  m->layer[i].k_norm = k;
+}
+
+/* Give a model an output, whose first `known` rows stand for a token. */
+EXPORT(untie)
+void untie(Model *m, const Matrix *out, int known) {
+  m->out = out;
+  m->known = known;
+}
+
+/* Divide the rates of rotary positions by factors, one for each pair of a head's numbers. */
+EXPORT(slow)
+void slow(Model *m, const float *factors) {
+  EACH (i, m->width / 2)
+    m->rates[i] /= factors[i];
 }
 
 /* Keep the hidden states after so many layers, in every text that is opened from now on. */
@@ -1296,7 +1604,7 @@ int climb(Text *t, const Exit *by, int begin, int first, int end, int n, int kee
     finish(&m->layer[i], m, e->x, n);
   }
   t->length += n;
-  return answer(by ? *by : (Exit){m->table, 0, 0, m->norm}, m, n, keep);
+  return answer(by ? *by : (Exit){m->out, 0, 0, m->norm}, m, n, keep);
 }
 
 /* Read n tokens by all layers, after what has been read. */

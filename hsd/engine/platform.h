@@ -75,16 +75,41 @@ INLINE W smaller(W x, W y) {
 }
 #endif
 
+/* WIDE: outputs of a tile. Scale: how scales of weights are stored; those that a file has are
+   float16. */
+#ifdef __wasm__
+enum { WIDE = 8 };
+typedef float Scale;
+INLINE void put_scale(Scale *to, float x) {
+  *to = x;
+}
+INLINE float get_scale(const Scale *from) {
+  return *from;
+}
+#else
+enum { WIDE = 32 };
+typedef Half Scale;
+INLINE void put_scale(Scale *to, float x) {
+  *(_Float16 *)to = (_Float16)x;
+}
+INLINE float get_scale(const Scale *from) {
+  return (float)*(const _Float16 *)from;
+}
+#endif
+
 /* A function of the host that gives memory filled with zeros, in multiples of 64 KiB, or 0 where
    there is none. */
 typedef void *More(Size bytes);
 
 /* CHUNK: the fewest bytes that are requested at once. A process requests many, so that the system
-   can use large pages; it takes none of them up before they are touched. */
+   can use large pages; it takes none of them up before they are touched. MOST_BYTES: of one
+   request, so that rounding it up overflows nothing. */
 #ifdef __wasm__
 enum { CHUNK = 1 << 20 };
+static const Size MOST_BYTES = (Size)1 << 31;
 #else
 enum { CHUNK = 64 << 20 };
+static const Size MOST_BYTES = (Size)1 << 40;
 #endif
 
 /* sleep_while: sleep until the number at `place` is no longer `seen`. wake_all: wake the threads

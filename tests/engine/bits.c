@@ -1,6 +1,6 @@
 /* A random model and head by engine.c, and a hash of all that they give: run on several processors,
  * it must be the same. */
-#include "../../../hsd/engine/engine.c"
+#include "../../hsd/engine/engine.c"
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -17,25 +17,27 @@ static void count(const float *rows, int many) {
   EACH (i, 4 * many)
     hash = (hash ^ bytes[i]) * 1099511628211ull;
 }
-static const Matrix *weights(Engine *e, int kind, int out, int in) {
-  Matrix *m = matrix(e, kind, out, in);
-  int four = kind == BITS_4,
-      type = kind == BITS_16 ? OF_BF16
-             : four          ? OF_Q4_1
-                             : OF_Q8_0,
-      bytes = row_bytes(type, in);
-  Byte *rows = zeros((Size)out * bytes);
-  EACH (i, out * bytes)
+/* A random matrix of a type of the file: its bytes are noise, but for its scales, which are about
+ * as large as those of models. */
+static const Matrix *weights(Engine *e, int type, int out, int in) {
+  Matrix *m = matrix(e, type, out, in);
+  Size bytes = out * row_bytes(type, in);
+  Byte *rows = zeros(bytes);
+  int block = bytes_of(type);
+  EACH (i, (int)bytes)
     rows[i] = (Byte)noise();
-  if (kind == BITS_16)
+  if (type == OF_BF16)
     EACH (i, out * in)
       ((Half *)rows)[i] = (Half)((noise() & 0x8000) | (0x3d00 + noise() % 0x100));
   else
-    EACH (i, out * in / BLOCK) { /* scales, and minima below zero */
-      Half *scale = (Half *)(rows + i * (four ? 20 : 34));
-      scale[0] = (Half)(0x2000 + noise() % 0x400);
-      if (four)
+    EACH (i, (int)(bytes / block)) { /* scales, and minima of which most are below zero */
+      Half *scale = (Half *)(rows + i * block + (type == OF_Q6_K ? 208 : 0));
+      int small = type == OF_Q4_K || type == OF_Q5_K || type == OF_Q6_K ? 0x1000 : 0x2000;
+      scale[0] = (Half)(small + noise() % 0x400);
+      if (type == OF_Q4_1 || type == OF_Q5_1)
         scale[1] = (Half)(0xac00 + noise() % 0x400);
+      if (type == OF_Q4_K || type == OF_Q5_K)
+        scale[1] = (Half)(0x1800 + noise() % 0x400);
     }
   pack(m, 0, out, type, rows, 0);
   return m;
@@ -48,27 +50,35 @@ static const float *norm(Engine *e, int size) {
 }
 
 int main(void) {
-  enum { HIDDEN = 192, INNER = 256, HEADS = 6, KEYS = 2, WIDE_HEAD = 32, DEEP = 3, VOCAB = 96 };
+  enum { HIDDEN = 256, INNER = 512, HEADS = 8, KEYS = 2, WIDE_HEAD = 32, VOCAB = 96 };
+  static const int types[] = {OF_Q4_0, OF_Q4_1, OF_Q5_0, OF_Q5_1, OF_Q8_0,
+                              OF_Q4_K, OF_Q5_K, OF_Q6_K, OF_BF16};
+  enum { DEEP = sizeof types / sizeof *types };
   Engine *e = engine(zeros);
   Model *m = model(e, HIDDEN, INNER, HEADS, KEYS, WIDE_HEAD, DEEP, 10000, 1e-5f,
-                   weights(e, 0, VOCAB, HIDDEN), norm(e, HIDDEN));
-  EACH (i, DEEP - 1)
-    layer(m, i, norm(e, HIDDEN), norm(e, HIDDEN), weights(e, 1, HIDDEN, HIDDEN),
-          weights(e, i & 1, KEYS * WIDE_HEAD, HIDDEN), weights(e, 0, KEYS * WIDE_HEAD, HIDDEN),
-          weights(e, 1, HIDDEN, HIDDEN), weights(e, 1, INNER, HIDDEN), weights(e, 1, INNER, HIDDEN),
-          weights(e, 0, HIDDEN, INNER));
-  layer(m, DEEP - 1, norm(e, HIDDEN), norm(e, HIDDEN), weights(e, 2, HIDDEN, HIDDEN),
-        weights(e, 2, KEYS * WIDE_HEAD, HIDDEN), weights(e, 2, KEYS * WIDE_HEAD, HIDDEN),
-        weights(e, 2, HIDDEN, HIDDEN), weights(e, 2, INNER, HIDDEN), weights(e, 2, INNER, HIDDEN),
-        weights(e, 2, HIDDEN, INNER));
+                   weights(e, OF_Q5_K, VOCAB, HIDDEN), norm(e, HIDDEN));
+  EACH (i, DEEP) {
+    int type = types[i];
+    int beside = type == OF_BF16 ? type : OF_Q8_0;
+    layer(m, i, norm(e, HIDDEN), norm(e, HIDDEN), weights(e, type, HIDDEN, HIDDEN),
+          weights(e, beside, KEYS * WIDE_HEAD, HIDDEN), weights(e, type, KEYS * WIDE_HEAD, HIDDEN),
+          weights(e, type, HIDDEN, HIDDEN), weights(e, type, INNER, HIDDEN),
+          weights(e, beside, INNER, HIDDEN), weights(e, type, HIDDEN, INNER));
+    if (i % 2)
+      bias(m, i, norm(e, HIDDEN), norm(e, KEYS * WIDE_HEAD), norm(e, KEYS * WIDE_HEAD));
+    if (i % 3)
+      level(m, i, norm(e, WIDE_HEAD), norm(e, WIDE_HEAD));
+  }
+  untie(m, weights(e, OF_Q6_K, VOCAB, HIDDEN), VOCAB - 3);
+  slow(m, norm(e, WIDE_HEAD / 2));
   tap(m, 1);
-  Head *h = head(m, INNER, HEADS, KEYS, WIDE_HEAD, 10000, 1e-5f, 1, weights(e, 0, HIDDEN, HIDDEN),
-                 weights(e, 0, HIDDEN, HIDDEN), weights(e, 0, 64, HIDDEN), norm(e, HIDDEN),
+  Head *h = head(m, INNER, HEADS, KEYS, WIDE_HEAD, 10000, 1e-5f, 1, weights(e, OF_Q8_0, HIDDEN, HIDDEN),
+                 weights(e, OF_Q8_0, HIDDEN, HIDDEN), weights(e, OF_Q8_0, 64, HIDDEN), norm(e, HIDDEN),
                  norm(e, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN));
-  layer(&h->shape, 0, 0, norm(e, HIDDEN), weights(e, 0, HIDDEN, 2 * HIDDEN),
-        weights(e, 0, KEYS * WIDE_HEAD, 2 * HIDDEN), weights(e, 0, KEYS * WIDE_HEAD, 2 * HIDDEN),
-        weights(e, 0, HIDDEN, HIDDEN), weights(e, 0, INNER, HIDDEN), weights(e, 0, INNER, HIDDEN),
-        weights(e, 0, HIDDEN, INNER));
+  layer(&h->shape, 0, 0, norm(e, HIDDEN), weights(e, OF_Q8_0, HIDDEN, 2 * HIDDEN),
+        weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN), weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN),
+        weights(e, OF_Q8_0, HIDDEN, HIDDEN), weights(e, OF_Q8_0, INNER, HIDDEN), weights(e, OF_Q8_0, INNER, HIDDEN),
+        weights(e, OF_Q8_0, HIDDEN, INNER));
   Text *t = text(m), *guesses = follow(h);
   for (int at = 0, n = 1; at < 150;
        at += n, n = n % ROWS + 1) { /* passes of 1 to 8 tokens, over pages */

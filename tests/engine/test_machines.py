@@ -8,11 +8,15 @@ import platform
 import subprocess
 import sys
 from hashlib import sha256
+from itertools import product
 from pathlib import Path
 from random import Random
 
 import pytest
 import torch
+from gguf_blocks import TYPES
+from loops import for_each
+from random_models import FAMILIES, write_model
 from small_gguf import TAPS, VOCAB, numbers, save_small, states_of, tree_view
 from torch import Tensor
 
@@ -96,6 +100,50 @@ def test_floats_have_the_bits_of_the_module_too(monkeypatch: pytest.MonkeyPatch)
 
     wanted = rows(Wasm.name)
     assert all(rows(name) == wanted for name in NAMES)
+
+
+def rows_in_many_ways(file: Path, threads: int) -> list[Tensor]:
+    """What a model gives of a text that is read at once, alone, in drafts, as a tree, and after
+    parts of it are forgotten.
+    """
+    model = load_small(read_gguf(file), "random", None)
+    model.use_threads(threads)
+    text = model.start()
+    rows = [text.forward(IDS[:70], 70)]
+    text.crop(60)  # across two pages of the cache
+    alone = torch.cat([text.forward(IDS[i : i + 1], 1) for i in range(60, 70)])
+    assert torch.equal(alone, rows[0][60:])
+    for n in range(1, 9):
+        text.crop(60)
+        rows.append(text.forward(IDS[60 : 60 + n], n))
+        assert torch.equal(rows[-1], alone[:n])
+    tree = [-1, -1, 0, 0, 1, 2, 4, 4, 3, 8, 5]
+    text.crop(60)
+    rows.append(text.forward(IDS[[60, 99, 61, *range(90, 98)]], 11, tree_view(60, tree)))
+    assert torch.equal(rows[-1][[0, 2]], alone[:2])
+    text.select([*range(61), 62])
+    rows.append(text.forward(IDS[62:64], 2))
+    assert torch.equal(rows[-1], alone[2:4])
+    return rows
+
+
+@needs_library
+@for_each(
+    ("kind", "family"), product(TYPES, FAMILIES), [" ".join(c) for c in product(TYPES, FAMILIES)]
+)
+def test_every_type_and_family_has_the_bits_of_the_module(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, family: str
+):
+    pytest.importorskip("wasmtime")
+    file = tmp_path / "model.gguf"
+    write_model(file, FAMILIES[family], kind, known=False)
+    monkeypatch.setattr(machine, "usable", list)
+    wanted = rows_in_many_ways(file, 1)
+    assert not torch.equal(wanted[0][0], wanted[0][1])
+    for library, threads in product(USABLE, (1, 2)):
+        monkeypatch.setattr(machine, "usable", lambda library=library: [library])
+        rows = rows_in_many_ways(file, threads)
+        assert all(torch.equal(a, b) for a, b in zip(wanted, rows, strict=True)), library[1]
 
 
 def many_rows(name: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> str:

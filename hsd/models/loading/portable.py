@@ -29,12 +29,21 @@ from hsd.models.loading.tensors import (
     reading,
 )
 from hsd.models.loading.text import codec_of
-from hsd.models.loading.tokenizer import FileTokenizer
-from hsd.models.small.engine import BF16, KINDS, SIDE
+from hsd.models.loading.tokenizer import BEGINS, FileTokenizer, known_tokens
+from hsd.models.small.engine import BF16, F32, KINDS, SIDE
 from hsd.models.small.exits import SmallExit, SmallLayers
 from hsd.models.small.gguf import Gguf, read_gguf
 from hsd.models.small.head import SmallHead
-from hsd.models.small.model import TURNED, ModelShape, Packed, SmallModel
+from hsd.models.small.model import (
+    BIASES,
+    FACTORS,
+    HEAD_NORMS,
+    OUTPUT,
+    TURNED,
+    ModelShape,
+    Packed,
+    SmallModel,
+)
 from hsd.paths import ASSETS
 
 FIELDS = {
@@ -44,9 +53,10 @@ FIELDS = {
     "context": "context_length",
     "heads": "attention.head_count",
     "groups": "attention.head_count_kv",
-    "base": "rope.freq_base",
     "eps": "attention.layer_norm_rms_epsilon",
 }
+OPTIONAL = (OUTPUT, FACTORS)
+FAMILIES = ("llama", "qwen2", "qwen3")
 # parts of a tensor's name, by `transformers` and by GGUF
 NAMES = {
     "model.layers": "blk",
@@ -136,7 +146,7 @@ def load_folder(folder: Path, name: str) -> SmallModel:
         tensors = {
             ours: _packed(weights[theirs], ours, shape.width) for ours, theirs in named.items()
         }
-        check_tensors(tensors, _tensor_shapes(shape))
+        check_tensors(tensors, _tensor_shapes(shape), OPTIONAL)
     model = SmallModel(shape, tensors, name, None)
     model.parameters = sum(weight.numel() for weight in weights.values())
     model.parts = SmallLayers(model, {}, config.get("early_exits", ()))
@@ -160,56 +170,74 @@ def _packed(weight: Tensor, name: str, width: int) -> Packed:
 
 
 def load_small(
-    file: Gguf, name: str, revision: str | None, taps: tuple[int, ...] = ()
+    file: Gguf,
+    name: str,
+    revision: str | None,
+    taps: tuple[int, ...] = (),
+    drafted: int = 0,
 ) -> SmallModel:
     """Return the model of a GGUF file, on whose sizes its fields and tensors must agree.
 
-    taps: the layers after which a head reads. Raises HsdError for other files.
+    taps: the layers after which a head reads. drafted: how many of the first tokens have logits;
+    0: all. Raises HsdError for other files.
     """
-    with reading("a Llama", name):
+    with reading("a model", name):
         fields = file.fields
-        kind = str(fields.get("general.architecture"))[:40]
-        if kind != "llama":
+        family = str(fields.get("general.architecture"))[:40]
+        if family not in FAMILIES:
             raise HsdError(
-                f"it is of the kind {kind!r}, and the portable engine reads Llama's: choose "
-                "another file"
+                f"it is of the kind {family!r}, and the portable engine reads "
+                f"{', '.join(FAMILIES)}: choose another file"
             )
-        told = {name: fields[f"llama.{key}"] for name, key in FIELDS.items()}
-        hidden = told["hidden"]
-        heads = told["heads"]
-        width = hidden // heads if type(hidden) is type(heads) is int and heads else 0
+        sizes = {name: fields[f"{family}.{key}"] for name, key in FIELDS.items()}
+        hidden = sizes["hidden"]
+        heads = sizes["heads"]
+        even = hidden // heads if type(hidden) is type(heads) is int and heads else 0
+        width = fields.get(f"{family}.attention.key_length", even)
         shape = ModelShape(
-            **told, width=width, vocab=file.tensors["token_embd.weight"].rows
+            **sizes,
+            width=width,
+            vocab=file.tensors["token_embd.weight"].rows,
+            base=fields.get(f"{family}.rope.freq_base", 10_000.0),
+            family=family,
         ).check()
-        widths = (
-            "llama.rope.dimension_count",
-            "llama.attention.key_length",
-            "llama.attention.value_length",
-        )
-        same: dict[str, object] = {
-            "llama.vocab_size": shape.vocab,
-            **dict.fromkeys(widths, width),
-            "llama.rope.scaling.type": "none",
-            "llama.expert_count": 0,
-            "llama.attention.sliding_window": 0,
-        }
-        for key, value in same.items():
-            found = fields.get(key, value)
-            if type(found) is not type(value) or found != value:
-                raise HsdError(
-                    f"{key} is {str(found)[:40]}, and here it can be {value}: choose another file"
-                )
-        check_tensors(file.tensors, _tensor_shapes(shape))
+        _refuse_others(fields, shape)
+        check_tensors(file.tensors, _tensor_shapes(shape), OPTIONAL)
         for part, tensor in file.tensors.items():
-            if tensor.rows == 1:
-                allowed = {0}
-            elif part == "token_embd.weight":
-                allowed = {0, 1, 8}
-            else:
-                allowed = {0, 1, 3, 8}
-            if tensor.kind not in allowed:
+            if tensor.rows == 1 and tensor.kind != F32:
                 raise HsdError(f"{part} is stored as {KINDS[tensor.kind]}: choose another file")
-        return SmallModel(shape, file.tensors, name, revision, taps)
+        known = known_tokens(fields) or shape.vocab
+        listed = len(fields.get(f"{BEGINS}ggml.tokens", [])) or shape.vocab
+        if listed != shape.vocab:
+            raise HsdError(
+                f"its tokenizer lists {listed:,} tokens, and its table has {shape.vocab:,} rows: "
+                "fetch it again, or choose another file"
+            )
+        model = SmallModel(shape, file.tensors, name, revision, taps, known, drafted)
+        model.file = file.path
+        return model
+
+
+def _refuse_others(fields: dict[str, Any], shape: ModelShape) -> None:
+    """Raise HsdError for a file whose fields say that its model computes something else."""
+    own = f"{shape.family}."
+    widths = ("rope.dimension_count", "attention.key_length", "attention.value_length")
+    needed: dict[str, object] = {
+        f"{own}vocab_size": shape.vocab,
+        **{own + key: shape.width for key in widths},
+        f"{own}rope.scaling.type": "none",
+        f"{own}expert_count": 0,
+        f"{own}attention.sliding_window": 0,
+        "split.count": 1,
+    }
+    for key, value in needed.items():
+        given = fields.get(key, value)
+        if key == "split.count" and given == 0:
+            continue
+        if type(given) is not type(value) or given != value:
+            raise HsdError(
+                f"{key} is {str(given)[:40]}, and here it can be {value}: choose another file"
+            )
 
 
 def load_small_head(folder: Path, target: SmallModel, name: str, revision: str | None) -> SmallHead:
@@ -254,20 +282,30 @@ def _tensor_shapes(shape: ModelShape) -> Shapes:
     hidden = shape.hidden
     kept = shape.groups * shape.width
     layer = {
-        "attn_q": (hidden, hidden),
+        "attn_q": (shape.queries, hidden),
         "attn_k": (kept, hidden),
         "attn_v": (kept, hidden),
         "ffn_norm": (1, hidden),
-        "attn_output": (hidden, hidden),
+        "attn_output": (hidden, shape.queries),
         "ffn_gate": (shape.inner, hidden),
         "ffn_up": (shape.inner, hidden),
         "ffn_down": (hidden, shape.inner),
         "attn_norm": (1, hidden),
     }
-    layers = {
-        f"blk.{i}.{name}.weight": size for i in range(shape.layers) for name, size in layer.items()
+    parts = {f"{name}.weight": size for name, size in layer.items()}
+    factors = {FACTORS: (1, shape.width // 2)} if shape.family == "llama" else {}
+    if shape.family == "qwen2":
+        sizes = (shape.queries, kept, kept)
+        parts |= {name: (1, size) for name, size in zip(BIASES, sizes, strict=True)}
+    if shape.family == "qwen3":
+        parts |= dict.fromkeys(HEAD_NORMS, (1, shape.width))
+    return {
+        "token_embd.weight": (shape.vocab, hidden),
+        "output_norm.weight": (1, hidden),
+        OUTPUT: (shape.vocab, hidden),
+        **factors,
+        **{f"blk.{i}.{name}": size for i in range(shape.layers) for name, size in parts.items()},
     }
-    return {"token_embd.weight": (shape.vocab, hidden), "output_norm.weight": (1, hidden), **layers}
 
 
 def load_exits(folder: Path, target: SmallModel, rows: Packed) -> dict[int, SmallExit]:

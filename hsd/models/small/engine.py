@@ -19,19 +19,41 @@ from hsd.errors import HsdError
 MOST_THREADS = 4  # more have not been measured
 ROWS = 8  # tokens of one pass, at most
 LONGEST = 8192  # tokens of a text, at most
-WIDEST = 8192  # numbers of a row, at most
+WIDEST = 32_768  # numbers of a row, at most
 STAGED = 1 << 20  # bytes of a tensor that are handed over at once
 # what can be packed, as GGUF numbers it
-KINDS = {0: "F32", 1: "F16", 3: "Q4_1", 8: "Q8_0", 30: "BF16"}
+KINDS = {
+    0: "F32",
+    1: "F16",
+    2: "Q4_0",
+    3: "Q4_1",
+    6: "Q5_0",
+    7: "Q5_1",
+    8: "Q8_0",
+    12: "Q4_K",
+    13: "Q5_K",
+    14: "Q6_K",
+    30: "BF16",
+}
 # weights and bytes of a block of each
-BLOCKS = {0: (1, 4), 1: (1, 2), 3: (32, 20), 8: (32, 34), 30: (1, 2)}
+BLOCKS = {
+    0: (1, 4),
+    1: (1, 2),
+    2: (32, 18),
+    3: (32, 20),
+    6: (32, 22),
+    7: (32, 24),
+    8: (32, 34),
+    12: (256, 144),
+    13: (256, 176),
+    14: (256, 210),
+    30: (1, 2),
+}
 F32 = 0
 F16 = 1
-IN_4_BITS = 3
+IN_8_BITS = 8
 BF16 = 30
 SIDE = 32  # outputs that lie beside each other in a library; the module needs 8
-# in which a kind is packed, and bytes of 8 rows by 32 columns
-FORMS = {IN_4_BITS: (1, 192), BF16: (2, 512)}
 # bytes of each
 INPUTS = {"tokens": 4 * ROWS, "positions": 4 * ROWS, "before": 4 * ROWS, "visible": ROWS * LONGEST}
 
@@ -120,25 +142,27 @@ class Engine:
         rows, columns = numbers.shape
         return self.matrix(kind, rows, columns, memoryview(held.contiguous().numpy().tobytes()))
 
-    def matrix(self, kind: int, rows: int, columns: int, data: memoryview, width: int = 0) -> int:
+    def matrix(
+        self,
+        kind: int,
+        rows: int,
+        columns: int,
+        data: memoryview,
+        width: int = 0,
+        form: int | None = None,
+    ) -> int:
         """Pack a matrix (rows, columns), in `data` as GGUF's type `kind`, a key of `KINDS`.
 
         Return its place.
 
         width: of an attention head, if rows that are rotated together lie side by side in the file;
-        else 0. Raises HsdError for sizes that cannot be packed, or that are not those of the data.
+        else 0. form: the type that it is packed as, `kind` or, for floats, `IN_8_BITS`. Raises
+        HsdError for sizes that cannot be packed, or that are not those of the data.
         """
         weights, size = BLOCKS[kind]
-        form, packing = FORMS.get(kind, (0, 288))
         row = columns // weights * size
-        packed = rows // 8 * (columns // 32) * packing
-        if (
-            rows % (width or 8)
-            or rows % SIDE
-            or columns % 32
-            or columns > WIDEST
-            or packed >= 1 << 31
-        ):
+        whole = columns % max(weights, 32) == 0 and rows % SIDE == 0 and rows % (width or 1) == 0
+        if not whole or columns > WIDEST:
             raise HsdError(
                 f"the portable engine packs no matrix of {rows:,} by {columns:,}: choose another "
                 "engine"
@@ -151,7 +175,7 @@ class Engine:
         if group > self._staged:
             self._staging = self.take(group)
             self._staged = group
-        place = self.made("matrix", form, rows, columns)
+        place = self.made("matrix", kind if form is None else form, rows, columns)
         part = self._staged // group * (width or 1)
         for first in range(0, rows, part):
             count = min(part, rows - first)

@@ -36,7 +36,7 @@ class SmallLayers:
         shape = model.shape
         hidden = shape.hidden
         kept = shape.groups * shape.width
-        self._layer = 2 * hidden * (hidden + kept) + 3 * hidden * shape.inner
+        self._layer = 2 * hidden * (shape.queries + kept) + 3 * hidden * shape.inner
         self._model = model
         self.exits = exits
         self.layers = shape.layers

@@ -20,6 +20,25 @@ FORMATS = "BbHhIif?  QqdB"  # struct's letters for GGUF's types of values; 8 is 
 TEXT = 8
 LIST = 9
 ALIGNMENT = 32
+# types that are not read, by name
+OTHERS = {
+    9: "Q8_1",
+    10: "Q2_K",
+    11: "Q3_K",
+    15: "Q8_K",
+    16: "IQ2_XXS",
+    17: "IQ2_XS",
+    18: "IQ3_XXS",
+    19: "IQ1_S",
+    20: "IQ4_NL",
+    21: "IQ3_S",
+    22: "IQ2_S",
+    23: "IQ4_XS",
+    29: "IQ1_M",
+    34: "TQ1_0",
+    35: "TQ2_0",
+    39: "MXFP4",
+}
 LONGEST_LIST = 1 << 20  # a list of a field is no longer: more than any vocabulary has
 
 
@@ -27,11 +46,13 @@ LONGEST_LIST = 1 << 20  # a list of a field is no longer: more than any vocabula
 class Gguf:
     """A GGUF file.
 
-    fields: its metadata, arrays as lists. tensors: by name; their bytes are read when needed.
+    fields: its metadata, arrays as lists. tensors: by name; their bytes are read when needed. path:
+    where it lies.
     """
 
     fields: dict[str, Any]
     tensors: dict[str, Packed]
+    path: Path
 
 
 def read_gguf(file: Path) -> Gguf:
@@ -47,14 +68,15 @@ def read_gguf(file: Path) -> Gguf:
     if data[:4] != b"GGUF":
         raise HsdError(f"{file.name} is no GGUF file: name another, or fetch it again")
     try:
-        return _Reader(data).file()
+        return _Reader(data, file).file()
     except (struct.error, UnicodeDecodeError) as error:
         raise HsdError(f"{file.name} is cut short or damaged ({error}): fetch it again") from None
 
 
 class _Reader:
-    def __init__(self, data: mmap.mmap) -> None:
+    def __init__(self, data: mmap.mmap, path: Path) -> None:
         self.data = data
+        self.path = path
         self.at = 4
 
     def file(self) -> Gguf:
@@ -80,7 +102,7 @@ class _Reader:
         for (_, end, one), (start, _, other) in pairwise(sorted(ends)):
             if start < end:
                 raise struct.error(f"{other} begins before {one} ends")
-        return Gguf(told, found)
+        return Gguf(told, found, self.path)
 
     def values(self, letters: str) -> tuple[Any, ...]:
         layout = struct.Struct("<" + letters)
@@ -128,9 +150,9 @@ class _Reader:
 
     def tensor(self, name: str, rows: int, columns: int, kind: int, begin: int) -> Packed:
         if kind not in KINDS:
+            called = OTHERS.get(kind, f"GGUF's type {kind}")
             raise HsdError(
-                f"{name} is stored as GGUF's type {kind}: choose a file of "
-                f"{', '.join(KINDS.values())}"
+                f"{name} is stored as {called}: choose a file of {', '.join(KINDS.values())}"
             )
         weights, size = BLOCKS[kind]
         end = begin + rows * columns // weights * size

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from hsd.errors import HsdError
 from hsd.models.base import Session, View
-from hsd.models.following import LAYER, Following, spread
+from hsd.models.following import LAYER, Following
 from hsd.models.small.engine import ROWS
 from hsd.models.small.model import ModelShape, SmallModel, Text
 
@@ -108,13 +108,6 @@ class SmallHeadSession(Following, Text):
                 "lacks"
             )
         self._target = cast(Text, target)
-
-    def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); return logits after the last `keep`, (keep, vocab).
-
-        They are -inf for tokens that the head cannot draft.
-        """
-        return spread(super().forward(tokens, keep, view), self._model.vocab, self.vocab)
 
     def passes(
         self, tokens: Sequence[int], keep: int, view: View | None = None

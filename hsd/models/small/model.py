@@ -4,6 +4,7 @@ import ctypes
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 from weakref import finalize
 
@@ -14,24 +15,36 @@ from torch import Tensor
 from hsd.engine.memory import address, room
 from hsd.errors import HsdError
 from hsd.models.base import View
+from hsd.models.following import spread
 from hsd.models.small.engine import (
     BF16,
     BLOCKS,
-    IN_4_BITS,
+    IN_8_BITS,
     LONGEST,
     MOST_THREADS,
     ROWS,
+    SIDE,
     WIDEST,
     Engine,
 )
 
-DTYPE = "int16, 4bit weights"  # but of bfloat16, whose activations are floats
+DTYPE = "int16, 4bit weights"  # but of a model that is all bfloat16, which is computed in floats
 # bits of a float of a type, else of half precision
 EXPONENTS = {0: ("<u4", 0x7F80_0000), BF16: ("<u2", 0x7F80)}
+# where a block has its scales and minima, counted in halves; else it has one at its beginning
+SCALES = {3: [0, 1], 7: [0, 1], 12: [0, 1], 13: [0, 1], 14: [104]}
+# types whose minimum is computed from the scale, which must leave room for it
+CENTRED = (2, 6)
+LARGEST = 0x6C00  # the half-precision number 4,096
 DEEPEST = 64  # layers, at most
 MOST_TAPS = 8  # layers whose states are kept for a head, at most
-TURNED = ("attn_q", "attn_k")  # whose rows the file has in the order of its own rotary positions
+# whose rows a Llama's file has in the order of its own rotary positions
+TURNED = ("attn_q", "attn_k")
 PRODUCTS = (*TURNED, "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down")
+BIASES = tuple(f"attn_{part}.bias" for part in "qkv")  # of a Qwen2's layer
+HEAD_NORMS = tuple(f"attn_{part}_norm.weight" for part in "qk")  # of a Qwen3's layer
+OUTPUT = "output.weight"  # where it is not the table of the tokens
+FACTORS = "rope_freqs.weight"  # of a Llama 3: what its rates of rotation are divided by
 
 
 @dataclass(frozen=True)
@@ -50,6 +63,14 @@ class Packed:
     def shape(self) -> tuple[int, int]:
         return self.rows, self.columns
 
+    def with_rows(self, count: int) -> "Packed":
+        """Return the first `count` rows, with rows of zeros where there are fewer."""
+        row = len(self.data) // self.rows
+        data = self.data[: count * row]
+        if count > self.rows:
+            data = memoryview(bytes(data) + bytes((count - self.rows) * row))
+        return Packed(self.kind, count, self.columns, data)
+
     def finite(self) -> bool:
         """Return whether all its numbers are finite.
 
@@ -57,15 +78,16 @@ class Packed:
         """
         bits, exponent = EXPONENTS.get(self.kind, ("<u2", 0x7C00))
         blocks = np.frombuffer(self.data, bits).reshape(len(self.data) // BLOCKS[self.kind][1], -1)
-        numbers = blocks[:, : 2 if self.kind == IN_4_BITS else 1]
-        return bool((numbers & exponent != exponent).all())
+        most = LARGEST if self.kind in CENTRED else exponent
+        return bool((blocks[:, SCALES.get(self.kind, [0])] & exponent < most).all())
 
 
 @dataclass(frozen=True)
 class ModelShape:
-    """Sizes of a Llama.
+    """Sizes of a model.
 
-    layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head.
+    layers, hidden, inner (between gate and down), heads, groups (of keys), width of a head; family:
+    "llama", "qwen2" or "qwen3".
     """
 
     layers: int
@@ -78,10 +100,18 @@ class ModelShape:
     context: int
     base: float
     eps: float
+    family: str = "llama"
+
+    @property
+    def queries(self) -> int:
+        """Numbers of all heads' queries."""
+        return self.heads * self.width
 
     def check(self) -> "ModelShape":
         """Return this shape. Raises HsdError, naming the sizes, if the engine cannot compute it."""
         for name, value in vars(self).items():
+            if name == "family":
+                continue
             kinds = (int, float) if name in ("base", "eps") else (int,)
             if type(value) not in kinds or not 0 < value < 1 << 31:
                 raise HsdError(
@@ -89,11 +119,10 @@ class ModelShape:
                     "file"
                 )
         can = {
-            "width": self.width in (32, 64, 128) and self.heads * self.width == self.hidden,
+            "width": self.width in (32, 64, 128) and self.queries <= WIDEST,
             "heads": self.heads % self.groups == 0,
             "hidden": self.hidden % 32 == 0 and self.hidden <= WIDEST,
             "inner": self.inner % 32 == 0 and self.inner <= WIDEST,
-            "vocab": self.vocab % 32 == 0,
             "layers": self.layers <= DEEPEST,
         }
         wrong = ", ".join(
@@ -101,8 +130,8 @@ class ModelShape:
         )
         if wrong:
             raise HsdError(
-                f"the portable engine reads models of SmolLM2's shape ({wrong}): choose another "
-                "engine"
+                f"the portable engine reads no model of this shape ({wrong}): choose another "
+                "engine, or another file"
             )
         return self
 
@@ -111,11 +140,14 @@ class SmallModel:
     """A model in an engine of its own, from the tensors of a GGUF file by their names.
 
     layers: how many it has. parts: these, for early exits (`hsd.models.small.exits`). tapped: after
-    how many layers hidden states are kept for a head, fixed here.
+    how many layers hidden states are kept for a head, fixed here. known: of the shape's vocabulary,
+    how many tokens may be drawn; `vocab_size` is the multiple of `SIDE` above that. drafted: how
+    many of the first tokens have logits, 0: all; the attribute is None for all.
     """
 
     device = torch.device("cpu")
     portable = True
+    file: Path | None = None  # the GGUF file that it was read from
 
     def __init__(
         self,
@@ -124,8 +156,12 @@ class SmallModel:
         name: str,
         revision: str | None,
         tapped: Sequence[int] = (),
+        known: int | None = None,
+        drafted: int = 0,
     ) -> None:
-        self.dtype = "float32" if tensors["token_embd.weight"].kind == BF16 else DTYPE
+        matrices = [tensor for tensor in tensors.values() if tensor.rows > 1]
+        self._floats = all(tensor.kind == BF16 for tensor in matrices)
+        self.dtype = "float32" if self._floats else DTYPE
         self.shape = shape.check()
         self.name = name
         self.revision = revision
@@ -133,13 +169,18 @@ class SmallModel:
         self.layers = shape.layers
         self.threads = 1
         self.parts: Any = None
-        self.vocab_size = shape.vocab
+        known = known or shape.vocab
+        self.vocab_size = -(-known // SIDE) * SIDE
+        self.drafted = drafted or None
+        rows = -(-drafted // SIDE) * SIDE or self.vocab_size
+        self.vocab = torch.arange(rows) if drafted else None
         self.context = min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()
         norms = [f"blk.{i}.{part}_norm" for i in range(shape.layers) for part in ("attn", "ffn")]
         places = {name: self._vector(tensors[f"{name}.weight"]) for name in (*norms, "output_norm")}
-        table = self._matrix(tensors["token_embd.weight"])
+        embeddings = tensors["token_embd.weight"].with_rows(self.vocab_size)
+        table = self._matrix(embeddings)
         self.place = self.engine.made(
             "model",
             shape.hidden,
@@ -153,9 +194,10 @@ class SmallModel:
             table,
             places["output_norm"],
         )
+        turned = TURNED if shape.family == "llama" else ()
         for i in range(shape.layers):
             products = (
-                self._matrix(tensors[f"blk.{i}.{part}.weight"], part in TURNED) for part in PRODUCTS
+                self._matrix(tensors[f"blk.{i}.{part}.weight"], part in turned) for part in PRODUCTS
             )
             self.engine.call(
                 "layer",
@@ -165,6 +207,16 @@ class SmallModel:
                 places[f"blk.{i}.ffn_norm"],
                 *products,
             )
+            for function, parts in (("bias", BIASES), ("level", HEAD_NORMS)):
+                own = [tensors[name] for part in parts if (name := f"blk.{i}.{part}") in tensors]
+                if own:
+                    self.engine.call(function, self.place, i, *map(self._vector, own))
+        output = table
+        if OUTPUT in tensors or drafted:
+            output = self._matrix(tensors.get(OUTPUT, embeddings).with_rows(rows))
+        self.engine.call("untie", self.place, output, min(known, drafted or known))
+        if FACTORS in tensors:
+            self.engine.call("slow", self.place, self._vector(tensors[FACTORS]))
         known = all(0 <= layer < shape.layers for layer in self.tapped)
         if not known or len(self.tapped) > MOST_TAPS:
             raise HsdError(
@@ -183,11 +235,16 @@ class SmallModel:
         self.engine.share(self.threads)
 
     def start(self) -> "Text":
-        return Text(self.engine, self.engine.made("text", self.place), self.vocab_size)
+        place = self.engine.made("text", self.place)
+        return Text(self.engine, place, self.vocab_size, self.vocab)
 
     def _matrix(self, tensor: Packed, turned: bool = False) -> int:
+        """Pack a matrix. bfloat16 stays so where all matrices have it, else it is rounded."""
         width = self.shape.width if turned else 0
-        return self.engine.matrix(tensor.kind, tensor.rows, tensor.columns, tensor.data, width)
+        form = IN_8_BITS if tensor.kind == BF16 and not self._floats else None
+        return self.engine.matrix(
+            tensor.kind, tensor.rows, tensor.columns, tensor.data, width, form
+        )
 
     def _vector(self, tensor: Packed) -> int:
         return self.engine.vector(torch.frombuffer(bytearray(tensor.data), dtype=torch.float32))
@@ -199,8 +256,8 @@ class Text:
     Its memory is given back when it is let go.
 
     exact: its logits become probabilities in double precision, the same on every machine and in a
-    browser. vocab: how many tokens it can read; width: of its logits, those of all tokens or of
-    `ids`.
+    browser. vocab: how many tokens it can read; width: of the engine's logits, those of all tokens
+    or of `ids`.
     """
 
     exact = True
@@ -210,6 +267,7 @@ class Text:
         self.place = place
         self.length = 0
         self.vocab = vocab
+        self._drafted = ids
         self.ids = None if ids is None else ids.numpy()
         self.width = vocab if ids is None else len(ids)
         self._shut = finalize(self, engine.call, "shut", place)
@@ -301,10 +359,13 @@ class Text:
         return self.engine.machine.address(self.engine.call("logits")), wanted
 
     def forward(self, tokens: Tensor, keep: int, view: View | None = None) -> Tensor:
-        """Read `tokens` (n,); return logits after the last `keep` of them, (keep, width)."""
+        """Read `tokens` (n,); return logits after the last `keep` of them, (keep, vocab).
+
+        They are -inf for tokens that are not in `ids`.
+        """
         rows = room(min(keep, len(tokens)), self.width)
         self.fill(address(rows), tokens.tolist(), keep, view)
-        return rows
+        return rows if self._drafted is None else spread(rows, self._drafted, self.vocab)
 
     def fill(self, to: int, tokens: Sequence[int], keep: int, view: View | None = None) -> None:
         """Read tokens, and write the logits after the last `keep` of them to address `to`.

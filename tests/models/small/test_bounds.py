@@ -29,7 +29,16 @@ from hsd import HsdError
 from hsd.engine.machine import FOLDER
 from hsd.models.base import IdCodec, Pair, View
 from hsd.models.loading.portable import load_small, load_small_head
-from hsd.models.small.engine import BLOCKS, INPUTS, LONGEST, ROWS, WIDEST, Engine
+from hsd.models.small.engine import (
+    BLOCKS,
+    INPUTS,
+    KINDS,
+    LONGEST,
+    MOST_THREADS,
+    ROWS,
+    WIDEST,
+    Engine,
+)
 from hsd.models.small.gguf import read_gguf
 from hsd.models.small.head import SmallHead
 from hsd.models.small.model import DEEPEST, MOST_TAPS, SmallModel
@@ -73,8 +82,11 @@ def context(model: SmallModel, head: SmallHead, monkeypatch: pytest.MonkeyPatch)
 def test_sizes_here_are_those_of_the_engine():
     source = (FOLDER / "engine.c").read_text(encoding="utf-8")
     told = {name: int(size) for name, size in re.findall(r"(\w+) = (\d+)[,} ]", source)}
-    assert (told["ROWS"], told["MAX_COLUMNS"], told["MAX_IN"]) == (ROWS, LONGEST, WIDEST)
+    assert (told["ROWS"], told["MAX_COLUMNS"]) == (ROWS, LONGEST)
     assert (told["MAX_LAYERS"], told["MAX_TAPS"]) == (DEEPEST, MOST_TAPS)
+    assert told["MAX_THREADS"] >= MOST_THREADS
+    most = 4 * told["PAGE"] * WIDEST * (2 * DEEPEST + MOST_TAPS)  # bytes of a page, counted in ints
+    assert most < 1 << 31
     assert (
         dict.fromkeys(("tokens", "positions", "before"), 4 * ROWS) | {"visible": ROWS * LONGEST}
         == INPUTS
@@ -197,6 +209,38 @@ def test_large_rows_are_staged_where_they_have_room():
     engine.write(place, 64, bytes(range(64)))
     engine.matrix(0, rows, WIDEST, memoryview(data.numpy().tobytes()), 32)
     assert bytes(numbers(engine, place, 16).numpy().data) == bytes(range(64))
+
+
+def test_a_wider_matrix_of_any_type_harms_no_text_that_is_being_read(
+    tmp_path: Path, subtests: pytest.Subtests
+):
+    """Rows get more room when a wider matrix comes; what was read before is there as it was."""
+    write_gguf(tmp_path / "model.gguf")
+    model = load_small(read_gguf(tmp_path / "model.gguf"), "small", None)
+    wanted = model.start().forward(IDS[:44], 44)
+    for i, (kind, name) in enumerate(KINDS.items()):
+        with subtests.test(name):
+            text = model.start()
+            text.forward(IDS[:20], 1)
+            columns = 1024 * (2 + i)
+            weights, size = BLOCKS[kind]
+            data = memoryview(bytes(32 * columns // weights * size))
+            model.engine.matrix(kind, 32, columns, data)
+            assert torch.equal(text.forward(IDS[20:44], 24), wanted[20:])
+            assert torch.equal(model.start().forward(IDS[:44], 44), wanted)
+
+
+@for_each(("kind", "size"), BLOCKS.items())
+def test_a_matrix_of_any_type_is_packed_from_its_own_bytes_only(kind: int, size: tuple[int, int]):
+    weights, length = size
+    engine = Engine()
+    columns = max(weights, 32)
+    data = memoryview(bytes(32 * columns // weights * length))
+    assert engine.matrix(kind, 32, columns, data) > 0
+    refused(engine.matrix, kind, 32, columns, data[:-1])
+    refused(engine.matrix, kind, 32, columns, memoryview(bytes(data) + bytes(length)))
+    refused(engine.matrix, kind, 32, columns + max(weights // 2, 16), data)
+    refused(engine.matrix, kind, 31, columns, data[: 31 * len(data) // 32])
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,7 @@ def test_every_damaged_file_is_refused_in_one_line_or_reads_as_the_whole_one(
     """What is changed on purpose is refused; a single byte may be one that nobody reads."""
     wanted = logits(file)
     on_purpose = {name for name, _ in changes() if "byte" not in name}
+    on_purpose -= {"llama.rope.freq_base lacks"}  # it is what the format takes for the usual one
     place = tmp_path / "damaged.gguf"
     refused = 0
     read = list[str]()

@@ -139,10 +139,11 @@ def test_what_it_cannot_be_is_told(byte_pair: Pair, tmp_path: Path):
         {"dtype": "bfloat16"},
         {"quantize": "8bit"},
         {"device_map": "auto"},
-        {"smaller": ["a"]},
     ):
         with pytest.raises(HsdError, match="smollm2 has one form, for CPUs"):
             load_pair("smollm2", **more)  # type: ignore[arg-type]
+    with pytest.raises(HsdError, match="smollm2 has no smaller models"):
+        load_pair("smollm2", smaller=["a"])
     with pytest.raises(HsdError, match="is for the pairs smollm2 and tiny"):
         hsd.run(byte_pair, "abc", engine="portable", max_new_tokens=1)
     with pytest.raises(HsdError, match="without further calls or coupled picks"):

@@ -144,7 +144,7 @@ class Engine {
   async matrix({ kind, rows, columns, bytes, take }, width = 0) {
     const overhang = (rows % (width || 32)) + (rows % 32) + (columns % 32);
     need(overhang === 0 && columns <= 8192, `${rows} by ${columns}`);
-    const place = this.made("matrix", this.place, Number(kind === Q4_1), rows, columns);
+    const place = this.made("matrix", this.place, Number(kind), rows, columns);
     const row = bytes / rows;
     const group = width || 1;
     const room = Math.max(STAGED, row * group);
