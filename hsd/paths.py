@@ -5,6 +5,7 @@ Beside it in a checkout or a Space, inside it when installed.
 
 import os
 from collections.abc import Callable, Hashable
+from contextlib import suppress
 from functools import lru_cache, wraps
 from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
@@ -34,6 +35,17 @@ def read_yaml(file: Path) -> Any:
     return yaml.load(
         file.read_text(encoding="utf-8"), getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     )
+
+
+def file_at(name: str | os.PathLike[str]) -> Path | None:
+    """Return the file of a name that users give, None where there is none or it cannot be one.
+
+    ~ begins a user's own folder.
+    """
+    with suppress(OSError, ValueError):  # a name that is too long, or has a zero
+        path = Path(os.path.expanduser(name))
+        return path if path.is_file() else None
+    return None
 
 
 def stamp(path: Path) -> tuple[Hashable, ...]:

@@ -97,7 +97,8 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
     """
     from hsd.models.loading import load_pair
 
-    where = {flag: getattr(arguments, flag) for flag in ("target", "device", "device_map", "dtype")}
+    flags = ("target", "device", "device_map", "dtype", "draft_rows")
+    where = {flag: getattr(arguments, flag) for flag in flags}
     where["draft"] = arguments.draft or (arguments.target if alone else None)
     if not SPEAKS:
         # it is open to the end

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from hsd.bench.llama import NAME, llama_case
+from hsd.bench.llama import NAME, llama_cases
 from hsd.bench.measure import RECORDING, Case, Record, Sweep, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, header, markdown, read, write_line
@@ -24,7 +24,7 @@ from hsd.cli.arguments import load, output, progress, refuse, show
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
-from hsd.models.loading.registry import USUAL, draft_length, usual
+from hsd.models.loading.registry import FETCHED_PAIRS, USUAL, draft_length, usual
 from hsd.rules import VANILLA
 from hsd.writing import replaceable, take_place
 
@@ -135,19 +135,26 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
         "rule": (VANILLA["single"], RunOptions.default("rule")),
         "gamma": (draft_length(arguments.pair),),
     }
-    return Sweep(values | given(arguments), partial(_peers, arguments.peer, server))
+    # a draft model in a file of its own, which another library can read
+    drafting = arguments.pair in FETCHED_PAIRS or bool(arguments.draft)
+    peers = partial(_peers, arguments.peer, server, drafting)
+    return Sweep(values | given(arguments), peers)
 
 
 def _peers(
-    library: str | None, server: Server | None, gammas: Sequence[int], options: dict[str, Any]
+    library: str | None,
+    server: Server | None,
+    drafting: bool,
+    gammas: Sequence[int],
+    options: dict[str, Any],
 ) -> list[Case]:
     """Return the cases of a server and of another library.
 
-    The library is `transformers`, with the draft model and without.
+    The library is `transformers` or llama.cpp, with the draft model and without.
     """
     cases = [server.case(options)] if server else []
     if library == NAME:
-        return [*cases, llama_case(options)]
+        return [*cases, *llama_cases(options, drafting)]
     if not library:
         return cases
     from hsd.bench.peers import peer_case

@@ -15,7 +15,15 @@ from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
 from hsd.decoding.system import make_system
 from hsd.errors import HsdError, one_line
-from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, USUAL, draft_length, usual
+from hsd.models.loading.registry import (
+    EMBEDDED,
+    FETCHED,
+    FETCHED_PAIRS,
+    PAIRS,
+    USUAL,
+    draft_length,
+    usual,
+)
 from hsd.trace.format import plural
 from hsd.writing import write_file
 
@@ -24,7 +32,8 @@ CALIBRATION_PROMPTS = 12
 
 def _pair_help() -> str:
     """Return the help text of --pair."""
-    names = f"{', '.join(FETCHED)} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
+    fetched = ", ".join((*FETCHED, *FETCHED_PAIRS))
+    names = f"{fetched} (see hsd fetch), {', '.join(EMBEDDED)} (embedded)"
     drafts, heads = (
         [pair.name for pair in PAIRS.values() if bool(pair.licence) == head]
         for head in (False, True)

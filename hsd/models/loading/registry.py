@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from hsd.errors import HsdError
-from hsd.models.loading import fetch
+from hsd.models.loading import fetch, fetch_pair
 from hsd.models.loading.memory import PUBLISHED, SIZES
 
 EMBEDDED = {
@@ -16,6 +16,7 @@ EMBEDDED = {
     "models are toys"
 }
 FETCHED = {name: model.note for name, model in fetch.MODELS.items()}
+FETCHED_PAIRS = {name: pair.note for name, pair in fetch_pair.PAIRS.items()}
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class NamedPair:
 
 
 PAIRS = {name: NamedPair(name, **pair) for name, pair in PUBLISHED["pairs"].items()}
-NAMES = (*EMBEDDED, *FETCHED, *PAIRS)  # that `load_pair` takes
+NAMES = (*EMBEDDED, *FETCHED, *FETCHED_PAIRS, *PAIRS)  # that `load_pair` takes
 
 
 def usual() -> str:
@@ -73,7 +74,15 @@ def draft_length(pair: str | None) -> int:
 def unknown(name: str) -> HsdError:
     """Return the error for an unknown name, with the names that are nearest to it."""
     # the smallest of each family
-    small = [*EMBEDDED, *FETCHED, "qwen2.5-1.5b", "qwen3-4b", "llama-3.1-8b", "gemma-3-4b"]
+    small = [
+        *EMBEDDED,
+        *FETCHED,
+        *FETCHED_PAIRS,
+        "qwen2.5-1.5b",
+        "qwen3-4b",
+        "llama-3.1-8b",
+        "gemma-3-4b",
+    ]
     near = get_close_matches(name.lower(), NAMES, n=4, cutoff=0.5) or small
     return HsdError(
         f"unknown pair {name[:60]!r}: did you mean {' or '.join(near)}? Or give a target and a "
