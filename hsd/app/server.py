@@ -85,6 +85,7 @@ class Questions:
         self.functions: dict[str, Callable[[Answer], Any]] = {
             "pair": lambda given: pairs.describe(space, name_of(given)),
             "downloads": lambda _: downloads.offers(space),
+            "fetch": lambda given: downloads.start(space, name_of(given)).name,
             "requests": lambda _: watched.runs() if watched else None,
             "opened": lambda _: player_data(opened) if opened else None,
             "check": lambda given: player_data(Trace.from_json(str(given.get("text") or ""))),

@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from hsd import HsdError, space
-from hsd.app import downloads
+from hsd.app import device, downloads
 from hsd.app.runs import read
-from hsd.models.loading import fetch
+from hsd.models.loading import fetch, fetch_pair
+from hsd.space import PairSpec
 
 SPACE = space.load()
-TITLE = SPACE.pairs[0].short_title
+TITLE = next(pair.short_title for pair in SPACE.pairs if pair.name == "smollm2")
 
 
 class Index:
@@ -30,6 +31,7 @@ class Index:
         self.more = threading.Semaphore(0)
         patch.setattr(fetch, "fetched_file", lambda name: Path("there") if self.here else None)
         patch.setattr(fetch, "fetch", self.fetch)
+        patch.setattr(fetch_pair, "fetched_pair", lambda name: None)
         patch.setattr(downloads, "_news", {})
         patch.delenv("HSD_DOWNLOAD")
 
@@ -95,7 +97,7 @@ def test_a_model_is_fetched_beside_the_app_and_then_offered(index, capfd):
     index.tells("checking", 0.6)
     assert page()["lines"] == [f"{TITLE}: checking … 60 %"]
     index.ends(thread)
-    assert page() == {"lines": [], "here": page()["here"], "coming": False}
+    assert (page()["lines"], page()["coming"]) == ([], False)
     assert pairs_offered() == ["smollm2", "tiny"]
     assert read(SPACE, {"prompt": "a"}).pair.name == "smollm2", "the first pair that is here"
     assert loaded == ["smollm2"]
@@ -138,3 +140,25 @@ def test_nothing_is_fetched_where_that_is_turned_off_or_it_is_here(index, monkey
     monkeypatch.delenv("HSD_DOWNLOAD")
     index.here = True
     assert downloads.begin(SPACE) is None
+
+
+def test_a_large_pair_is_offered_here_and_fetched_only_when_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    fetched = list[str]()
+    coder = PairSpec(name="qwen-coder", title="Coder · writes code")
+    space = SPACE.model_copy(update={"pairs": [coder, *SPACE.pairs[1:]]})
+    monkeypatch.setattr(downloads, "_news", {})
+    monkeypatch.setattr(fetch_pair, "fetched_pair", lambda name: None)
+    monkeypatch.setattr(fetch_pair, "fetch_pair", lambda name, progress: fetched.append(name))
+    (offer,) = downloads.offers(space)["offers"]
+    assert (offer["name"], offer["title"]) == ("qwen-coder", "Coder")
+    assert offer["bytes"] > 1e9
+    downloads.start(space, "qwen-coder").join(600)
+    assert fetched == ["qwen-coder"]
+    for name in ("qwen-coder", "smollm2", "nothing"):
+        with pytest.raises(HsdError, match="cannot be fetched from here"):
+            downloads.start(space, name)
+    monkeypatch.setattr(device, "own_pairs_allowed", lambda space: False)
+    monkeypatch.setattr(downloads, "_news", {})
+    assert downloads.offers(space)["offers"] == []

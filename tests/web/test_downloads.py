@@ -29,7 +29,10 @@ class Downloading:
 
     def tell(self, words: str = "", coming: bool = False, *more: dict[str, str]) -> None:
         lines = [f"{TITLE}: {words}"] if words else []
-        self._reply = {"lines": lines, "here": [*more, TINY], "coming": coming}
+        self._reply = {"lines": lines, "here": [*more, TINY], "coming": coming, "offers": []}
+
+    def offer(self, **pair: Any) -> None:
+        self._reply["offers"] = [pair]
 
     def _answer(self, route: Any) -> None:
         self.asked.append(time.monotonic())
@@ -53,6 +56,23 @@ def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors
     assert min(later - before for before, later in itertools.pairwise(page.asked)) > 1
     page.visitor.choose("pair", "toy pair")
     page.visitor.page.locator(".hf-arrival").wait_for(state="hidden")
+
+
+def test_a_large_pair_is_offered_with_its_size_and_fetched_when_asked_for(visitors):
+    page = Downloading(visitors)
+    begun = list[Any]()
+
+    def begin(route: Any) -> None:
+        begun.append(route.request.post_data_json)
+        page.tell("downloading … 1 %", True)
+        route.fulfill(json=None)
+
+    page.visitor.page.route(re.compile("/answers/fetch$"), begin)
+    page.offer(name="qwen-coder", title="Qwen2.5-Coder", bytes=1_608_720_832)
+    page.visitor.open()
+    page.visitor.page.get_by_role("button", name="Fetch Qwen2.5-Coder (1.6 GB)").click()
+    page.says("downloading … 1 %")
+    assert begun == [{"name": "qwen-coder"}]
 
 
 def test_a_chip_of_a_prompt_fills_the_prompt(visitor):

@@ -4,11 +4,23 @@ import { ask } from "../answers/answers.js";
 const BEAT = 1500; // milliseconds between two looks
 
 /**
- * Look until nothing is on its way any more. `say` shows words on what comes, nothing for "";
- * `here` gets the pairs that can be chosen now, at first and whenever there is another.
- * @param {{say: (words: string, coming: boolean) => void, here: (pairs: Named[]) => void}} listener
+ * Look until nothing is on its way any more. `say` shows words on what comes, nothing for "", and
+ * what may be fetched; `here` gets the pairs that can be chosen now, at first and whenever there is
+ * another.
+ * @param {Arrivals} listener
  */
-async function follow({ say, here }) {
+async function follow(listener) {
+  const { say, here } = listener;
+  /** Fetch a pair, and follow it. @param {string} name */
+  const fetchPair = async (name) => {
+    try {
+      await ask("fetch", { name });
+    } catch (error) {
+      say(String(error instanceof Error ? error.message : error), false, []);
+      return;
+    }
+    await follow(listener);
+  };
   let known = /** @type {string[] | null} */ (null);
   for (let coming = true; coming; ) {
     // a server that is away says so elsewhere
@@ -20,7 +32,12 @@ async function follow({ say, here }) {
       known ??= pairs.map(({ name }) => name);
       coming = state.coming;
       const news = fresh.map(({ title }) => `✓ ${title} is here: choose it under Pair`);
-      say([...news, ...state.lines].join("; "), coming);
+      const offers = /** @type {Offer[]} */ (state.offers ?? []);
+      const fetchable = offers.map(({ name, title, bytes }) => ({
+        label: `Fetch ${title} (${(bytes / 1e9).toFixed(1)} GB)`,
+        begin: () => fetchPair(name),
+      }));
+      say([...news, ...state.lines].join("; "), coming, fetchable);
     }
     if (coming) await new Promise((done) => setTimeout(done, BEAT));
   }

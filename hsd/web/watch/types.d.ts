@@ -5,6 +5,17 @@ type Starter = { label: string; prompt: string; prompt_as?: string };
 /**
  * A pair that the page offers; gamma: its usual draft length; chats: whether it answers questions.
  */
+/** A large pair that this app may fetch. */
+type Offer = Named & { bytes: number };
+/** What shows models on their way: say shows words on them and buttons of those to fetch. */
+type Arrivals = {
+  say: (
+    words: string,
+    coming: boolean,
+    fetchable: { label: string; begin: () => unknown }[],
+  ) => void;
+  here: (pairs: Named[]) => void;
+};
 type OfferedPair = Named & { gamma: number | null; chats: boolean };
 /** What the page is made with, see hsd/app/site.py; about, from: of a page that is one run. */
 type PageContents = {

@@ -13,6 +13,7 @@ import { alike } from "../step/sums.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "../step/frame.js";
+import { button } from "../kit/controls.js";
 import { follow } from "./downloads.js";
 import { chip, files, first, folding, keys, part, status, turn } from "./head.js";
 import * as links from "./links.js";
@@ -538,12 +539,17 @@ class Watch {
 }
 
 /**
- * The chip of models that are downloaded. Announced once nothing more comes, and not at every
- * percent.
- * @type {(words: string, coming: boolean) => void}
+ * The chip of models that are downloaded, and buttons of those that may be. Announced once nothing
+ * more comes, and not at every percent.
+ * @type {Arrivals["say"]}
  */
-const arriving = (words, coming) =>
-  chip("arrival", words).setAttribute("aria-live", coming ? "off" : "polite");
+function arriving(words, coming, fetchable) {
+  const element = chip("arrival", words);
+  element.setAttribute("aria-live", coming ? "off" : "polite");
+  const title = "real models that write code, kept on this machine";
+  element.append(...fetchable.map(({ label, begin }) => button(label, title, begin)));
+  element.hidden = !words && !fetchable.length;
+}
 
 let screen = /** @type {Watch | null} */ (null);
 
