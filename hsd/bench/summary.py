@@ -7,7 +7,9 @@ one answer; of several its script takes the mean, where here, as in vLLM, sums a
 above block efficiency where steps had no draft, which AL leaves out, and where the text ended
 inside a draft, for which it still counts a token more. Speed-up is against plain decoding in the
 same run, repetition by repetition, and its median. The limit is what the speed-up would be if only
-the two models' forward passes took time; efficiency is the share of it that is reached.
+the two models' forward passes took time; efficiency is the share of it that is reached. What both
+sides spend beside their passes is left out, so efficiency is over 1 where that is most of plain
+decoding's time.
 """
 
 import math

@@ -23,7 +23,7 @@ import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
 from hsd.bench.measure import Sweep
-from hsd.bench.report import FORMAT, cells, markdown, parse, read, setting
+from hsd.bench.report import COLUMNS, FORMAT, cells, markdown, parse, read, setting
 from hsd.bench.summary import Measurement, ratio_interval, student
 from hsd.cli import main
 from hsd.paths import ASSETS, RESULTS, ROOT
@@ -161,6 +161,18 @@ def test_the_limit_of_copied_drafts_counts_no_draft_call():
     assert row["efficiency"] == pytest.approx(25 / 0.06 / 200 / limit)
     assert row["target_call_ms"] == pytest.approx(4.6)
     assert row["draft_call_ms"] == 0
+
+
+def test_cheap_passes_give_more_than_the_limit_on_a_steady_machine_and_the_column_says_so():
+    """Every pass takes its usual time, and every step of both 6 ms more."""
+    made = [
+        record("plain", 0, 1, 20, 20, 20 * (0.004 + 0.006)),
+        record("hsd", 0, 1, 20, 10, 10 * (0.008 + 0.006)),
+    ]
+    _, row = rows(measurements([PLAIN, HSD], made))
+    assert row["limit"] == pytest.approx(2 * 4 / 8)
+    assert row["efficiency"] == pytest.approx(2 * 10 / 14)
+    assert "beside its passes" in COLUMNS["share of the limit"]
 
 
 def test_copied_drafts_are_measured_by_one_rule_at_every_length():

@@ -54,6 +54,13 @@ def test_a_file_brings_its_view_and_reads_as_before(tmp_path: Path, capsys):
     assert len(read(out).records) == 2
 
 
+@pytest.mark.parametrize("name", ["bench", "bench-greedy", "bench-smollm2", "peer"])
+def test_the_view_in_a_recorded_file_is_the_one_that_its_records_give(name: str):
+    file = RESULTS / f"{name}.jsonl"
+    last = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+    assert last["view"] == json.loads(json.dumps(view(read(file))))
+
+
 def test_hostile_names_in_a_header_are_text(recorded):
     head = {**recorded.header, "pair": "<b>mine</b>", "machine": "none", "date": {}}
     shown = view(Benchmark(head, recorded.records))
