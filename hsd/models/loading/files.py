@@ -106,8 +106,9 @@ def same_tokens(files: Sequence[Path], ggufs: Sequence[Gguf]) -> None:
                 )
 
 
-def _quoted(token: str | None) -> str:
-    return "missing" if token is None else repr(token[:40])
+def _quoted(token: object) -> str:
+    """Return a token in quotes; a damaged list may hold what is no text."""
+    return "missing" if token is None else repr(str(token)[:40])
 
 
 def _need_room(request: FileRequest, ggufs: Sequence[Gguf]) -> None:

@@ -264,6 +264,26 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path, name: str):
     assert words in refusal(load_pair, target=file)
 
 
+SAID = [*QWEN2.fields, *of_bytes(), "general.alignment", "split.count", "qwen2.vocab_size"]
+
+
+@for_each("name", [name for name in SAID if name != "general.architecture"])
+@for_each("value", [3, 1.5, True, "x", [1, 2], ["x"] * TOKENS])
+def test_a_field_of_any_type_is_refused_in_one_line_or_read(
+    tmp_path: Path, target: Path, name: str, value: Any
+):
+    told = {key.replace(".", "__"): held for key, held in (of_bytes() | {name: value}).items()}
+    file = tmp_path / "odd.gguf"
+    write_model(file, replace(QWEN2, vocab=TOKENS, layers=1), known=False, **told)
+    lines = list[str]()
+    for sources in ({"target": file}, {"target": target, "draft": file}):
+        try:
+            hsd.run(load_pair(**sources), PROMPT, max_new_tokens=1)
+        except HsdError as error:
+            lines.append(str(error))
+    assert not any("\n" in line or len(line) > 450 for line in lines)
+
+
 @for_each(("kind", "name"), [(23, "IQ4_XS"), (10, "Q2_K"), (39, "MXFP4"), (99, "type 99")])
 def test_another_type_of_blocks_is_named(tmp_path: Path, kind: int, name: str):
     shape = (TOKENS, 256)

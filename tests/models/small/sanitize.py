@@ -11,10 +11,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
 from random import Random
 
 import torch
+from gguf_blocks import TYPES
+from random_models import FAMILIES, write_model
 from safetensors.torch import save_file
 from small_gguf import TAPS, VOCAB, exit_weights, save_small, tree_view, with_exits
 
@@ -38,6 +41,8 @@ COMPILED = (
 PROCESSORS = {"AVX-512": "x86_64_v4+avx512vnni", "AVX2": "x86_64_v3"}
 TEXTS = 40
 DAMAGED = 400
+TEXTS_OF_TYPE = 2
+DAMAGED_OF_TYPE = 12
 TAKE = "EXPORT(take)\nvoid *take(Engine *e, Size bytes) {\n"
 # each piece with its ends
 ALONE = "void *watched_memory(Size bytes);\n" + TAKE + "  return watched_memory(bytes);\n"
@@ -128,7 +133,27 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
         text.close()
 
 
-def read_damaged(folder: Path, chance: Random, whole: bytes) -> bool:
+def read_type_at_random(file: Path, vocab: int, chance: Random) -> None:
+    """Read one text by a model of any type and family, with cuts, trees and choices of columns, and
+    with wider rows from somewhere on.
+    """
+    model = load_small(read_gguf(file), "random", None)
+    model.use_threads(chance.choice([1, 2]))
+    text = model.start()
+    for _ in range(6):
+        ids = torch.tensor([chance.randrange(vocab) for _ in range(chance.randint(1, 40))])
+        text.forward(ids, chance.randint(0, len(ids)))
+        begin = text.length
+        tree = [-1, *(chance.randint(-1, i) for i in range(chance.randint(0, 11)))]
+        text.forward(ids[:1].expand(len(tree)), len(tree), tree_view(begin, tree))
+        chosen = chance.sample(range(begin, text.length), chance.randint(0, len(tree)))
+        text.select([*range(begin), *sorted(chosen)])
+        text.crop(chance.randint(0, text.length))
+        if chance.random() < 0.2:
+            model.engine.floats(torch.randn(32, 32 * chance.randint(1, 64)))
+
+
+def read_damaged(folder: Path, chance: Random, whole: bytes, taps: tuple[int, ...] = TAPS) -> bool:
     """Load a file with some bytes changed, or cut short, and read with it; return whether it was
     refused.
     """
@@ -143,7 +168,7 @@ def read_damaged(folder: Path, chance: Random, whole: bytes) -> bool:
             data[where] = chance.choice([0, 1, 32, 127, 255])
     (folder / "damaged.gguf").write_bytes(data)
     try:
-        model = load_small(read_gguf(folder / "damaged.gguf"), "damaged", None, TAPS)
+        model = load_small(read_gguf(folder / "damaged.gguf"), "damaged", None, taps)
         model.start().forward(torch.arange(3), 2)
     except HsdError as error:
         if "\n" in str(error):
@@ -164,8 +189,19 @@ def main(library: str, name: str, seed: int) -> None:
             read_at_random(model, folder, chance)
         whole = (folder / "model.gguf").read_bytes()
         refused = sum(read_damaged(folder, chance, whole) for _ in range(DAMAGED))
+        texts, files = TEXTS, DAMAGED
+        for kind, family in product(TYPES, FAMILIES.values()):
+            file = folder / "of_type.gguf"
+            write_model(file, family, kind, seed, known=False)
+            whole = file.read_bytes()
+            for _ in range(TEXTS_OF_TYPE):
+                read_type_at_random(file, family.vocab, chance)
+            for _ in range(DAMAGED_OF_TYPE):
+                refused += read_damaged(folder, chance, whole, ())
+            texts += TEXTS_OF_TYPE
+            files += DAMAGED_OF_TYPE
     print(
-        f"{name}: {TEXTS} texts read, {DAMAGED} damaged files, {refused} of them refused, no fault "
+        f"{name}: {texts} texts read, {files} damaged files, {refused} of them refused, no fault "
         f"(seed {seed})"
     )
 
