@@ -252,7 +252,7 @@ struct Engine {
     int n; /* rows */
     int count;
     int layer;
-    int tree;       /* whether the rows are a tree */
+    int tree;  /* whether the rows are a tree */
     int share; /* units that are taken at once */
     int parts; /* as many as there are threads */
     /* Its progress. */
@@ -897,7 +897,11 @@ INLINE void product16(const void *w, const Byte *a, int blocks, float *out, int 
   case kind * 8 + n:                                                                               \
     product(w, a, blocks, out, stride, e->ahead, kind, n);                                         \
     break;
-#define CASES(kind) CASE(kind, 1) CASE(kind, 2) CASE(kind, 3) CASE(kind, 4)
+#define CASES(kind)                                                                                \
+  CASE(kind, 1)                                                                                    \
+  CASE(kind, 2)                                                                                    \
+  CASE(kind, 3)                                                                                    \
+  CASE(kind, 4)
 #define CASE_16(n)                                                                                 \
   case BITS_16 * 8 + n:                                                                            \
     product16(w, a, blocks, out, stride, n);                                                       \
@@ -1043,9 +1047,9 @@ static void attend(const Text *t, int layer, int n, int tree, int r, int g, Scra
 
    One thread, the reader, reads texts. The others are in `help`: each thread has a part of its
    products and of its attention, which it does a share at a time, and then helps with the others'.
-   A number has the same bits whoever computes it. The reader waits only for shares that a helper has begun. A thread that waits looks
-   again for a moment, which costs less than to be woken, and then sleeps: the thread that it waits
-   for may need the processor. */
+   A number has the same bits whoever computes it. The reader waits only for shares that a helper
+   has begun. A thread that waits looks again for a moment, which costs less than to be woken, and
+   then sleeps: the thread that it waits for may need the processor. */
 
 #define GET(what) __atomic_load_n(&e->job.what, __ATOMIC_SEQ_CST)
 #define SET(what, x) __atomic_store_n(&e->job.what, x, __ATOMIC_SEQ_CST)

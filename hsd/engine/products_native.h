@@ -4,9 +4,10 @@
    A tile has 32 outputs beside each other. Each of its words of 32 bits has a few weights of one
    output, and so have its planes. Scales of a block are, by kind: 32 of float32 (BITS_8); 32 of
    float16 and as many lows (BITS_4, BITS_5); 32 bytes and as many lows (BITS_4K, BITS_5K), or 32
-   bytes for each half of the block (BITS_6K), with the octet's header in float16. Machines that multiply bytes (BYTES) split an activation of 16 bits into an upper byte
-   with a sign and a lower byte without, and sum the products of each apart. AVX2 has no exact
-   product of bytes: it multiplies pairs of 16 bits. */
+   bytes for each half of the block (BITS_6K), with the octet's header in float16. Machines that
+   multiply bytes (BYTES) split an activation of 16 bits into an upper byte with a sign and a lower
+   byte without, and sum the products of each apart. AVX2 has no exact product of bytes: it
+   multiplies pairs of 16 bits. */
 
 enum { GROUPS = WIDE / LANES };
 typedef unsigned WU __attribute__((vector_size(4 * LANES)));
@@ -254,8 +255,8 @@ INLINE W low_of(const int kind, const Half *header, const Byte *scales, int o) {
 }
 
 /* Multiply n rows of activations by 32 outputs, whose weights w are of a kind. The tile that lies
-   `ahead` tiles further on is fetched meanwhile. `stride`: numbers between the rows of `out`. `kind`
-   and n are constants once inlined. */
+   `ahead` tiles further on is fetched meanwhile. `stride`: numbers between the rows of `out`.
+   `kind` and n are constants once inlined. */
 INLINE void product(const Byte *w, const Byte *activations, int blocks, float *out, int stride,
                     int ahead, const int kind, const int n) {
   const int eight = kind == BITS_8;

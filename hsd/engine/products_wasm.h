@@ -89,7 +89,8 @@ INLINE v128_t moved(v128_t bits, const int from) {
   return from < 4 ? wasm_i16x8_shl(bits, 4 - from) : wasm_u16x8_shr(bits, from - 4);
 }
 
-/* Vector v of the weights of the outputs from o on, of 4, 5 or 6 bits; those of 6 with their sign. */
+/* Vector v of the weights of the outputs from o on, of 4, 5 or 6 bits; those of 6 with their sign.
+ */
 INLINE v128_t narrow(const Half *words, const int kind, const int o, const int v) {
   const int many = form_of(kind).planes * 8 / BLOCK;
   const Half *planes = words + 64 + (many > 1 ? v / 8 * 16 : 0);
@@ -165,9 +166,8 @@ INLINE void product(const Byte *w, const Byte *a, int blocks, float *out, int st
                 xs[r] = wasm_i32x4_shuffle(xs[r], xs[r], 2, 3, 0, 1);
             EACH_UNROLLED (g, wide) {
               const int o = 4 * (first + g);
-              v128_t q = kind == BITS_8
-                             ? wasm_i16x8_load8x8(block + (i * 4 + j) * 16 + o * 2)
-                             : narrow((const Half *)block, kind, o, i * 4 + j);
+              v128_t q = kind == BITS_8 ? wasm_i16x8_load8x8(block + (i * 4 + j) * 16 + o * 2)
+                                        : narrow((const Half *)block, kind, o, i * 4 + j);
               EACH_UNROLLED (r, n) {
                 v128_t *to = &dots[g][r][j % 2];
                 *to = wasm_i32x4_add(*to, wasm_i32x4_dot_i16x8(q, xs[r]));

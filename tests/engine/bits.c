@@ -72,12 +72,14 @@ int main(void) {
   untie(m, weights(e, OF_Q6_K, VOCAB, HIDDEN), VOCAB - 3);
   slow(m, norm(e, WIDE_HEAD / 2));
   tap(m, 1);
-  Head *h = head(m, INNER, HEADS, KEYS, WIDE_HEAD, 10000, 1e-5f, 1, weights(e, OF_Q8_0, HIDDEN, HIDDEN),
-                 weights(e, OF_Q8_0, HIDDEN, HIDDEN), weights(e, OF_Q8_0, 64, HIDDEN), norm(e, HIDDEN),
-                 norm(e, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN));
+  Head *h =
+      head(m, INNER, HEADS, KEYS, WIDE_HEAD, 10000, 1e-5f, 1, weights(e, OF_Q8_0, HIDDEN, HIDDEN),
+           weights(e, OF_Q8_0, HIDDEN, HIDDEN), weights(e, OF_Q8_0, 64, HIDDEN), norm(e, HIDDEN),
+           norm(e, HIDDEN), norm(e, HIDDEN), norm(e, HIDDEN));
   layer(&h->shape, 0, 0, norm(e, HIDDEN), weights(e, OF_Q8_0, HIDDEN, 2 * HIDDEN),
-        weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN), weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN),
-        weights(e, OF_Q8_0, HIDDEN, HIDDEN), weights(e, OF_Q8_0, INNER, HIDDEN), weights(e, OF_Q8_0, INNER, HIDDEN),
+        weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN),
+        weights(e, OF_Q8_0, KEYS * WIDE_HEAD, 2 * HIDDEN), weights(e, OF_Q8_0, HIDDEN, HIDDEN),
+        weights(e, OF_Q8_0, INNER, HIDDEN), weights(e, OF_Q8_0, INNER, HIDDEN),
         weights(e, OF_Q8_0, HIDDEN, INNER));
   Text *t = text(m), *guesses = follow(h);
   for (int at = 0, n = 1; at < 150;
