@@ -15,13 +15,15 @@ from hsd import space
 from hsd.app.presets import definitions, gain, telling_step, trace_of
 from hsd.app.replies import DIGITS
 from hsd.app.site import site
-from hsd.models.loading import fetch
+from hsd.models.loading import fetch, fetch_pair
 from hsd.paths import ASSETS
 from hsd.trace import Step, Trace
 
 PRESETS = definitions() | definitions(ASSETS / "presets" / "systems.yaml")
 SEARCHED = [name for name, preset in PRESETS.items() if preset.seeds > 1]
-FILE = fetch.fetched_file("smollm2")  # every test has an empty home of its own
+# every test has an empty home of its own
+FILE = fetch.fetched_file("smollm2")
+CODER = fetch_pair.fetched_pair("qwen-coder")
 HARDLY_ANY_GAIN = {"function"}  # its drafts are nearly always kept whole, by both rules
 
 
@@ -96,10 +98,10 @@ def test_a_recorded_run_comes_out_the_same_again(monkeypatch, name: str):
     or stream.
     """
     preset = PRESETS[name]
-    if preset.pair == "smollm2":
-        if FILE is None:
-            pytest.skip("run python -m hsd fetch smollm2")
-        monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
+    if not {"smollm2": FILE, "qwen-coder": CODER}.get(preset.pair, True):
+        pytest.skip(f"run python -m hsd fetch {preset.pair}")
+    monkeypatch.setattr(fetch, "fetched_file", lambda name: FILE)
+    monkeypatch.setattr(fetch_pair, "fetched_pair", lambda name: CODER)
     before = trace_of(preset)
     again = hsd.run(
         _pair(preset.pair), preset.prompt, **{"seed": before.setup.options.seed, **preset.options}

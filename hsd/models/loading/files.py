@@ -22,6 +22,14 @@ from hsd.models.small.gguf import Gguf, read_gguf
 from hsd.paths import file_at
 
 
+# times the bytes of a file that its packed matrices take, at most
+PACKED = 1.12
+
+
+class NoRoom(HsdError):
+    """The free memory is too small for a pair of files."""
+
+
 def local_file(source: str | os.PathLike[str]) -> Path:
     """Return a GGUF file's path on this machine, after a download where it is one of the Hub's.
 
@@ -112,13 +120,13 @@ def _quoted(token: object) -> str:
 
 
 def _need_room(request: FileRequest, ggufs: Sequence[Gguf]) -> None:
-    """Raise HsdError if the models do not fit in the free memory."""
+    """Raise NoRoom if the models do not fit in the free memory."""
     weights = sum(len(tensor.data) for gguf in ggufs for tensor in gguf.tensors.values())
     caches = sum(_cache_bytes(gguf) for gguf in ggufs)
-    need = (weights + caches) * MARGIN + CPU_BASE
+    need = (weights * PACKED + caches) * MARGIN + CPU_BASE
     free = free_ram()
     if need > free:
-        raise HsdError(
+        raise NoRoom(
             f"{request.files[0].name[-90:]} needs about {need / 1e9:,.1f} GB of memory with what "
             f"drafts for it, and {free / 1e9:,.1f} GB are free: choose smaller files"
         )

@@ -212,7 +212,7 @@ def _pair_of_files(
     draft_rows: int | None,
 ) -> Pair:
     """Return a pair of GGUF files. name: of a fetched pair, "" for the files in `models`."""
-    from hsd.models.loading.files import FileRequest, load_files, local_file
+    from hsd.models.loading.files import FileRequest, NoRoom, load_files, local_file
 
     if draft_rows is not None and (type(draft_rows) is not int or draft_rows < 0):
         raise HsdError(f"draft_rows {draft_rows!r}: choose a whole number from 0 on")
@@ -225,8 +225,16 @@ def _pair_of_files(
     else:
         files = tuple(map(local_file, models))
         request = FileRequest(name, files, chat, draft_rows or 0)
+    stamps = (*map(stamp, files),)
     with _LOADING:
-        return _load((*map(stamp, files),), load_files, request)
+        try:
+            return _load(stamps, load_files, request)
+        except NoRoom:
+            if not _load.cache_info().currsize:
+                raise
+        _load.cache_clear()  # one that is being used stays until it is done
+        gc.collect()
+        return _load(stamps, load_files, request)
 
 
 @lru_cache(KEPT_PAIRS)

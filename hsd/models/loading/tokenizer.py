@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from tokenizers import AddedToken, Regex, Tokenizer, decoders, normalizers, pre_tokenizers
 from tokenizers.models import BPE
@@ -23,7 +24,9 @@ BEGINS = "tokenizer."
 SPECIAL = 3
 OWN = 4  # a token that somebody added, which is found in texts as a whole
 UNUSED = 5
-TEMPLATES = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True)
+TEMPLATES = ImmutableSandboxedEnvironment(
+    trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"]
+)
 # names of tokens that end a turn or a text
 ENDS = ("<|im_end|>", "<|endoftext|>", "<|eot_id|>", "<|end_of_text|>", "<|eom_id|>", "</s>")
 
@@ -60,6 +63,14 @@ def known_tokens(fields: dict[str, Any]) -> int:
             "it again, or choose another file"
         )
     return next((len(kinds) - i for i, kind in enumerate(reversed(kinds)) if kind != UNUSED), 0)
+
+
+def _refuse_turns(reason: str) -> None:
+    """Refuse a conversation: what a template calls for turns that it does not know."""
+    raise TemplateError(reason)
+
+
+TEMPLATES.globals["raise_exception"] = _refuse_turns
 
 
 class FileTokenizer:

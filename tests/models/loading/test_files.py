@@ -306,8 +306,20 @@ def test_a_file_that_does_not_fit_is_refused_before_anything_is_loaded(
     monkeypatch.setattr(files, "free_ram", lambda: 30e9)
     monkeypatch.setattr(files, "load_small", None)
     line = refusal(load_pair, target=file)
-    assert "large.gguf needs about 44" in line
+    assert "large.gguf needs about 49" in line
     assert "30.0 GB are free: choose smaller files" in line
+
+
+def test_pairs_loaded_before_make_room_for_a_pair_of_files(
+    target: Path, draft: Path, monkeypatch: pytest.MonkeyPatch
+):
+    before = load_pair(target=target)
+    monkeypatch.setattr(
+        files, "free_ram", lambda: 1e12 if not pair._load.cache_info().currsize else 0.0
+    )
+    load_pair(target=target, draft=draft)
+    monkeypatch.undo()
+    assert load_pair(target=target) is not before
 
 
 @for_each(

@@ -123,6 +123,17 @@ def test_a_prompt_goes_into_the_template_of_the_file():
     assert ends == {"<|im_end|>", "<|endoftext|>"}
 
 
+def test_a_template_may_leave_loops_and_refuse_turns():
+    loop = "{% for m in messages %}{{ m.content }}{% break %}{% endfor %}"
+    refusal = "{{ raise_exception('only one turn') }}"
+    fields = of_bytes()
+    codec = codec_of(FileTokenizer(fields | {"tokenizer.chat_template": loop}), True)
+    assert codec.decode(codec.encode("abc")) == "abc"
+    codec = codec_of(FileTokenizer(fields | {"tokenizer.chat_template": refusal}), True)
+    with pytest.raises(HsdError, match=r"^the chat template fails \(.*only one turn\)"):
+        codec.encode("abc")
+
+
 def test_tokens_before_the_last_unused_ones_are_those_that_are_known():
     fields = of_bytes(unused=19)
     size = len(fields["tokenizer.ggml.tokens"])
