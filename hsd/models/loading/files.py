@@ -21,7 +21,6 @@ from hsd.models.loading.tokenizer import FileTokenizer, known_tokens
 from hsd.models.small.gguf import Gguf, read_gguf
 from hsd.paths import file_at
 
-
 # times the bytes of a file that its packed matrices take, at most
 PACKED = 1.12
 
