@@ -17,7 +17,7 @@ NO_REASON = "not measured in this run"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
 OURS = ("native", "torch", "wasm")
 PEER = "llama.cpp"
-WAYS = {"plain": "plain", "HSD, γ = 2": "hsd 2", "HSD, γ = 3": "hsd 3", "HSD, γ = auto": "hsd auto"}
+WAYS = {"plain": "plain", "HSD, γ = 2": "hsd 2", "HSD, γ = 3": "hsd 3"}
 Case = dict[str, Any]
 
 
