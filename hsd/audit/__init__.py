@@ -16,9 +16,12 @@ from hsd.audit.chains import (
 from hsd.audit.optimum import optima
 from hsd.audit.trees import audit_tree_rules
 from hsd.errors import HsdError
+from hsd.values import whole_between
 
 MAX_OUTCOMES = 20_000
 MAX_NODES = 2_000
+LEAST_SEED = -(2**63)
+MOST_SEED = 2**64 - 1
 
 __all__ = [
     "TableModels",
@@ -46,9 +49,10 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
     trees, and is empty without scipy. The cost grows like vocab ** (gamma + 1), and with the number
     of trees. Raises HsdError if that is too much.
     """
-    for name, value in (("vocab", vocab), ("gamma", gamma), ("drafts", drafts)):
-        if value < 1:
-            raise HsdError(f"{name} {value}: choose at least 1")
+    vocab = whole_between("vocab", vocab, 1)
+    gamma = whole_between("gamma", gamma, 1)
+    drafts = whole_between("drafts", drafts, 1)
+    seed = whole_between("seed", seed, LEAST_SEED, MOST_SEED)
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
         raise HsdError(
             f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: "

@@ -192,6 +192,6 @@ def audit_rules(models: TableModels) -> dict[str, dict[str, float | bool]]:
     """Return the audit's entry for every rule for one draft, by name."""
     truth = target_law(models)
     return {
-        name: audit_entry(*output_law(models, rule.law, rule.resamples), truth)
+        name: audit_entry(*output_law(models, rule.unchecked_law, rule.resamples), truth)
         for name, rule in RULES.items()
     }

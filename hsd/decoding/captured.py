@@ -104,7 +104,7 @@ class CapturedRounds:
         ended = torch.isin(drafted, self._ends).cumsum(0) > 0
         # up to an end of the text
         q, judged, coins = shortened(p, q, drafted, coins, gamma - ended[:-1].sum())
-        law = self._rule.law(p, q, judged)
+        law = self._rule.unchecked_law(p, q, judged)
         kept = law.kept(coins)
         return torch.cat([torch.stack([kept, draw(law.next_at(kept), number)]), drafted])
 

@@ -41,9 +41,8 @@ def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> "Ruling":
         )
     if isinstance(rule, TreeRule):
         return TreeDecision(rule, separate(draft, rows.p))
-    return ChainDecision(
-        rule.law(rows.p, draft.q, draft.tokens, (rows.raw, draft.raw) if rule.raw else None), draft
-    )
+    raw = (rows.raw, draft.raw) if rule.raw else None
+    return ChainDecision(rule.unchecked_law(rows.p, draft.q, draft.tokens, raw), draft)
 
 
 @dataclass(frozen=True)

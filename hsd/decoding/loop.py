@@ -22,13 +22,14 @@ from hsd.decoding.record import Recorder
 from hsd.decoding.system import System, make_system
 from hsd.decoding.unrecorded import UnrecordedRounds
 from hsd.errors import HsdError
-from hsd.models.base import LanguageModel, Pair, reach
+from hsd.models.base import LanguageModel, Pair, Prompt, reach
 from hsd.models.loading.registry import draft_length
 from hsd.models.machine import computing
 from hsd.models.reading import timed
 from hsd.rng import Numbers, RecordedNumbers, RoundNumbers, Streams
 from hsd.rules.law import run_with_cache
 from hsd.trace import ModelInfo, Result, Setup, Step, Times, Trace, Work
+from hsd.values import shown
 from hsd.version import __version__
 
 
@@ -63,13 +64,13 @@ class Decoding(Iterator[Step]):
     def __init__(
         self,
         system: System,
-        prompt: str,
+        prompt: Prompt,
         numbers: Numbers | None = None,
         prompt_ids: list[int] | None = None,
     ) -> None:
+        ids = prompt_ids or system.pair.encode(prompt)
         self.system = system
-        self._prompt_text = prompt
-        self._prompt = [*(prompt_ids or system.pair.encode(prompt)), *system.forced]
+        self._prompt = [*ids, *system.forced]
         self._numbers = numbers or Streams(system.seed)
         self._text = list(self._prompt)
         self._created = datetime.now(UTC).isoformat(timespec="seconds")
@@ -78,6 +79,7 @@ class Decoding(Iterator[Step]):
         self.steps: list[Step] = []
         self.finish: Literal["length", "end", "context", "cancelled"] = "cancelled"
         self.notes = [*system.notes, *_check_prompt(system, self._prompt)]
+        self._prompt_text = prompt if isinstance(prompt, str) else system.pair.codec.decode(ids)
         self._rounds = open_rounds(system, len(self._prompt))
         self._describe = Describer(system.pair.codec)
         self._recorder = _recorder(system)
@@ -233,7 +235,9 @@ def _check_prompt(system: System, prompt: list[int]) -> list[str]:
     rows = system.pair.target.vocab_size
     unknown = next((token for token in (min(prompt), max(prompt)) if not 0 <= token < rows), None)
     if unknown is not None:
-        raise HsdError(f"the prompt has token {unknown}, the target tokens 0 to {rows - 1:,}")
+        raise HsdError(
+            f"the prompt has token {unknown}: give ids that the target knows, 0 to {rows - 1:,}"
+        )
     if size >= context:
         raise HsdError(
             f"the prompt has {size:,} tokens, the context {context:,}{limit}: shorten the prompt"
@@ -257,20 +261,27 @@ def _recorder(system: System) -> Recorder | None:
     return Recorder(system.pair.codec, system.judges, levelled)
 
 
-def decode(pair: Pair, prompt: str, **options: Any) -> Decoding:
+def decode(pair: Pair, prompt: Prompt, **options: Any) -> Decoding:
     """Return an iterator that decodes `prompt` step by step.
 
-    options: the fields of `RunOptions`, by keyword.
+    prompt: a text, or token ids as they are, without a chat template. options: the fields of
+    `RunOptions`, by keyword.
 
     gamma is by default the pair's own (`draft_length`), and seed is 0: a call gives the same text
     again unless another seed is given. Raises HsdError for bad options here,
     before anything is computed. Stop early with `.close()`; `.trace()` returns the trace so far.
     """
+    _check_pair(pair)
     chosen = RunOptions(**{"gamma": draft_length(pair.name), **options})
     return Decoding(make_system(pair, chosen), prompt)
 
 
-def run(pair: Pair, prompt: str, **options: Any) -> Trace:
+def _check_pair(pair: Pair) -> None:
+    if not isinstance(pair, Pair):
+        raise HsdError(f"pair {shown(pair)}: give what hsd.load_pair returns")
+
+
+def run(pair: Pair, prompt: Prompt, **options: Any) -> Trace:
     """Decode to the end and return the `Trace`. Options and errors as for `decode`."""
     decoding = decode(pair, prompt, **options)
     for _ in decoding:
@@ -281,8 +292,11 @@ def run(pair: Pair, prompt: str, **options: Any) -> Trace:
 def rerun(pair: Pair, trace: Trace) -> Trace:
     """Return the trace of decoding again with the random numbers in `trace`.
 
-    The same models give the same tokens.
+    The same models give the same tokens. Raises HsdError for anything else than a pair and a trace.
     """
+    _check_pair(pair)
+    if not isinstance(trace, Trace):
+        raise HsdError(f"trace {shown(trace)}: give a hsd.Trace, as hsd.run returns one")
     o = trace.setup.options
     # Two drafts may draw the same node, each with a number of its own, and levels below the target
     # have numbers of their own: such records do not hold them all, nor do those of another engine,

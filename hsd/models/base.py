@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol, cast
 
 import torch
 from torch import Tensor
 
 from hsd.errors import HsdError
+from hsd.values import listed, whole
+
+Prompt = str | Sequence[int] | Tensor  # a text, or its tokens
 
 
 @dataclass(frozen=True)
@@ -151,8 +154,13 @@ class Pair:
         """How many tokens both models can read."""
         return reach((self.target, self.draft))[0]
 
-    def encode(self, prompt: str) -> list[int]:
-        """Return the prompt's ids, however many. Raises HsdError if it is empty."""
+    def encode(self, prompt: Prompt) -> list[int]:
+        """Return the prompt's ids, however many; of ids, these themselves.
+
+        Raises HsdError if it is empty, or neither a text nor a list or 1-d tensor of ids.
+        """
+        if not isinstance(prompt, str):
+            return _ids_of(prompt)
         if not prompt.strip():
             raise HsdError("the prompt is empty: type some text to continue")
         try:
@@ -165,6 +173,19 @@ class Pair:
                 "the prompt has no text that the tokenizer can read: type some other text"
             )
         return ids
+
+
+def _ids_of(prompt: Any) -> list[int]:
+    entries = listed(prompt)
+    ids = [] if entries is None else [whole(entry) for entry in entries]
+    if entries is None or None in ids:
+        raise HsdError(
+            f"the prompt is of the type {type(prompt).__name__}: give a text, or the token ids of "
+            "one text as a list or a 1-d tensor"
+        )
+    if not ids:
+        raise HsdError("the prompt is empty: give at least one token id")
+    return cast("list[int]", ids)
 
 
 def reach(models: Sequence[LanguageModel]) -> tuple[int, str]:

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, ValidationInfo, fie
 from pydantic.fields import FieldInfo
 
 from hsd.errors import HsdError
+from hsd.values import listed, real, shown, truth, whole
 
 # the ends of the whole numbers that JSON's readers and writers take
 LEAST = -(2**63)
@@ -76,33 +77,39 @@ class Option:
         known = tuple(known)
         if not self.several:
             return self._one(value, known, called)
-        if isinstance(value, str) or not isinstance(value, Sequence):
-            raise HsdError(f"{called} {value!r}: give a list")
-        return tuple(self._one(entry, known, self.each) for entry in value)
+        entries = listed(value)
+        if entries is None:
+            raise HsdError(f"{called} {shown(value, 40)}: give a list")
+        return tuple(self._one(entry, known, self.each) for entry in entries)
 
     def _one(self, value: Any, known: tuple[str, ...], called: str) -> Any:
         if self.kind is bool:
-            if not isinstance(value, bool):
-                raise HsdError(f"{called} {_short(value)}: choose true or false")
-        elif self.kind is str:
+            known_truth = truth(value)
+            if known_truth is None:
+                raise HsdError(f"{called} {shown(value, 40)}: choose true or false")
+            return known_truth
+        if self.kind is str:
             if not isinstance(value, str):
                 wanted = "names" if self.several else "a name"
-                raise HsdError(f"unknown {called} {_short(value)}: give {wanted}")
+                raise HsdError(f"unknown {called} {shown(value, 40)}: give {wanted}")
             if known and value not in known and value != self.default:
                 raise HsdError(f"unknown {called} {value[:40]!r}: choose one of {', '.join(known)}")
-        elif not self._within(self.largest(value)):
-            raise HsdError(f"{called} {_short(value)}: {self.need}")
-        return value
+            return value
+        if isinstance(value, str) and self._within(self.words.get(value)):
+            return value
+        number = whole(value) if self.kind is int else real(value)
+        if not self._within(number):
+            raise HsdError(f"{called} {shown(value, 40)}: {self.need}")
+        return number
 
     def largest(self, value: Any) -> Any:
         """Return the largest number that `value` can stand for: a word's, else `value` itself."""
         return self.words.get(value, value) if isinstance(value, str) else value
 
-    def _within(self, value: Any) -> bool:
-        whole = self.kind is int
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
+    def _within(self, value: float | None) -> bool:
+        if value is None:
             return False
-        low, high = (LEAST, MOST) if whole else (-math.inf, math.inf)
+        low, high = (LEAST, MOST) if self.kind is int else (-math.inf, math.inf)
         if self.low is not None:
             low = self.low
         if self.high is not None:
@@ -199,12 +206,6 @@ class Option:
         if isinstance(value, bool):
             return str(value).lower()
         return f"{value:.12g}" if isinstance(value, float) else str(value)
-
-
-def _short(value: Any) -> str:
-    """Return a value as a message shows it, shortened."""
-    text = repr(value)
-    return text if isinstance(value, str) or len(text) <= 40 else f"{text[:40]}…"
 
 
 def option(default: Any, title: str, help: str, group: str = "", **more: Any) -> Any:

@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any
 
 from hsd.errors import HsdError
+from hsd.values import listed, reals, shown
 
 MOST_MODELS = 8
 LONGEST = 32
@@ -30,6 +31,13 @@ class Models:
     per_token: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
+        rows = listed(self.acceptance)
+        if rows is None:
+            raise HsdError(f"acceptance {shown(self.acceptance)}: give a list of rows of numbers")
+        # in a frozen class
+        object.__setattr__(self, "costs", reals("costs", self.costs))
+        object.__setattr__(self, "per_token", reals("per_token", self.per_token))
+        object.__setattr__(self, "acceptance", tuple(reals("acceptance", row) for row in rows))
         _check_costs(self.costs, self.per_token)
         _check_acceptance(self.acceptance, len(self.costs))
 

@@ -20,6 +20,7 @@ from hsd.planner.renewal import (
     per_token,
     select_offers,
 )
+from hsd.values import shown, whole_between
 
 BEAM = 48  # alternatives followed per stack by the first search
 MOST_WAYS = 20_000  # at most followed by the second
@@ -65,8 +66,11 @@ def plan(
     lowest, and the result is at least as good as that of the first pass. Raises HsdError for an
     invalid `longest`.
     """
-    if not 1 <= longest <= MOST_LONGEST:
-        raise HsdError(f"longest threshold {longest}: choose 1 to {MOST_LONGEST}")
+    if not isinstance(models, Models):
+        raise HsdError(f"models {shown(models)}: give a hsd.planner.Models")
+    longest = whole_between("longest threshold", longest, 1, MOST_LONGEST)
+    beam = whole_between("beam", beam, 1)
+    most = whole_between("most", most, 1)
     drafts = range(models.target)
     target = models.target
     plain = Stack((target,), (), float(models.costs[target]))

@@ -84,7 +84,7 @@ def clipped_law(
 
     L = clip(p, q, tolerance).
     """
-    return rule.law(torch.cat([clip(p[:-1], q, tolerance), p[-1:]]), q, tokens)
+    return rule.unchecked_law(torch.cat([clip(p[:-1], q, tolerance), p[-1:]]), q, tokens)
 
 
 def _by_clipped(form: Form) -> Form:

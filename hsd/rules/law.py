@@ -24,6 +24,7 @@ from torch.nn.functional import pad
 from hsd.engine import sums
 from hsd.errors import HsdError
 from hsd.rules.forms import Grounds
+from hsd.values import shown, whole
 
 TINY = torch.finfo(torch.float64).tiny
 Result = TypeVar("Result")
@@ -257,10 +258,13 @@ class Law:
         That is the residual, p_t where this is 0. What decoding draws from is `leftover`, in double
         precision.
         """
-        if not 0 <= t <= self.gamma:
+        known = whole(t)
+        if known is None or not 0 <= known <= self.gamma:
             raise HsdError(
-                f"a draft of {self.gamma} tokens cannot keep {t}: choose t from 0 to {self.gamma}"
+                f"a draft of {self.gamma} tokens cannot keep {shown(t)}: choose t from 0 to "
+                f"{self.gamma}"
             )
+        t = known
         if self.follow is not None:
             return self.follow[t]
         return self.p[t] if t == self.gamma else self.leftover(t)[0].to(self.p.dtype)
@@ -294,6 +298,8 @@ class Law:
 
         coins: (…, γ) in [0, 1), one for each position.
         """
+        if not isinstance(coins, Tensor) or coins.shape[-1:] != (self.gamma,):
+            raise HsdError(f"coins {shown(coins)}: give a tensor (…, {self.gamma})")
         # strict <: a coin of 0 must not accept a token of target probability 0
         success = coins < self.threshold
         if self.forward:

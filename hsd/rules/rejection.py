@@ -41,7 +41,7 @@ def recursive(rule: Rule) -> Callable[[Tree], Process]:
             p = torch.stack([first, *(tree.target(i) for i in rest)])
             q = torch.stack([tree.proposal(i) for i in rest])
             ids = torch.tensor(tokens, device=p.device, dtype=torch.int64)
-            law = rule.law(p, q, ids)
+            law = rule.unchecked_law(p, q, ids)
             kept = 0
             for t, test in tests_along(law, ids, rest, number, changes):
                 success = yield test

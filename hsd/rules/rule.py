@@ -13,6 +13,8 @@ from torch import Tensor
 from hsd.errors import HsdError
 from hsd.rules.law import Law
 from hsd.rules.recipe import RuleRecord
+from hsd.rules.rows import check_draft, check_raw
+from hsd.values import real, shown
 
 
 @dataclass(frozen=True)
@@ -35,13 +37,13 @@ class RuleSetting:
     open: bool = False
 
     def check(self, value: Any) -> Any:
-        """Return `value` unchanged. Raises HsdError unless it is a number in the allowed range."""
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        if not number or not (self.open or self.low <= value <= self.high):
+        """Return a number as Python's own. Raises HsdError unless it is in the allowed range."""
+        number = real(value)
+        if number is None or not (self.open or self.low <= number <= self.high):
             raise HsdError(
-                f"{self.option} {value!r}: choose a number from {self.low:g} to {self.high:g}"
+                f"{self.option} {shown(value)}: choose a number from {self.low:g} to {self.high:g}"
             )
-        return value
+        return number
 
 
 @dataclass(frozen=True)
@@ -151,18 +153,16 @@ class Rule(RuleInfo):
 
         raw: p and q before temperature, top-k and top-p; the last row of p may be missing. Used by
         rules with `Rule.raw` alone; by default p and q. Cost: at most O(γ V), see
-        `hsd.rules.chain`. Raises HsdError if the shapes do not match.
+        `hsd.rules.chain`. Raises HsdError for anything else.
         """
-        gamma = tokens.shape[0]
-        if tokens.ndim != 1 or p.shape[:1] != (gamma + 1,) or q.shape != (gamma, p.shape[-1]):
-            raise HsdError(
-                f"p {tuple(p.shape)}, q {tuple(q.shape)}, tokens {tuple(tokens.shape)} "
-                "do not fit: they must be (γ+1, V), (γ, V) and (γ,)"
-            )
-        if self.raw and raw and (raw[0].shape not in (p.shape, q.shape) or raw[1].shape != q.shape):
-            shapes = " and ".join(str(tuple(rows.shape)) for rows in raw)
-            raise HsdError(
-                f"raw rows {shapes} do not fit p and q: they must be (γ or γ+1, V) and (γ, V)"
-            )
+        check_draft(p, q, tokens)
+        if self.raw and raw:
+            check_raw(raw, p, q)
+        return self.unchecked_law(p, q, tokens, raw)
+
+    def unchecked_law(
+        self, p: Tensor, q: Tensor, tokens: Tensor, raw: tuple[Tensor, Tensor] | None = None
+    ) -> Law:
+        """Return `law` for arguments that are known to be right. Does not wait for a device."""
         given = (p, q, tokens, raw) if self.raw and raw else (p, q, tokens)
         return replace(self._law(*given), explain=self.recipe.grounds)

@@ -23,6 +23,7 @@ from hsd.trace.values import (
     Text,
     TokenId,
 )
+from hsd.values import shown, whole_between
 
 TRACE_VERSION: Literal[2] = 2
 SCHEMA_ID = f"urn:hsd-speculative-decoding:trace:{TRACE_VERSION}"
@@ -92,6 +93,9 @@ class Result(Record):
     seconds: Seconds
 
 
+MOST_INDENT = 16  # spaces
+
+
 class Trace(Record):
     """A whole run. Pass it on with `to_json`, read it back with `from_json`."""
 
@@ -151,6 +155,12 @@ class Trace(Record):
         return [token for step in self.steps for token in replay_step(step)]
 
     def to_json(self, indent: int | None = None) -> str:
+        """Return this trace as JSON, in lines if `indent` says by how many spaces.
+
+        Raises HsdError for another indent than a whole number.
+        """
+        if indent is not None:
+            indent = whole_between("indent", indent, 0, MOST_INDENT)
         return self.model_dump_json(indent=indent)
 
     @staticmethod
@@ -172,17 +182,26 @@ class Trace(Record):
 
         Raises HsdError, one line, when it cannot be read or is no valid one.
         """
+        if not isinstance(file, str | Path):
+            raise HsdError(f"file {shown(file)}: give the path of a trace saved by hsd")
         try:
             with Path(file).expanduser().open("rb") as stream:
-                return Trace.from_json(stream.read(MAX_BYTES + 1))
-        except OSError as error:
+                content = stream.read(MAX_BYTES + 1)
+        # also for a home that is unknown, and a path with a null byte
+        except (OSError, RuntimeError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or first_line(error)
             raise HsdError(
-                f"cannot read {str(file)!r}: {error.strerror}: choose a trace saved by hsd"
+                f"cannot read {str(file)[-200:]!r}: {reason}: choose a trace saved by hsd"
             ) from None
+        return Trace.from_json(content)
 
     @staticmethod
     def from_json(text: str | bytes) -> "Trace":
         """Read an untrusted trace. Raises HsdError, one line, for what is not a valid one."""
+        if isinstance(text, bytearray | memoryview):
+            text = bytes(text)
+        if not isinstance(text, str | bytes):
+            raise HsdError(f"{shown(text)} is no trace: give the text or bytes of a saved one")
         if len(text) > MAX_BYTES:
             raise HsdError(
                 f"a trace of over {MAX_BYTES / 1e6:.0f} MB cannot be opened: record fewer tokens"
@@ -199,7 +218,7 @@ class Trace(Record):
                 "this JSON is not a trace (no trace_version): choose a file saved by hsd"
             )
         if (version := data["trace_version"]) != TRACE_VERSION:
-            what = f"trace version {version!r:.20} cannot be read, only {TRACE_VERSION}"
+            what = f"trace version {shown(version)} cannot be read, only {TRACE_VERSION}"
             raise HsdError(f"{what}: record the run again")
         try:
             return Trace.model_validate(data)

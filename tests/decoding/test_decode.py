@@ -531,5 +531,7 @@ def test_forced_tokens_begin_the_text_which_goes_on_as_from_a_prompt_that_ends_w
     assert any("Forced tokens at the start of the text: 3." in note for note in forced.setup.notes)
     assert rerun(PAIR, Trace.from_json(forced.to_json())).prompt == forced.prompt
     assert '"forced"' not in hsd.run(PAIR, "ab", **options).to_json(), "other traces are as before"
-    with pytest.raises(HsdError, match="the prompt has token 9, the target tokens 0 to 4"):
+    with pytest.raises(
+        HsdError, match="the prompt has token 9: give ids that the target knows, 0 to 4"
+    ):
         hsd.decode(PAIR, "ab", forced=(9,))

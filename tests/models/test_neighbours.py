@@ -419,7 +419,9 @@ def test_inside_generate_rows_ends_and_prompts_are_the_targets():
             own = target.generate(ids, eos_token_id=ends, max_new_tokens=60, do_sample=False)
             assert made == own[0].tolist()[10:]
         assert made[-1] in (end, 3)
-    with pytest.raises(HsdError, match="the prompt has token 160, the target tokens 0 to 159"):
+    with pytest.raises(
+        HsdError, match="the prompt has token 160: give ids that the target knows, 0 to 159"
+    ):
         decoded(pair_of(target, draft), [5, 160], 4)
 
 

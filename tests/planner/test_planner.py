@@ -812,5 +812,5 @@ def test_a_plan_can_be_run(seed: int):
         assert max(way.thresholds) <= 32
         assert math.prod(way.thresholds[1:]) <= 1_024
     assert (MOST_ROUNDS, MOST_MODELS) == (MAX_ROUNDS, MAX_LEVELS)
-    with pytest.raises(HsdError, match="choose 1 to 32"):
+    with pytest.raises(HsdError, match="choose a whole number from 1 to 32"):
         planner.plan(models, 40)

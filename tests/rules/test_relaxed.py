@@ -174,11 +174,11 @@ def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: fl
 
 
 def test_an_ensemble_at_temperature_0_by_hand():
-    """v = (.35, .45, .2) names b, which q drafted and p did not; then (.5, .5) names the first of
-    equals, not b.
+    """v = (.35, .45, .2) names b, which q drafted and p did not; then (.375, .375, .25) names the
+    first of equals, not b.
     """
-    p = torch.tensor([[0.6, 0.3, 0.1], [0.4, 0.5, 0.1], [0.1, 0.2, 0.7]])
-    q = torch.tensor([[0.1, 0.6, 0.3], [0.6, 0.5, 0.0]])
+    p = torch.tensor([[0.6, 0.3, 0.1], [0.25, 0.5, 0.25], [0.1, 0.2, 0.7]])
+    q = torch.tensor([[0.1, 0.6, 0.3], [0.5, 0.25, 0.25]])
     rule = RunOptions(rule="ensemble", draft_weight=0.5, temperature=0).find("ensemble")
     ones = torch.nn.functional.one_hot(torch.tensor([0, 1, 2]), 3).float()
     law = rule.law(
@@ -193,7 +193,7 @@ def test_an_ensemble_at_temperature_0_by_hand():
     assert [one.form.name for one in grounds] == ["leads", "trails"]
     assert [(one.mixed, one.rival) for one in grounds] == [
         pytest.approx((0.45, 0.35)),
-        pytest.approx((0.5, 0.5)),
+        (0.375, 0.375),
     ]
     # the first of the equals, though 0 is not b
     first = rule.law(ones, ones[:2], torch.tensor([0, 0]), (p, q))

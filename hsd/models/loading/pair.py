@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -30,6 +31,7 @@ from hsd.models.loading.memory import (
 )
 from hsd.models.loading.registry import EMBEDDED, FETCHED, FETCHED_PAIRS, PAIRS, unknown
 from hsd.paths import ASSETS, file_at, stamp
+from hsd.values import listed, shown, truth, whole_between
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
@@ -65,8 +67,8 @@ def load_pair(
     *,
     target: str | os.PathLike[str] | None = None,
     draft: str | os.PathLike[str] | None = None,
-    device: str | None = None,
-    dtype: str | None = None,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype | None = None,
     revision: str | None = None,
     draft_revision: str | None = None,
     device_map: str | None = None,
@@ -99,6 +101,16 @@ def load_pair(
     folders have changed. Raises HsdError, one line, if a model cannot be found or fetched, memory
     is too small, or the vocabularies differ.
     """
+    if isinstance(dtype, torch.dtype):
+        dtype = str(dtype).removeprefix("torch.")
+    device = str(device) if isinstance(device, torch.device) else device
+    texts = {"device": device, "revision": revision, "draft_revision": draft_revision}
+    for option, text in {"name": name, **texts}.items():
+        if text is not None and not isinstance(text, str):
+            raise HsdError(f"{option} {shown(text)}: give a text, or leave it out")
+    if chat is not None and truth(chat) is None:
+        raise HsdError(f"chat {shown(chat)}: choose true or false, or leave it out")
+    chat = truth(chat)
     words = (
         ("device_map", device_map, DEVICE_MAPS),
         ("quantize", quantize, (*QUANTISED,)),
@@ -108,15 +120,23 @@ def load_pair(
         if value is not None and value not in known:
             raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
     where = _device(device)
-    if isinstance(smaller, str):
-        raise HsdError(f"smaller {smaller!r}: give a list of folders or Hub ids, smallest first")
+    below = listed(smaller)
+    if below is None:
+        raise HsdError(
+            f"smaller {shown(smaller)}: give a list of folders or Hub ids, smallest first"
+        )
+    below = [_source("smaller", source) for source in below]
+    target = _source("target", target) if target else None
+    draft = _source("draft", draft) if draft else None
+    if draft_rows is not None:
+        draft_rows = whole_between("draft_rows", draft_rows, 0)
     if name is None and target is None and draft is None:
         name = "tiny"
     if name is not None:
         if target or draft:
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         if name in (*EMBEDDED, *FETCHED, *FETCHED_PAIRS):
-            if smaller:
+            if below:
                 raise HsdError(f"{name} has no smaller models: leave out smaller")
             _refuse_forms(name, device, dtype, quantize, device_map)
         if name in FETCHED_PAIRS:
@@ -138,7 +158,7 @@ def load_pair(
         _refuse_forms("a GGUF file", device, dtype, quantize, device_map)
         if not target:
             raise HsdError("the draft's file needs a target's file: give both")
-        models = [target, *smaller, *([draft] if draft and draft != target else [])]
+        models = [target, *below, *([draft] if draft and draft != target else [])]
         return _pair_of_files("", models, chat, draft_rows)
     _refuse_rows(name or "this pair", draft_rows)
     if quantize and device_map == SHARDED:
@@ -153,17 +173,14 @@ def load_pair(
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
-    target = os.fspath(target)
-    draft = os.fspath(draft)
-    smallest = [os.fspath(source) for source in smaller]
     both = name or f"{_base(target)} + {_base(draft)}"
-    models = [*smallest, draft, target]
+    models = [*below, draft, target]
     if len({*models}) < len(models) > 2:
         twice = next(source for source in models if models.count(source) > 1)
         raise HsdError(f"{twice!r} is named twice: a stack has every model once")
     last = draft, draft_revision or (revision if draft == target else None)
     drafting = (
-        *((source, None) for source in smallest),
+        *((source, None) for source in below),
         *([last] if last != (target, revision) else []),
     )
     recipe = LoadRequest(
@@ -173,7 +190,18 @@ def load_pair(
         return _load((*map(_stamp_of, recipe.models),), _load_new, recipe)
 
 
-def _is_gguf(source: str | os.PathLike[str] | None) -> bool:
+def _source(option: str, value: Any) -> str:
+    """Return a folder, a file or a Hub id as text. Raises HsdError for anything else."""
+    try:
+        text = os.fspath(value)
+    except TypeError:
+        text = None
+    if not isinstance(text, str):
+        raise HsdError(f"{option} {shown(value)}: give a folder, a file or a Hub id")
+    return text
+
+
+def _is_gguf(source: str | None) -> bool:
     """Return whether a model is named as a GGUF file: one on this machine, or of a Hub repository.
 
     Ollama's files have no suffix, and are known by their first bytes. A file on the Hub is
@@ -181,7 +209,7 @@ def _is_gguf(source: str | os.PathLike[str] | None) -> bool:
     """
     if source is None:
         return False
-    if os.fspath(source).lower().endswith(GGUF_ENDS):
+    if source.lower().endswith(GGUF_ENDS):
         return True
     file = file_at(source)
     if file is None:
@@ -207,15 +235,13 @@ def _refuse_rows(name: str, draft_rows: int | None) -> None:
 
 def _pair_of_files(
     name: str,
-    models: Sequence[str | os.PathLike[str]],
+    models: Sequence[str],
     chat: bool | None,
     draft_rows: int | None,
 ) -> Pair:
     """Return a pair of GGUF files. name: of a fetched pair, "" for the files in `models`."""
     from hsd.models.loading.files import FileRequest, NoRoom, load_files, local_file
 
-    if draft_rows is not None and (type(draft_rows) is not int or draft_rows < 0):
-        raise HsdError(f"draft_rows {draft_rows!r}: choose a whole number from 0 on")
     if name:
         pair = fetch_pair.PAIRS[name]
         files: tuple[Path, ...] = fetch_pair.check_pair(name)
