@@ -75,7 +75,7 @@ def custom_generate(
     caller = sys._getframe(1)
     draft = assistant_model or draft_model or _kept_back(caller, "assistant_model")
     streamer = streamer or _kept_back(caller, "streamer")
-    _check(model, generation_config)
+    _check(model, generation_config, input_ids.shape[-1])
     _check_call(input_ids, logits_processor, stopping_criteria, generation_config, further)
     if draft is None and proposer == "model":
         raise HsdError(
@@ -127,8 +127,11 @@ def _kept_back(frame: FrameType, name: str) -> Any:
     return frame.f_locals.get(name) if frame.f_code.co_name == "generate" else None
 
 
-def _check(model: Any, config: Any) -> None:
-    """Raise HsdError for a model with an encoder, and for settings that are not applied here."""
+def _check(model: Any, config: Any, length: int) -> None:
+    """Raise HsdError for a model with an encoder, and for settings that are not applied here.
+
+    length: of the prompt.
+    """
     from hsd.models.loading.settings import OFF, unmet
 
     if model.config.is_encoder_decoder:
@@ -142,6 +145,9 @@ def _check(model: Any, config: Any) -> None:
         for name, value in vars(config).items()
         if name in known or own.get(name) != value
     }
+    # which `generate` makes of the other, and which asks for nothing where the prompt is as long
+    if settings.get("min_new_tokens") or (settings.get("min_length") or 0) <= length:
+        settings.pop("min_length", None)
     for name, value in unmet(settings, config.do_sample).items():
         whose = " of the model's own generation settings" if own.get(name) == value else ""
         why = WHY.get(name, "it would change what is decoded, and is not applied here")
@@ -176,7 +182,8 @@ def _check_call(
         as_configured = field and (
             not config.do_sample or own == (getattr(config, field), 1, LOWEST)
         )
-        if kind != "LogitNormalization" and not as_configured:
+        idle = kind == "MinLengthLogitsProcessor" and item.min_length <= input_ids.shape[1]
+        if kind != "LogitNormalization" and not as_configured and not idle:
             what = f"with {field} {own[0]} " if field else ""
             raise HsdError(
                 f"the processor {kind} {what}is not supported: leave out the option that asks for "

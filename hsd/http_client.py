@@ -86,6 +86,9 @@ def json_of(url: str, timeout: float, body: Json | None = None, key: str = "") -
     if not isinstance(data, dict):
         wanted = "give the base URL of an OpenAI-compatible server"
         raise HsdError(f"{url} does not answer with a JSON object: {wanted}")
+    if data.get("error") or data.get("object") == "error":
+        words = _message(data, content.decode("utf-8", "replace"))
+        raise HsdError(f"{url} answers with an error: {words.replace(key or chr(0), '(the key)')}")
     return data
 
 
@@ -132,13 +135,21 @@ def _refusal(error: HTTPError) -> str:
     text = ""
     with suppress(OSError, HTTPException, ValueError, AttributeError, RecursionError):
         text = error.read(4_000).decode("utf-8", "replace")
-        data = json.loads(text)
-        inner = data.get("error", data.get("detail", data))
-        text = str(inner.get("message", text) if isinstance(inner, dict) else inner)
+        text = _message(json.loads(text), text)
     wanted = "/v1/" in error.url and error.code in (401, 403)
     why = ": give a key that it takes by --server-key or HSD_SERVER_KEY" if wanted else ""
-    short = " ".join(text.split())[:160] or str(error.reason)[:160]
+    short = _short(text) or _short(str(error.reason))
     return f"answers with HTTP {error.code}: {short}{why}"
+
+
+def _message(data: Json, text: str) -> str:
+    """Return what a server's answer `data` says of an error, else all of it, `text`."""
+    inner = data.get("error") or data.get("detail") or data
+    return _short(str(inner.get("message") or text if isinstance(inner, dict) else inner))
+
+
+def _short(text: str) -> str:
+    return " ".join(text.split())[:160]
 
 
 def counter_growth(before: Counter[str], after: Counter[str]) -> Json:

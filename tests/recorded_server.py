@@ -127,6 +127,12 @@ class Handler(BaseHTTPRequestHandler):
     def refused(self) -> None:
         self.say({"error": {"message": "The prompt is\ntoo long", "code": 400}}, 400)
 
+    def excused(self) -> None:
+        self.say({"error": {"message": "The model is\nloading", "code": 503}})
+
+    def flawed(self) -> None:
+        self.say({"object": "error", "message": "no such model"})
+
     def broken(self) -> None:
         self.say("x" * 9_000, 500)
 

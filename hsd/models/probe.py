@@ -19,6 +19,8 @@ EXACT = 2e-3  # in float32
 HALF = 0.25  # in fewer bits
 SIBLINGS = 8
 LONGEST = 256  # tokens of a window that is passed; longer ones are left to the library's masks
+FURTHER = 4  # tokens that are read after a window
+NOT_FINITE = "its logits are not finite"
 _FOUND: WeakKeyDictionary[nn.Module, str] = WeakKeyDictionary()
 
 
@@ -35,14 +37,21 @@ def why_no_tree(model: Any) -> str:
     if model.model not in _FOUND:
         settings = model.model.config.get_text_config().to_dict()
         name = type(model.model).__name__
+        # a window that is wider than the context hides nothing
+        most = min(LONGEST, model.context - FURTHER - 1)
         sizes = [
-            n
-            for key, n in settings.items()
-            if "window" in key and type(n) is int and 0 < n <= LONGEST
+            n for key, n in settings.items() if "window" in key and type(n) is int and 0 < n <= most
         ]
+        if most < 0:
+            raise HsdError(f"{name} reads {model.context} tokens at most: choose another model")
         probe = _Probe(model, 1 + min(sizes, default=0))
         if reason := attempted(probe.chain):
-            raise HsdError(f"{name} cannot be decoded exactly: {reason}; choose another model")
+            advice = "choose another model"
+            if reason == NOT_FINITE:
+                advice = (
+                    "fetch its files again, or choose dtype float32, which holds larger numbers"
+                )
+            raise HsdError(f"{name} cannot be decoded exactly: {reason}; {advice}")
         why = (
             "its attention or positions, such as ALiBi, count columns of the cache, and not places "
             "of a text"
@@ -75,7 +84,7 @@ class _Probe:
         few = model.dtype.endswith(("4bit weights", "8bit weights"))
         self.model = model
         self.given = given
-        self.ids = third + torch.arange(given + 4, device="cpu") % third
+        self.ids = third + torch.arange(given + FURTHER, device="cpu") % third
         self.share = EXACT if model.dtype.startswith("float32") and not few else HALF
         self.session = model.start()
 
@@ -88,8 +97,11 @@ class _Probe:
         given = self.given
         session = self.session
         self.truth, short = (
-            self.model.read(self.ids[:n], None, n)[0] for n in (given + 4, given + 1)
+            self.model.read(self.ids[:n], None, n)[0] for n in (len(self.ids), given + 1)
         )
+        # -inf may stand for padding of the vocabulary
+        if self.truth.isnan().any() or self.truth.isposinf().any():
+            return NOT_FINITE
         if not self._same(short, self.truth[: given + 1]):
             return (
                 "what it says after a token depends on the tokens that follow, as in BERT and XLNet"

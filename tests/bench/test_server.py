@@ -209,6 +209,8 @@ def test_tokens_are_those_of_timings_where_there_is_no_usage(fake: Fake):
     [
         ("html", "does not answer with a JSON object: give the base URL"),
         ("refused", "answers with HTTP 400: The prompt is too long$"),
+        ("excused", "answers with an error: The model is loading$"),
+        ("flawed", "answers with an error: no such model$"),
         ("broken", "answers with HTTP 500: xxx"),
         ("cut", "stopped in the middle of its answer"),
         ("closed", "stopped in the middle of its answer|cannot reach"),

@@ -79,7 +79,7 @@ def phi3(most: int = 64, begun: int = 16) -> Phi3Config:
     )
 
 
-def gpt_neo() -> GPTNeoConfig:
+def gpt_neo(window: int = 5, context: int = 128) -> GPTNeoConfig:
     kinds = [[["global", "local"], 1]]
     return GPTNeoConfig(
         hidden_size=32,
@@ -87,8 +87,8 @@ def gpt_neo() -> GPTNeoConfig:
         attention_types=kinds,
         num_heads=4,
         vocab_size=ROWS,
-        window_size=5,
-        max_position_embeddings=128,
+        window_size=window,
+        max_position_embeddings=context,
         initializer_range=0.3,
         **NO_ENDS,
     )
@@ -233,6 +233,35 @@ def test_a_model_that_cannot_be_cached_is_refused_with_the_reason(
         ) as refused:
             made()
         assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf])
+def test_a_model_with_damaged_weights_is_refused_for_these(number: float):
+    model = model_of(LlamaConfig(**SHAPE))
+    with torch.no_grad():
+        model.get_output_embeddings().weight[3] = number
+    with pytest.raises(HsdError, match="its logits are not finite; fetch its files again"):
+        CausalModel(model, "target")
+
+
+def test_a_window_may_be_wider_than_the_context():
+    model = model_of(gpt_neo(window=256, context=64))
+    target = CausalModel(model, "target")
+    assert target.context == 64
+    own = model.generate(torch.tensor([PROMPT]), do_sample=False, max_new_tokens=9)
+    by_copies = model.generate(**generating(model, max_new_tokens=9))
+    assert by_copies.tolist() == own.tolist()
+
+
+def test_a_context_too_short_to_decode_in_is_named():
+    with pytest.raises(HsdError, match="reads 4 tokens at most: choose another model"):
+        CausalModel(model_of(gpt_neo(window=256, context=4)), "target")
+
+
+def generating(model: Any, **further: Any) -> dict[str, Any]:
+    ids = torch.tensor([PROMPT])
+    how = {"do_sample": False, "custom_generate": hsd.custom_generate, "proposer": "ngram"}
+    return {"inputs": ids, **how, **further}
 
 
 def call(model: Any) -> dict[str, Any]:

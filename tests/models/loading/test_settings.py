@@ -4,7 +4,9 @@ is never dropped.
 
 from __future__ import annotations
 
+import ast
 import copy
+import re
 from typing import Any
 
 import pytest
@@ -40,7 +42,7 @@ REFUSED = {
     "repetition_penalty": 1.3,
     "no_repeat_ngram_size": 2,
     "min_new_tokens": 3,
-    "min_length": 4,
+    "min_length": 40,
     "suppress_tokens": [3],
     "begin_suppress_tokens": [3],
     "bad_words_ids": [[3]],
@@ -126,6 +128,35 @@ def test_no_field_is_dropped_in_silence(pair: Pair, name: str):
             assistant_model=pair.draft.model,
         )
     assert "\n" not in str(refused.value)
+
+
+REFUSED_BY_THE_LIBRARY = {"cache_implementation", "stop_strings", "num_return_sequences"}
+ADVICE = re.compile(r"pass (\w+)=(.*)$")
+
+
+@for_each("name", sorted(FIELDS & REFUSED.keys() - REFUSED_BY_THE_LIBRARY))
+def test_advice_about_a_models_own_setting_works_as_it_is_written(pair: Pair, name: str):
+    model = copy.deepcopy(pair.target.model)
+    setattr(model.generation_config, name, REFUSED[name])
+    ids = torch.tensor([pair.encode(PROMPT)])
+    how = {
+        "max_new_tokens": 12,
+        "do_sample": False,
+        "custom_generate": hsd.custom_generate,
+        "assistant_model": pair.draft.model,
+    }
+    with pytest.raises(HsdError, match=f"^{name} ") as refused:
+        model.generate(ids, **how)
+    option, value = ADVICE.search(str(refused.value)).groups()
+    followed = model.generate(ids, **how, **{option: ast.literal_eval(value)})
+    assert followed.tolist() == generate(pair).tolist()
+
+
+def test_a_least_length_that_the_prompt_has_asks_for_nothing(pair: Pair):
+    length = len(pair.encode(PROMPT))
+    assert generate(pair, min_length=length).tolist() == generate(pair).tolist()
+    with pytest.raises(HsdError, match="min_length"):
+        generate(pair, min_length=length + 1)
 
 
 CHANGED = {  # harmless settings with a value that the library takes without more
