@@ -17,7 +17,9 @@ from hsd.decoding.options import RunOptions
 from hsd.decoding.system import make_system
 from hsd.errors import HsdError
 from hsd.models.base import IdCodec, LanguageModel, Pair
+from hsd.options import MAX_GAMMA
 from hsd.sampling import Sampling
+from hsd.values import whole
 
 WARPERS = {f"{name.title().replace('_', '')}LogitsWarper": name for name in vars(Sampling())}
 CRITERIA = {"MaxLengthCriteria", "EosTokenCriteria"}
@@ -48,7 +50,7 @@ def custom_generate(
     draft_model: Any = None,
     streamer: Any = None,
     rule: str = RunOptions.default("rule"),
-    gamma: int = 5,
+    gamma: int | None = None,
     drafts: int = 1,
     tree: str = "paths",
     seed: int | None = None,
@@ -59,12 +61,13 @@ def custom_generate(
 
     Pass it as `custom_generate`; the draft as `assistant_model` (or `draft_model`), and rule,
     gamma, drafts, tree, proposer and seed as for `hsd.run`. `draft_model` may also be the folder of
-    a head for this model; proposer "ngram" needs no draft. Temperature, top-p, top-k, the length
-    budget and the ends of a text come from the generation configuration: note that its top-k is 50
-    unless it is set. Without a seed one is drawn from torch's generator, as `generate` samples by:
-    each call gives another text, and `torch.manual_seed` decides which. The new tokens are those of
-    `hsd.run` for the same options and seed. input_ids
-    (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0, padding, are not read.
+    a head for this model; proposer "ngram" needs no draft. gamma is by default the draft's own
+    `num_assistant_tokens`, else 5. Temperature, top-p, top-k, the length budget and the ends of a
+    text come from the generation configuration: note that its top-k is 50 unless it is set. Without
+    a seed one is drawn from torch's generator, as `generate` samples by: each call gives another
+    text, and `torch.manual_seed` decides which. The new tokens are those of `hsd.run` for the same
+    options and seed. input_ids (1, n) → (1, n + new); tokens whose attention_mask (1, n) is 0,
+    padding, are not read.
 
     Warns of what `hsd.run` notes. Raises HsdError for whatever else would change a token or is to
     be returned: several texts at once, beams, penalties, scores, a setting that is not known here
@@ -85,7 +88,7 @@ def custom_generate(
     most = min(getattr(limit, "max_length", sys.maxsize) for limit in limits)
     options = RunOptions(
         rule=rule,
-        gamma=gamma,
+        gamma=_draft_length(draft) if gamma is None else gamma,
         drafts=drafts,
         tree=tree,
         seed=_drawn_seed(generation_config) if seed is None else seed,
@@ -112,6 +115,13 @@ def custom_generate(
     return _output(
         torch.tensor([ids], device=input_ids.device, dtype=torch.int64), generation_config
     )
+
+
+def _draft_length(draft: Any) -> int:
+    """Return how many tokens a draft model says that it should draft, or else 5."""
+    own = getattr(getattr(draft, "generation_config", None), "num_assistant_tokens", None)
+    number = whole(own)
+    return number if number is not None and 1 <= number <= MAX_GAMMA else 5
 
 
 def _drawn_seed(config: Any) -> int:

@@ -248,9 +248,13 @@ def _check_prompt(system: System, prompt: list[int]) -> list[str]:
             f"a tree of {system.nodes:,} nodes does not fit into the {room:,} tokens that the "
             "context has left: choose fewer nodes, or shorten the prompt"
         )
-    if limit and system.max_new_tokens > room:
-        return [f"The text ends at {context:,} tokens{limit}."]
-    return []
+    if system.max_new_tokens <= room:
+        return []
+    target = system.models[-1]
+    if not limit and context < target.context:
+        drafting = min(system.models, key=lambda model: model.context).name
+        limit = f", as {drafting} reads no more; {target.name} alone reads {target.context:,}"
+    return [f"The text ends at {context:,} tokens{limit}."] if limit else []
 
 
 def _recorder(system: System) -> Recorder | None:

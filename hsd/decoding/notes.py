@@ -9,6 +9,12 @@ from hsd.models.exits import parts_of
 from hsd.rules import Rule, TreeRule
 
 HALF = ("bfloat16", "float16")
+# a draft's own generation settings about drafts, and a value that asks for what is done anyway
+OF_DRAFTS = {
+    "num_assistant_tokens": None,
+    "num_assistant_tokens_schedule": "constant",
+    "assistant_confidence_threshold": None,
+}
 
 
 def about_rule(options: RunOptions, rule: Rule | TreeRule) -> list[str]:
@@ -51,6 +57,25 @@ def about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOption
             notes.append(
                 "The target's own generation settings differ, and this run does not apply them: "
                 f"{listed}."
+            )
+    return notes + _about_drafting(models[:-1], options)
+
+
+def _about_drafting(drafting: Sequence[LanguageModel], options: RunOptions) -> list[str]:
+    """Return a note for each model whose own settings say otherwise how it drafts."""
+    usual = OF_DRAFTS | {"num_assistant_tokens": None if options.levelled else options.gamma}
+    notes = []
+    for model in drafting:
+        own = getattr(model, "settings", {})
+        unmet = [
+            f"{name} {str(own[name])[:40]}"
+            for name, met in usual.items()
+            if own.get(name) not in (None, met)
+        ]
+        if unmet:
+            notes.append(
+                f"{model.name}'s own generation settings are not applied to its drafts: "
+                f"{', '.join(unmet)}."
             )
     return notes
 

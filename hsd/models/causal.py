@@ -13,6 +13,7 @@ from hsd.errors import HsdError
 from hsd.models.base import Session, View
 from hsd.models.probe import why_no_tree
 from hsd.models.shared import ModuleLayers, extended
+from hsd.values import listed, shown, whole
 
 FULL = "full_attention"
 SLIDING = "sliding_attention"
@@ -283,9 +284,14 @@ def context_of(config: Any) -> tuple[int, str]:
 
 
 def as_set(ids: int | Sequence[int] | Tensor | None) -> frozenset[int]:
-    """Return ids that end a text as a set, from any form in which `transformers` takes them."""
-    return (
-        frozenset()
-        if ids is None
-        else frozenset(torch.as_tensor(ids, device="cpu").flatten().tolist())
-    )
+    """Return ids that end a text as a set, from any form in which `transformers` takes them.
+
+    Raises HsdError for anything else.
+    """
+    if ids is None:
+        return frozenset()
+    entries = listed(ids.flatten() if isinstance(ids, Tensor) else ids)
+    numbers = [whole(entry) for entry in ([ids] if entries is None else entries)]
+    if None in numbers:
+        raise HsdError(f"eos_token_id {shown(ids)}: give whole numbers in the model's settings")
+    return frozenset(number for number in numbers if number is not None)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import copy
 import warnings
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -343,6 +344,43 @@ def test_text_ends_where_longrope_would_turn_the_keys_anew():
             max_new_tokens=40,
         )
     assert made[0].tolist() == [*PROMPT, *wanted[: 16 - len(PROMPT)]]
+
+
+def test_a_text_that_the_drafts_context_ends_says_so():
+    config = LlamaConfig(**SHAPE, max_position_embeddings=128)
+    short = LlamaConfig(**SHAPE, max_position_embeddings=24)
+    pair = pair_of(model_of(config), model_of(short))
+    trace = decoded(pair, PROMPT, 40)
+    note = "The text ends at 24 tokens, as draft reads no more; target alone reads 128."
+    assert trace.result.finish == "context"
+    assert note in trace.setup.notes
+    assert not decoded(pair, PROMPT, 24 - len(PROMPT)).setup.notes
+    assert not decoded(pair, PROMPT, 40, system="plain").setup.notes
+
+
+def test_a_draft_says_how_many_tokens_it_drafts_or_the_reader_is_told():
+    model = model_of(LlamaConfig(**SHAPE))
+    draft = draft_of(model)
+    draft.generation_config.num_assistant_tokens = 3
+    pair = pair_of(model, draft)
+    (note,) = decoded(pair, PROMPT, 8).setup.notes
+    assert note.endswith("are not applied to its drafts: num_assistant_tokens 3.")
+    wanted = decoded(pair, PROMPT, 8, gamma=3)
+    assert not wanted.setup.notes
+    steps = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model.generate(
+            torch.tensor([PROMPT]),
+            custom_generate=hsd.custom_generate,
+            assistant_model=draft,
+            do_sample=False,
+            max_new_tokens=8,
+            streamer=SimpleNamespace(put=lambda new: steps.append(new.tolist()), end=list),
+        )
+    assert steps[1:] == [step.tokens for step in wanted.steps]
+    draft.generation_config.num_assistant_tokens_schedule = "heuristic"
+    assert "schedule heuristic" in decoded(pair, PROMPT, 8, gamma=3).setup.notes[0]
 
 
 def test_text_ends_where_a_dynamic_rope_would_change():

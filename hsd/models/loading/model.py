@@ -10,11 +10,17 @@ from importlib.util import find_spec
 from typing import Any
 
 import torch
-from transformers import AutoConfig, AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+from transformers import (
+    AutoConfig,
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    BitsAndBytesConfig,
+    GenerationConfig,
+)
 from transformers.distributed.configuration_utils import DistributedConfig
 from transformers.utils.logging import disable_progress_bar
 
-from hsd.errors import HsdError
+from hsd.errors import HsdError, first_line
 from hsd.models.causal import CausalModel
 from hsd.models.loading.hub import Source, file_of, loading
 from hsd.models.loading.memory import SHARDED
@@ -22,6 +28,7 @@ from hsd.models.loading.memory import SHARDED
 # Bars that are over before they can be read, and every retry of a download, only clutter standard
 # error: what goes wrong is told once, by the error that is raised.
 disable_progress_bar()
+GENERATION = "generation_config.json"
 logging.getLogger("huggingface_hub").setLevel(logging.ERROR)
 
 
@@ -70,6 +77,7 @@ def load_model(
             **placed,
         )
         model = model if placed else model.to(torch.device(device))
+        _check_settings(source, model)
     if find_spec("peft") is None and file_of(source, "adapter_config.json"):
         raise HsdError(
             f"{source.name!r} has an adapter, which would be left out: merge it into the weights "
@@ -81,6 +89,20 @@ def load_model(
         f"{name}: the file's {key} is no part of the model, and unused." for key in unused[:1]
     )
     return causal
+
+
+def _check_settings(source: Source, model: Any) -> None:
+    """Raise HsdError where the library passed over generation settings that it could not read."""
+    config = model.generation_config
+    if config is None or not getattr(config, "_from_model_config", False):
+        return
+    if file := file_of(source, GENERATION):
+        try:
+            GenerationConfig.from_dict(dict(json.loads(file.read_bytes())))
+        except (OSError, TypeError, ValueError) as error:
+            raise HsdError(
+                f"{GENERATION} cannot be read ({first_line(error)}): fetch it again, or delete it"
+            ) from None
 
 
 def _unused(name: str, model: Any, report: dict[str, Any]) -> list[str]:

@@ -5,11 +5,11 @@ chat template.
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 import torch
+from loops import for_each
 from safetensors.torch import load_file, save_file
 from small_models import (
     SHAPE,
@@ -207,6 +207,17 @@ def test_ends_are_those_of_the_generation_settings_or_else_of_the_configuration(
     )
     config = json.loads((folder / "config.json").read_text())
     (folder / "config.json").write_text(json.dumps(config | {"eos_token_id": [7, 8]}))
-    # a loaded pair is kept by its folder's name
-    other = shutil.copytree(folder, folder.parent / "other")
-    assert load_pair(target=other, draft=other, device="cpu").codec.end_ids == {7, 8}
+    assert load_pair(target=folder, draft=folder, device="cpu").codec.end_ids == {7, 8}
+
+
+@for_each("content", [b"", b"{", b"[]", b"null", b"\xff\xfe", b'{"eos_token_id": "end"}'])
+def test_generation_settings_that_cannot_be_read_are_refused(folder: Path, content: bytes):
+    (folder / "generation_config.json").write_bytes(content)
+    with pytest.raises(HsdError) as refused:
+        load_pair(target=folder, draft=folder, device="cpu")
+    assert "\n" not in str(refused.value)
+
+
+def test_a_model_without_generation_settings_is_loaded(folder: Path):
+    (folder / "generation_config.json").unlink()
+    assert load_pair(target=folder, draft=folder, device="cpu").target.settings  # type: ignore[attr-defined]
