@@ -82,7 +82,7 @@ class Growth:
         for child in below:
             row = self.drawn[child][1] if child in self.drawn else row
         chosen = [self.tokens[child] for child in below if child not in self.drawn]
-        return row.index_fill(0, torch.tensor(chosen, device=row.device), 1.0)
+        return row.index_fill(0, torch.tensor(chosen, dtype=torch.int64, device=row.device), 1.0)
 
     def best(self, many: int) -> list[int]:
         """Return the `many` nodes with the likeliest paths, ascending.
