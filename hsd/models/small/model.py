@@ -173,7 +173,7 @@ class SmallModel:
         self.vocab_size = -(-known // SIDE) * SIDE
         self.drafted = drafted or None
         rows = -(-drafted // SIDE) * SIDE or self.vocab_size
-        self.vocab = torch.arange(rows) if drafted else None
+        self.vocab = torch.arange(rows, device="cpu") if drafted else None
         self.context = min(shape.context, LONGEST)
         self.parameters = sum(tensor.rows * tensor.columns for tensor in tensors.values())
         self.engine = Engine()
