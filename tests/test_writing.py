@@ -164,9 +164,10 @@ def test_a_place_that_takes_no_file_is_named(path: str, tmp_path: Path):
 
 
 def test_every_file_of_the_package_is_written_so():
-    """But bench's lines, which are written as they come, and what lies in a temporary folder."""
+    """But bench's lines and downloads, which are written as they come, and temporary folders."""
     root = Path(writing.__file__).parent
     wanted = {"cli/bench.py", "app/export.py", "models/loading/fetch.py", "writing.py"}
+    wanted.add("models/loading/fetch_pair.py")
     marks = ("write_text(", "write_bytes(", '.open("w', '.open("a', '.open("x', '.open("wb')
     users = {
         path.relative_to(root).as_posix()

@@ -16,7 +16,7 @@ from contextlib import suppress
 from importlib import import_module
 from typing import NoReturn
 
-from hsd.cli.arguments import COMMANDS, add_listed
+from hsd.cli.arguments import COMMANDS, add_listed, end_progress
 from hsd.errors import HsdError, one_line
 from hsd.version import __version__
 
@@ -55,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.flags = [word.partition("=")[0] for word in words if word[:2] == "--"]
             return int(arguments.command(arguments))
         finally:
+            end_progress()
             print(end="", flush=True)
     except HsdError as error:
         return _fail(str(error))

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from hsd.errors import HsdError, printable
+from hsd.writing import write_file
 
 if TYPE_CHECKING:
     from hsd.models import Pair
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 LISTED = json.loads(Path(__file__).with_name("commands.json").read_text(encoding="utf-8"))
 COMMANDS: dict[str, dict[str, Any]] = LISTED["commands"]
 SHARED: dict[str, dict[str, Any]] = LISTED["shared"]
+STANDARD_OUTPUT = Path("-")
 # the others of torchrun are silent
 SPEAKS = "TORCHELASTIC_RUN_ID" not in os.environ or os.environ.get("RANK") == "0"
 
@@ -107,11 +109,18 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
     return load_pair(name, **where, **more)
 
 
+class _Line:
+    """The line of progress on the terminal. open: it has no end yet."""
+
+    open = False
+
+
 def show(text: str, stream: TextIO | None = None) -> None:
-    """Print a text, by default to standard output.
+    """Print a text on a new line, by default to standard output.
 
     Whoever wrote parts of it steers no terminal: control characters are spelled out.
     """
+    end_progress()
     print(printable(text), file=stream, flush=True)
 
 
@@ -119,6 +128,14 @@ def progress(text: str) -> None:
     """Write text to standard error if that is a terminal, else do nothing."""
     if sys.stderr.isatty():
         print(text, end="", file=sys.stderr, flush=True)
+        _Line.open = not text.endswith("\n")
+
+
+def end_progress() -> None:
+    """End the line of progress, if there is one, so that what follows begins a new line."""
+    if _Line.open:
+        _Line.open = False
+        print(file=sys.stderr, flush=True)
 
 
 def refuse(arguments: argparse.Namespace, flags: str, home: str) -> None:
@@ -149,13 +166,38 @@ def text_of(argument: str) -> str:
         raise HsdError("the prompt is not in UTF-8: convert it, as `iconv -t utf-8` does") from None
 
 
-def output(path: str | Path) -> Path:
+def output(path: str | Path, flag: str = "", as_json: bool = False) -> Path:
     """Check before the work begins that a file can be written, and return its path.
 
-    Raises HsdError.
+    flag: the option that named it, if its "-" is standard output; as_json: that --json writes there
+    as well. Raises HsdError.
     """
-    file = Path(path if SPEAKS else os.devnull).expanduser()
+    if not SPEAKS:
+        return Path(os.devnull)
+    if str(path) == "-":
+        if not flag:
+            raise HsdError("cannot write '-': name a file, such as ./-")
+        if as_json:
+            words = f"--json and {flag} - both write to standard output"
+            raise HsdError(f"{words}: name a file for {flag}, or leave --json out")
+        return STANDARD_OUTPUT
+    file = Path(path).expanduser()
     if file.is_dir() or not os.access(file if file.exists() else file.absolute().parent, os.W_OK):
         remedy = "give a file name in an existing folder where you may write"
         raise HsdError(f"cannot write {str(path)!r}: {remedy}")
     return file
+
+
+def save(file: Path, content: str) -> None:
+    """Write a file that `output` returned; to standard output in UTF-8 unless people read it.
+
+    Raises OSError.
+    """
+    if file != STANDARD_OUTPUT:
+        write_file(file, content)
+    elif sys.stdout.isatty() or not hasattr(sys.stdout, "buffer"):
+        show(content)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content.encode())
+        sys.stdout.flush()

@@ -222,8 +222,7 @@ class _Workers:
                     out.unlink(missing_ok=True)
                 raise
             why = f": {error}" if self.failed else ""
-            show(f"\nstopped early; {len(kept)} runs are kept in {out}{why}", sys.stderr)
-        progress("\n")
+            show(f"stopped early; {len(kept)} runs are kept in {out}{why}", sys.stderr)
         return kept
 
 

@@ -7,13 +7,12 @@ import sys
 from pathlib import Path
 
 from hsd.audit import TableModels
-from hsd.cli.arguments import output, refuse, show
+from hsd.cli.arguments import STANDARD_OUTPUT, output, refuse, save, show
 from hsd.conform.adapter import load_adapter
 from hsd.conform.judge import rows_models
 from hsd.conform.report import conform
 from hsd.conform.words import in_words, junit
 from hsd.errors import HsdError, printable
-from hsd.writing import write_file
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -26,16 +25,17 @@ def main(arguments: argparse.Namespace) -> int:
         refuse(arguments, "--vocab --gamma --seed --pairs", "random pairs in place of --rows")
     if arguments.sampled:
         refuse(arguments, "--quick", "an exact verdict")
-    file = output(arguments.junit) if arguments.junit else None
+    file = output(arguments.junit, "--junit", arguments.json) if arguments.junit else None
     models = _read_rows(arguments.rows) if arguments.rows else None
     options = (arguments.vocab, arguments.gamma, arguments.seed, arguments.pairs, arguments.sampled)
     with contextlib.redirect_stdout(sys.stderr):  # what the adapter prints is not the result
         result = conform(
             load_adapter(arguments.file), *options, models, arguments.expect, arguments.quick
         )
-    show(json.dumps(result) if arguments.json else in_words(result))
+    stream = sys.stderr if file == STANDARD_OUTPUT else sys.stdout
+    show(json.dumps(result) if arguments.json else in_words(result), stream)
     if file:
-        write_file(file, printable(junit(result)))
+        save(file, printable(junit(result)))
     return 1 if result["lossless"] is False or result["as_expected"] is False else 0
 
 

@@ -5,7 +5,7 @@ import json
 import sys
 from pathlib import Path
 
-from hsd.cli.arguments import show
+from hsd.cli.arguments import end_progress, progress, show
 from hsd.errors import HsdError
 from hsd.models.loading import fetch, fetch_pair
 
@@ -30,14 +30,11 @@ def main(arguments: argparse.Namespace) -> int:
     if name in fetch_pair.PAIRS and not arguments.yes and not fetch_pair.fetched_pair(name):
         _ask(fetch_pair.PAIRS[name])
     report = Progress(as_json)
-    try:
-        places: tuple[Path, ...]
-        if name in fetch_pair.PAIRS:
-            places = fetch_pair.fetch_pair(name, report)
-        else:
-            places = (fetch.fetch(name, report),)
-    finally:
-        report.close()
+    places: tuple[Path, ...]
+    if name in fetch_pair.PAIRS:
+        places = fetch_pair.fetch_pair(name, report)
+    else:
+        places = (fetch.fetch(name, report),)
     if as_json:
         report("done", 1.0)
     else:
@@ -98,19 +95,12 @@ class Progress:
         if now == before:
             return
         if before and before[0] != stage:
-            self.close()
+            end_progress()
         self._shown = now
         if self._json:
             show(json.dumps({"stage": stage, "share": round(share, 3)}))
         elif self._bar:
             done = int(share * BAR)
-            line = f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}"
-            print(line, end="", file=sys.stderr, flush=True)
+            progress(f"\r{stage:12} {'█' * done}{'░' * (BAR - done)} {share:4.0%}")
         else:
             show(f"{stage}, {share:.0%}", sys.stderr)
-
-    def close(self) -> None:
-        """End the line of the bar, if there is one, so that what follows begins a new line."""
-        if self._bar and self._shown:
-            print(file=sys.stderr, flush=True)
-            self._shown = None

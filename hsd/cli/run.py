@@ -9,7 +9,18 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
-from hsd.cli.arguments import SPEAKS, load, output, progress, refuse, show, text_of
+from hsd.cli.arguments import (
+    SPEAKS,
+    STANDARD_OUTPUT,
+    end_progress,
+    load,
+    output,
+    progress,
+    refuse,
+    save,
+    show,
+    text_of,
+)
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import LEVELLED
@@ -25,7 +36,6 @@ from hsd.models.loading.registry import (
     usual,
 )
 from hsd.trace.format import plural
-from hsd.writing import write_file
 
 CALIBRATION_PROMPTS = 12
 
@@ -64,14 +74,19 @@ def main(arguments: argparse.Namespace) -> int:
     recorded = {"trace": arguments.trace is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
-    target = None if arguments.trace is None else output(arguments.trace)
+    target = None
+    if arguments.trace is not None:
+        target = output(arguments.trace, "--trace", arguments.json)
     pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller)
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
     trace, failure = _decode_with_progress(pair, prompt, options)
-    show(json.dumps(_summary(trace)) if arguments.json else _report(trace, pair))
+    standard = target == STANDARD_OUTPUT
+    summary = json.dumps(_summary(trace)) if arguments.json else _report(trace, pair)
+    show(summary, sys.stderr if standard else sys.stdout)
     if target:
-        write_file(target, trace.to_json())
+        save(target, trace.to_json())
+    if target and not standard:
         show(f"trace saved to {target}", sys.stderr if SPEAKS else sys.stdout)
     if failure:
         raise failure
@@ -126,7 +141,7 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
         failure = error
     finally:
         decoding.close()
-        progress("\n")
+        end_progress()
     for note in decoding.notes:
         show(f"hsd: note: {one_line(note)}", sys.stderr)
     return decoding.trace(), failure

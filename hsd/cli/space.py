@@ -7,11 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from hsd import space
-from hsd.cli.arguments import output, refuse, show
+from hsd.cli.arguments import output, refuse, save, show
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
-from hsd.writing import write_file
 
 
 def main(arguments: argparse.Namespace) -> int:
@@ -46,9 +45,9 @@ def _export(arguments: argparse.Namespace) -> int:
         return 0
     refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
-    target = output(arguments.output or str(Path(arguments.html).with_suffix(".html")))
+    target = output(arguments.output or Path(arguments.html).with_suffix(".html"), "--output")
     page = single(trace, arguments.step, arguments.title or "")
-    write_file(target, page)
+    save(target, page)
     show(f"{target}: {len(page.encode()) / 1000:,.0f} kB", sys.stderr)
     return 0
 

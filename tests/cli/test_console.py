@@ -9,6 +9,8 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,10 @@ import pytest
 from table_models import table_pair
 
 import hsd
+from hsd.bench import measure
 from hsd.cli import COMMANDS, main
+from hsd.decoding.rounds import Rounds
+from hsd.errors import HsdError
 from hsd.paths import ASSETS, ROOT
 
 TOYS = pytest.mark.skipif(
@@ -246,6 +251,71 @@ def test_a_closed_stream_is_no_traceback_and_no_message_goes_elsewhere(
         shown = capsys.readouterr()
         assert error in (shown.err if stream != "stderr" else error)
         assert "hsd: " not in shown.out
+
+
+# Progress, on a terminal
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+TROUBLES = [None, KeyboardInterrupt(), HsdError("the server is gone"), RuntimeError("unforeseen")]
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=str)
+@pytest.mark.parametrize("command", ["run", "bench", "fetch"])
+def test_what_follows_progress_begins_a_new_line(
+    command: str,
+    trouble: BaseException | None,
+    toy: Any,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    """Whether it is the end, a message, or the prompt of the shell."""
+
+    def verified(self: Rounds, *arguments: Any) -> Any:
+        rounds.append(1)
+        if command == "run" and len(rounds) > 6 and trouble:
+            raise trouble
+        return verify(self, *arguments)
+
+    def measured(*arguments: Any) -> Iterator[Any]:
+        for number, record in enumerate(measure(*arguments), start=1):
+            yield record
+            if number == 6 and trouble:
+                raise trouble
+
+    def fetched(_: str, report: Any) -> str:
+        report("downloading", 0.5)
+        if trouble:
+            raise trouble
+        return "there"
+
+    rounds: list[int] = []
+    verify = Rounds.verify
+    words = {
+        "run": ["run", "Once", "--max-new-tokens", "30"],
+        "bench": ["bench", "--limit", "2", "--max-new-tokens", "4", "--repetitions", "1"],
+        "fetch": ["fetch", "smollm2"],
+    }
+    monkeypatch.setattr(Rounds, "verify", verified)
+    monkeypatch.setattr("hsd.cli.bench.measure", measured)
+    monkeypatch.setattr("hsd.cli.bench.load", lambda *_, **__: toy)
+    monkeypatch.setattr("hsd.cli.fetch.fetch.fetch", fetched)
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    more = ["--out", str(tmp_path / "b.jsonl")] if command == "bench" else []
+    with suppress(RuntimeError):
+        main([*words[command], *more])
+    text = terminal.getvalue()
+    assert "\r" in text
+    assert text.endswith("\n")
+    assert "\n\n" not in text
+    for line in text.splitlines():
+        assert "hsd: " not in line[1:]
+        assert "results in" not in line[1:]
 
 
 # Options that would be ignored

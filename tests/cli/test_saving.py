@@ -19,8 +19,43 @@ COMMANDS = {
     "a verdict": ["conform", VERIFIER, "--vocab", "2", "--gamma", "1", "--quick", "--junit"],
     "a page": ["space", "export", "--html", TRACE, "--output"],
 }
+BEGINNINGS = {"a trace": '{"trace_version":', "a verdict": "<?xml", "a page": "<!doctype html>"}
 OLD = "an older result"
 SMALL = 100  # bytes, fewer than any result has
+
+
+@pytest.mark.parametrize("result", COMMANDS)
+def test_a_dash_is_standard_output(
+    result: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    pytest.importorskip("gradio")
+    pair = table_pair(vocab=5, order=2, seed=4)
+    monkeypatch.setattr("hsd.cli.run.load", lambda *_, **__: pair)
+    monkeypatch.chdir(tmp_path)
+    assert main([*COMMANDS[result], "-"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(BEGINNINGS[result])
+    assert main([*COMMANDS[result], "result"]) == 0
+    saved = Path("result").read_text(encoding="utf-8")
+    assert len(saved) == pytest.approx(len(shown.out), rel=0.1)  # but for times
+    assert shown.err
+    assert [*tmp_path.iterdir()] == [tmp_path / "result"]
+
+
+@pytest.mark.parametrize("result", ["a trace", "a verdict"])
+def test_two_results_on_standard_output_are_refused_before_any_work(
+    result: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setattr("hsd.cli.run.load", lambda *_, **__: pytest.fail("models were loaded"))
+    assert main([*COMMANDS[result], "-", "--json"]) == 2
+    error = capsys.readouterr().err
+    assert "both write to standard output: name a file for --" in error
+    assert error.count("\n") == 1
+
+
+def test_a_benchmark_needs_a_file(capsys: pytest.CaptureFixture[str]):
+    assert main(["bench", "--pair", "tiny", "--limit", "1", "--out", "-"]) == 2
+    assert "cannot write '-': name a file" in capsys.readouterr().err
 
 
 @pytest.mark.skipif(os.name != "posix", reason="this system sets no limit to files")

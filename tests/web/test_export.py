@@ -433,7 +433,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(capsys, monkeypatch, tmp_pa
 
     monkeypatch.setattr(Path, "mkdir", denied)
     assert "Permission denied" in refused(capsys, "export", "--static", str(tmp_path / "new"))
-    monkeypatch.setattr("hsd.cli.space.write_file", denied)
+    monkeypatch.setattr("hsd.cli.space.save", denied)
     line = refused(capsys, "export", "--html", str(STORY), "-o", str(tmp_path / "run.html"))
     assert "Permission denied" in line
 

