@@ -16,12 +16,10 @@ from hsd.audit.chains import (
 from hsd.audit.optimum import optima
 from hsd.audit.trees import audit_tree_rules
 from hsd.errors import HsdError
-from hsd.values import whole_between
+from hsd.values import shown, whole, whole_between
 
 MAX_OUTCOMES = 20_000
 MAX_NODES = 2_000
-LEAST_SEED = -(2**63)
-MOST_SEED = 2**64 - 1
 
 __all__ = [
     "TableModels",
@@ -52,7 +50,9 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
     vocab = whole_between("vocab", vocab, 1)
     gamma = whole_between("gamma", gamma, 1)
     drafts = whole_between("drafts", drafts, 1)
-    seed = whole_between("seed", seed, LEAST_SEED, MOST_SEED)
+    number = whole(seed)
+    if number is None:
+        raise HsdError(f"seed {shown(seed)}: choose a whole number")
     if gamma > 12 or vocab ** (gamma + 1) > MAX_OUTCOMES:
         raise HsdError(
             f"{vocab}^{gamma + 1} outcomes are over the limit of {MAX_OUTCOMES:,}: "
@@ -63,11 +63,11 @@ def audit(vocab: int = 3, gamma: int = 3, seed: int = 0, drafts: int = 1) -> dic
             f"trees of {drafts}^{gamma} leaves are over the limit of {MAX_NODES:,}: "
             "reduce drafts or gamma"
         )
-    models = random_models(vocab, gamma, seed)
+    models = random_models(vocab, gamma, number)
     result: dict[str, Any] = {
         "vocab": vocab,
         "gamma": gamma,
-        "seed": seed,
+        "seed": number,
         "drafts": drafts,
         "rules": audit_rules(models),
     }

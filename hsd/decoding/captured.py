@@ -99,7 +99,11 @@ class CapturedRounds:
         self._target.length.copy_(tail[2] - 1)
         p = self._probabilities(self._target.read(torch.cat([tail[1:2], drafted]), keep=gamma + 1))
         if not gamma:
-            row = self._rule.law(p, q, drafted).next(0) if self._rule.recipe.follow else p[0]
+            row = (
+                self._rule.unchecked_law(p, q, drafted).next(0)
+                if self._rule.recipe.follow
+                else p[0]
+            )
             return torch.stack([tail.new_zeros(()), draw(row, number)])
         ended = torch.isin(drafted, self._ends).cumsum(0) > 0
         # up to an end of the text

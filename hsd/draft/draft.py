@@ -1,6 +1,7 @@
 """Drafts as trees of tokens, and the interface of proposers. A chain is a tree with one path."""
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
@@ -70,7 +71,7 @@ class Growth:
         """Add a node for `token` below `parent`. chance: its probability there, above 0."""
         self.tokens.append(token)
         self.parents.append(parent)
-        self.sure.append(self.sure[parent] + math.log(chance))
+        self.sure.append(self.sure[parent] + math.log(max(chance, sys.float_info.min)))
 
     def group(self, node: int) -> Tensor:
         """Return (V,): 1 for each chosen token below `node`, for others their chance to be drawn.

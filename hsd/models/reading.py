@@ -17,6 +17,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from hsd.errors import HsdError
 from hsd.models.base import Session, View
 from hsd.sampling import Sampling
 
@@ -125,6 +126,11 @@ class RowReader:
         known = tokens.clamp_max(self._last) if self._last < self.vocab_size - 1 else tokens
         with self.call(len(known)):
             logits = self.session.forward(known, keep, view)
+        if self.device.type == "cpu" and not logits.amax(-1).isfinite().all():
+            raise HsdError(
+                "a model gives logits that are not finite: fetch its files again, or choose dtype "
+                "float32, which holds larger numbers"
+            )
         return fitted(logits, self.vocab_size)
 
     def distributions(self, logits: Tensor) -> Rows:

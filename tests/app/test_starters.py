@@ -41,7 +41,7 @@ def test_every_prompt_that_is_offered_can_be_run(fetched):
 def test_the_page_is_told_the_prompts_of_each_pair_and_which_takes_questions(fetched):
     told = contents(SPACE, {}, opened=False)
     chats = {pair["name"]: pair["chats"] for pair in told["pairs"]}
-    assert chats == {"smollm2": True, "tiny": False}
+    assert chats == {"qwen-coder": True, "smollm2": True, "tiny": False}
     assert [one["prompt"] for one in told["starters"]["smollm2"]] == [
         one.prompt for one in prompts_by_pair()["smollm2"]
     ]

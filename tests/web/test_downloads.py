@@ -6,6 +6,7 @@ import itertools
 import json
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -20,9 +21,10 @@ class Downloading:
     asked, in seconds.
     """
 
-    def __init__(self, visitors: Any, *first: Any) -> None:
+    def __init__(self, visitors: Any, *first: Any, offers: Sequence[Any] = ()) -> None:
         self.asked: list[float] = []
         self.tell(*first)
+        self._reply["offers"] = [*offers]
         self.visitor = visitors()
         self.visitor.page.route(re.compile("/answers/downloads$"), self._answer)
         self.visitor.open()
@@ -30,9 +32,6 @@ class Downloading:
     def tell(self, words: str = "", coming: bool = False, *more: dict[str, str]) -> None:
         lines = [f"{TITLE}: {words}"] if words else []
         self._reply = {"lines": lines, "here": [*more, TINY], "coming": coming, "offers": []}
-
-    def offer(self, **pair: Any) -> None:
-        self._reply["offers"] = [pair]
 
     def _answer(self, route: Any) -> None:
         self.asked.append(time.monotonic())
@@ -59,7 +58,8 @@ def test_the_chip_follows_a_model_on_its_way_and_then_nobody_asks_again(visitors
 
 
 def test_a_large_pair_is_offered_with_its_size_and_fetched_when_asked_for(visitors):
-    page = Downloading(visitors)
+    coder = {"name": "qwen-coder", "title": "Qwen2.5-Coder", "bytes": 1_608_720_832}
+    page = Downloading(visitors, offers=[coder])
     begun = list[Any]()
 
     def begin(route: Any) -> None:
@@ -68,8 +68,6 @@ def test_a_large_pair_is_offered_with_its_size_and_fetched_when_asked_for(visito
         route.fulfill(json=None)
 
     page.visitor.page.route(re.compile("/answers/fetch$"), begin)
-    page.offer(name="qwen-coder", title="Qwen2.5-Coder", bytes=1_608_720_832)
-    page.visitor.open()
     page.visitor.page.get_by_role("button", name="Fetch Qwen2.5-Coder (1.6 GB)").click()
     page.says("downloading … 1 %")
     assert begun == [{"name": "qwen-coder"}]

@@ -1,6 +1,7 @@
 // What a visitor asks for: the strip with a recorded run, a prompt, Run and Cancel, and the options
 // behind it.
 import { why } from "../answers/answers.js";
+import { button } from "../kit/controls.js";
 import { find, h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { form } from "../kit/form.js";
@@ -55,6 +56,7 @@ class Setup {
   preset = /** @type {HTMLSelectElement} */ (part("preset"));
   // of a watched server
   requests = h("optgroup", { label: "Requests of the server" });
+  fetchable = h("div.hf-starters", { hidden: true });
   starters = h("div.hf-starters", { "role": "group", "aria-label": "Prompts to start from" });
 
   /**
@@ -81,7 +83,7 @@ class Setup {
     this.form = form(this.schema, { control, groups, changed });
     if (!this.live) return;
     for (const name of ["target", "draft"]) this.form.show(name, contents.own);
-    part("side").append(this.starters, this.form.element);
+    part("side").append(this.starters, this.fetchable, this.form.element);
     part("run").addEventListener("click", run);
     part("cancel").addEventListener("click", cancel);
     this.prompt.addEventListener("input", () => this.typed());
@@ -264,6 +266,14 @@ class Setup {
     }
     this.form.offer("pair", choices);
     this.showStarters();
+  }
+
+  /** Offer large pairs that this app may fetch. @param {Fetchable[]} fetchable */
+  offerToFetch(fetchable) {
+    const title = "real models, kept on this machine";
+    const buttons = fetchable.map(({ label, begin }) => button(label, title, begin));
+    this.fetchable.hidden = !buttons.length;
+    this.fetchable.replaceChildren(...buttons);
   }
 
   showStarters() {

@@ -7,13 +7,11 @@ type Starter = { label: string; prompt: string; prompt_as?: string };
  */
 /** A large pair that this app may fetch. */
 type Offer = Named & { bytes: number };
+/** A button's words, and what it begins. */
+type Fetchable = { label: string; begin: () => unknown };
 /** What shows models on their way: say shows words on them and buttons of those to fetch. */
 type Arrivals = {
-  say: (
-    words: string,
-    coming: boolean,
-    fetchable: { label: string; begin: () => unknown }[],
-  ) => void;
+  say: (words: string, coming: boolean, fetchable: Fetchable[]) => void;
   here: (pairs: Named[]) => void;
 };
 type OfferedPair = Named & { gamma: number | null; chats: boolean };

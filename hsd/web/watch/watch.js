@@ -13,7 +13,6 @@ import { alike } from "../step/sums.js";
 import * as outcome from "./outcome.js";
 import { Beside } from "./beside.js";
 import { sourceWords, tracePair } from "../step/frame.js";
-import { button } from "../kit/controls.js";
 import { follow } from "./downloads.js";
 import { chip, files, first, folding, keys, part, status, turn } from "./head.js";
 import * as links from "./links.js";
@@ -111,7 +110,12 @@ class Watch {
 
   async start() {
     const here = (/** @type {Named[]} */ pairs) => this.setup.offer(pairs);
-    if (!why("run")) follow({ say: arriving, here });
+    /** @type {Arrivals["say"]} */
+    const say = (words, coming, fetchable) => {
+      arriving(words, coming);
+      this.setup.offerToFetch(fetchable);
+    };
+    if (!why("run")) follow({ say, here });
     if (!why("request")) poll((requests) => this.listRequests(requests));
     window.addEventListener("popstate", ({ state }) => {
       if (page.tab() === "watch") this.read(state?.shown);
@@ -539,17 +543,12 @@ class Watch {
 }
 
 /**
- * The chip of models that are downloaded, and buttons of those that may be. Announced once nothing
- * more comes, and not at every percent.
- * @type {Arrivals["say"]}
+ * The chip of models that are downloaded. Announced once nothing more comes, and not at every
+ * percent.
+ * @type {(words: string, coming: boolean) => void}
  */
-function arriving(words, coming, fetchable) {
-  const element = chip("arrival", words);
-  element.setAttribute("aria-live", coming ? "off" : "polite");
-  const title = "real models that write code, kept on this machine";
-  element.append(...fetchable.map(({ label, begin }) => button(label, title, begin)));
-  element.hidden = !words && !fetchable.length;
-}
+const arriving = (words, coming) =>
+  chip("arrival", words).setAttribute("aria-live", coming ? "off" : "polite");
 
 let screen = /** @type {Watch | null} */ (null);
 
