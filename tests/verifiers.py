@@ -59,7 +59,7 @@ def adapter(
 
 def verifier(kept: Kept = plain, row: Row | None = None, rule: str = "tokenwise") -> Verify:
     """A rule with another count of kept tokens, or another row for the next one."""
-    return _verify(RULES[rule].law, kept, row, draw)
+    return _verify(RULES[rule].unchecked_law, kept, row, draw)
 
 
 def _verify(
