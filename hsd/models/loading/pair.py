@@ -137,7 +137,7 @@ def load_pair(
             raise HsdError("give either the name of a pair or a target and a draft, not both")
         if name in (*EMBEDDED, *FETCHED, *FETCHED_PAIRS):
             if below:
-                raise HsdError(f"{name} has no smaller models: leave out smaller")
+                raise HsdError(f"{name} has one form, for CPUs: leave out smaller")
             _refuse_forms(name, device, dtype, quantize, device_map)
         if name in FETCHED_PAIRS:
             return _pair_of_files(name, (), chat, draft_rows)
