@@ -164,9 +164,7 @@ def _card(space: Space, sdk: str) -> dict[str, Any]:
         by_alias=True, exclude={"pairs", "own_pair", "presets", "limits"}
     )
     files = [file for pair in space.pairs if pair.preload for file in pair.hub_files]
-    repositories = [file.partition(" ")[0] for file in files]
-    whole = [model for pair in from_hub for model in (pair.target, pair.draft)]
-    card["models"] = [*repositories, *whole]
+    card["models"] = [model for pair in from_hub for model in (pair.target, pair.draft)]
     card["preload_from_hub"] = files + [
         model for pair in from_hub if pair.preload for model in (pair.target, pair.draft)
     ]
