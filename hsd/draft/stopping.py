@@ -28,9 +28,8 @@ from hsd.sampling import Sampling
 
 UNFITTED = (0.0, 1.0, 0.0, -0.75, 0.0)  # the hotter, the less the draft's own probability says
 USUAL = 0.5  # of â, if it has not been measured
-LEAST = (
-    0.25  # a drafted token costs .1 to .3 of a pass, by engine; a little more or less loses little
-)
+# a drafted token costs .1 to .3 of a pass, by engine; a little more or less loses little
+LEAST = 0.25
 UNSPENT = 0.7  # of a token's cost, once its row is read
 DEEPEST = 3  # from there on depth tells no more
 FURTHEST = 12.0  # of a logit

@@ -35,6 +35,7 @@ from hsd.values import listed, shown, truth, whole_between
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 DEVICE_MAPS = ("auto", "balanced", "balanced_low_0", "sequential", SHARDED)
+CHOICES = {"device_map": DEVICE_MAPS, "quantize": (*QUANTISED,), "dtype": (*DTYPES,)}
 KEPT_PAIRS = 2
 GGUF_BEGINS = b"GGUF"
 GGUF_ENDS = ".gguf"
@@ -104,21 +105,11 @@ def load_pair(
     if isinstance(dtype, torch.dtype):
         dtype = str(dtype).removeprefix("torch.")
     device = str(device) if isinstance(device, torch.device) else device
-    texts = {"device": device, "revision": revision, "draft_revision": draft_revision}
-    for option, text in {"name": name, **texts}.items():
-        if text is not None and not isinstance(text, str):
-            raise HsdError(f"{option} {shown(text)}: give a text, or leave it out")
+    _check_texts(name=name, device=device, revision=revision, draft_revision=draft_revision)
+    _check_choices(device_map=device_map, quantize=quantize, dtype=dtype)
     if chat is not None and truth(chat) is None:
         raise HsdError(f"chat {shown(chat)}: choose true or false, or leave it out")
     chat = truth(chat)
-    words = (
-        ("device_map", device_map, DEVICE_MAPS),
-        ("quantize", quantize, (*QUANTISED,)),
-        ("dtype", dtype, (*DTYPES,)),
-    )
-    for option, value, known in words:
-        if value is not None and value not in known:
-            raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
     where = _device(device)
     below = listed(smaller)
     if below is None:
@@ -139,17 +130,10 @@ def load_pair(
             if below:
                 raise HsdError(f"{name} has one form, for CPUs: leave out smaller")
             _refuse_forms(name, device, dtype, quantize, device_map)
-        if name in FETCHED_PAIRS:
-            return _pair_of_files(name, (), chat, draft_rows)
-        _refuse_rows(name, draft_rows)
-        if name in (*EMBEDDED, *FETCHED):
-            # with jinja2, which pairs on the Hub do without
-            from hsd.models.loading.portable import named_pair
-
-            file = fetch.check(name, fetch.fetched_file(name)) if name in FETCHED else None
-            with _LOADING:
-                files = [stamp(path) for path in (ASSETS / name, file) if path]
-                return _load((*files,), named_pair, name, file, chat)
+            if name in FETCHED_PAIRS:
+                return _pair_of_files(name, (), chat, draft_rows)
+            _refuse_rows(name, draft_rows)
+            return _embedded_or_fetched(name, chat)
         if name not in PAIRS:
             raise unknown(name)
         target = PAIRS[name].target
@@ -161,15 +145,7 @@ def load_pair(
         models = [target, *below, *([draft] if draft and draft != target else [])]
         return _pair_of_files("", models, chat, draft_rows)
     _refuse_rows(name or "this pair", draft_rows)
-    if quantize and device_map == SHARDED:
-        raise HsdError(
-            f"quantize={quantize!r} does not go with device map sharded: leave one of them out"
-        )
-    if quantize and find_spec("bitsandbytes") is None:
-        raise HsdError(
-            f"quantize={quantize!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave "
-            "it out"
-        )
+    _check_quantisation(quantize, device_map)
     if not target or not draft:
         raise HsdError("a pair needs both a target and a draft: give two folders or two Hub ids")
     numbers = DTYPES[dtype or ("float32" if where == "cpu" else "bfloat16")]
@@ -188,6 +164,45 @@ def load_pair(
     )
     with _LOADING:
         return _load((*map(_stamp_of, recipe.models),), _load_new, recipe)
+
+
+def _check_texts(**texts: str | None) -> None:
+    """Raise HsdError for an option, by its name, that is neither a text nor left out."""
+    for option, text in texts.items():
+        if text is not None and not isinstance(text, str):
+            raise HsdError(f"{option} {shown(text)}: give a text, or leave it out")
+
+
+def _check_choices(**values: str | None) -> None:
+    """Raise HsdError for an option, by its name, that is none of its `CHOICES`."""
+    for option, value in values.items():
+        known = CHOICES[option]
+        if value is not None and value not in known:
+            raise HsdError(f"unknown {option} {value!r}: choose {', '.join(known)}")
+
+
+def _check_quantisation(quantize: str | None, device_map: str | None) -> None:
+    """Raise HsdError where weights cannot be quantised here, or not with this device map."""
+    if quantize and device_map == SHARDED:
+        raise HsdError(
+            f"quantize={quantize!r} does not go with device map sharded: leave one of them out"
+        )
+    if quantize and find_spec("bitsandbytes") is None:
+        raise HsdError(
+            f"quantize={quantize!r} needs bitsandbytes: run `pip install bitsandbytes`, or leave "
+            "it out"
+        )
+
+
+def _embedded_or_fetched(name: str, chat: bool | None) -> Pair:
+    """Return the pair of a name in `EMBEDDED` or `FETCHED`."""
+    # with jinja2, which pairs on the Hub do without
+    from hsd.models.loading.portable import named_pair
+
+    file = fetch.check(name, fetch.fetched_file(name)) if name in FETCHED else None
+    with _LOADING:
+        files = [stamp(path) for path in (ASSETS / name, file) if path]
+        return _load((*files,), named_pair, name, file, chat)
 
 
 def _source(option: str, value: Any) -> str:
