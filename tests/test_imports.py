@@ -236,6 +236,8 @@ def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need(
 HOMONYMS = {  # words that are also names of rules, by the file in which they mean something else
     "cli/bench.py": {"hsd"},  # the package and its command
     "cli/__init__.py": {"hsd"},
+    # what each would have kept has a formula of its own
+    "estimate/chances.py": {"tokenwise", "hsd", "agreement"},
     "models/loading/fetch.py": {"hsd"},
     "space.py": {"hsd"},
     "vllm/__init__.py": {"hsd"},  # the key of a server's configuration

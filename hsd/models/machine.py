@@ -72,7 +72,7 @@ def threads_of(target: LanguageModel) -> int:
 def computing(pair: Pair) -> Iterator[None]:
     """A context manager that sets the threads for a pair.
 
-    Torch gets one where the target's engine has its own.
+    Torch gets one where the target's engine has its own. Every model with an engine has the same.
     """
     target = pair.target
     before = torch.get_num_threads()
@@ -81,13 +81,13 @@ def computing(pair: Pair) -> Iterator[None]:
         yield
         return
     count = 1 if OTHERS.waiting else most
-    own = getattr(target, "use_threads", None)
+    own = [model.use_threads for model in pair.models if hasattr(model, "use_threads")]
     computed = time.thread_time()
     begin = time.perf_counter()
     try:
-        torch.set_num_threads(1 if own else count)
-        if own:
-            own(count)
+        torch.set_num_threads(1 if hasattr(target, "use_threads") else count)
+        for use_threads in own:
+            use_threads(count)
         yield
     finally:
         torch.set_num_threads(before)

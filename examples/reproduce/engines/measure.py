@@ -268,15 +268,19 @@ def prepare(given: argparse.Namespace, gguf: Path, folder: Path | None) -> dict[
     return missing
 
 
-def one(case: tuple[str, int], asked: Found) -> Found:
-    """Run one turn; return the result of turn.py and the seconds until it was ready."""
+def one(case: tuple[str, int], asked: Found, script: str = "", longest: float = LONGEST) -> Found:
+    """Run one turn; return the result of turn.py and the seconds until it was ready.
+
+    script: that runs instead of the engine's own. longest: seconds that the turn may take.
+    """
     threads = {f"{name}_NUM_THREADS": str(case[1]) for name in ("OMP", "MKL", "OPENBLAS")}
     environment = (
         os.environ
         | threads
-        | {"PYTHONPATH": str(ROOT) if case[0] in OURS else "", "no_proxy": "127.0.0.1"}
+        | {"PYTHONPATH": str(ROOT) if script or case[0] in OURS else "", "no_proxy": "127.0.0.1"}
     )
-    command = [asked["python"], str(HERE / SCRIPTS.get(case[0], "peers.py"))]
+    name = script or SCRIPTS.get(case[0], "peers.py")
+    command = [asked["python"], str(HERE / name)]
     begin = time.perf_counter()
     try:
         process = subprocess.Popen(
@@ -296,10 +300,10 @@ def one(case: tuple[str, int], asked: Found) -> Found:
     ready = process.stdout.readline().split()
     seconds = time.perf_counter() - begin
     try:
-        rest, errors = process.communicate(timeout=LONGEST)
+        rest, errors = process.communicate(timeout=longest)
     except subprocess.TimeoutExpired:
         process.kill()
-        return {"missing": f"its turn took more than {LONGEST} seconds"}
+        return {"missing": f"its turn took more than {longest} seconds"}
     lines = rest.splitlines() if ready[:1] == ["ready"] else [" ".join(ready)]
     try:
         found = dict(json.loads(lines[-1]))

@@ -1,6 +1,7 @@
 """A Llama by the portable engine, and texts that it reads. See `hsd.models.base`."""
 
 import ctypes
+import mmap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -80,6 +81,12 @@ class Packed:
         blocks = np.frombuffer(self.data, bits).reshape(len(self.data) // BLOCKS[self.kind][1], -1)
         most = LARGEST if self.kind in CENTRED else exponent
         return bool((blocks[:, SCALES.get(self.kind, [0])] & exponent < most).all())
+
+    def drop(self) -> None:
+        """Let the system take back the pages of the file, which can be read again."""
+        file = self.data.obj
+        if isinstance(file, mmap.mmap) and hasattr(file, "madvise"):
+            file.madvise(mmap.MADV_DONTNEED)
 
 
 @dataclass(frozen=True)
@@ -242,9 +249,11 @@ class SmallModel:
         """Pack a matrix. bfloat16 stays so where all matrices have it, else it is rounded."""
         width = self.shape.width if turned else 0
         form = IN_8_BITS if tensor.kind == BF16 and not self._floats else None
-        return self.engine.matrix(
+        place = self.engine.matrix(
             tensor.kind, tensor.rows, tensor.columns, tensor.data, width, form
         )
+        tensor.drop()
+        return place
 
     def _vector(self, tensor: Packed) -> int:
         return self.engine.vector(torch.frombuffer(bytearray(tensor.data), dtype=torch.float32))
