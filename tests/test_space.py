@@ -46,7 +46,7 @@ def test_the_manifest_is_valid():
         ("own_pair: local", "own_pair: sometimes", "own_pair"),
         ("    draft: Qwen/Qwen2.5-0.5B-Instruct\n", "", "both target and draft"),
         ("license: mit", "license: mit\nlicense: apache-2.0", "'license' is given twice"),
-        ("presets: [cat,", "presets: [cat, cat,", "listed twice"),
+        ("presets: [harbour,", "presets: [harbour, harbour,", "listed twice"),
         ("emoji: 🌿", "emoji: [", "not valid YAML"),
     ],
 )

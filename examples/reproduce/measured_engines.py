@@ -42,37 +42,16 @@ def made(found: dict[str, Any]) -> dict[str, str]:
 
 
 def readme(found: dict[str, Any]) -> str:
-    """Return README's table: the portable engine, which has the fastest plain decoding of this
+    """Return README's sentence: the portable engine, which has the fastest plain decoding of this
     project, beside llama.cpp.
     """
-    ours, peers = (by_threads(found, name) for name in ("native", PEER))
-    slower = {n: case["speed"]["plain"][0] / plain(ours[n]) for n, case in peers.items()}
-    rows = [
-        [
-            f"{PEER}, plain",
-            *(cell(case["speed"]["plain"], slower[n]) for n, case in peers.items()),
-        ],
-        *(
-            [
-                f"this project, {name}",
-                *(cell(case["speed"][way], times(case, way)) for case in ours.values()),
-            ]
-            for name, way in WAYS.items()
-        ),
-    ]
     machine = found["machine"]
-    asked = found["asked"]
     low = min(machine["load"])
     high = max(machine["load"])
+    speed = plain(by_threads(found, "native")[2])
     return (
-        f"SmolLM2-135M-Instruct on {named(machine)}, {machine['cores']} cores, load {low:g} to "
-        f"{high:g}; "
-        f"T = 0.7, {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, engines in "
-        "turn. Tokens a second, "
-        f"minimum and maximum of {asked['rounds']} rounds, and × this project's plain decoding "
-        "(HSD: median of the rounds).\n\n"
-        + table(["", *(f"{threads(case)}" for case in ours.values())], rows)
-        + f"\n\nOn two threads HSD is at best {gain(found)}."
+        f"SmolLM2-135M-Instruct with its head on {named(machine)}, two threads, load {low:g} to "
+        f"{high:g}: {speed:.0f} tokens a second plainly, and HSD is at best {gain(found)}."
     )
 
 
@@ -110,10 +89,6 @@ def times(case: Case, way: str) -> float:
     round, the median of the rounds.
     """
     return 1.0 if way == "plain" else float(case["times_plain"][way][0])
-
-
-def cell(speed: list[float], over_plain: float) -> str:
-    return f"{interval(speed, '.0f')}, ×{over_plain:.2f}"
 
 
 def setting(found: dict[str, Any]) -> str:

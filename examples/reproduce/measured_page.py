@@ -14,6 +14,7 @@ from typing import Any
 
 import measure_systems
 import measured_engines
+import measured_pair
 import measured_trees
 import science_page
 from measuring import RESULTS, interval
@@ -79,6 +80,7 @@ def made() -> dict[str, str]:
         "bench": benchmark("bench-smollm2"),
         "bench_greedy": greedy(),
         **measured_engines.made(measured_engines.results()),
+        **measured_pair.made(measured_pair.results()),
         **measured_trees.made(),
         "tiny": tiny(),
         "peer": peer(),
@@ -90,7 +92,8 @@ def made() -> dict[str, str]:
 
 def readme() -> dict[str, str]:
     """Return the blocks of README."""
-    return {"speed": prose(f"{measured_engines.readme(measured_engines.results())} {by_kind()}")}
+    small = measured_engines.readme(measured_engines.results())
+    return {"speed": prose(f"{measured_pair.readme(measured_pair.results())}\n\n{small}")}
 
 
 def summary() -> str:
@@ -112,20 +115,6 @@ def by_case(found: Benchmark) -> list[dict[str, Row]]:
 
 def prompts_of_a_kind(found: Benchmark) -> int:
     return len(found.header["prompts"]["kinds"]) // len(found.by_kind())
-
-
-def by_kind() -> str:
-    """Say how fast both rules are on prompts of each kind of text, by the recorded benchmark."""
-    found = read(RESULTS / "bench-smollm2.jsonl")
-    kinds = by_case(found)
-    hsd, vanilla = (span([of[way] for of in kinds]) for way in ("hsd, γ=2", "tokenwise, γ=2"))
-    count = prompts_of_a_kind(found)
-    load = found.header["machine"]["load"]
-    return (
-        f"On {count} prompts of each of {len(kinds)} kinds of text (load {load}, 95 % intervals) "
-        f"HSD at γ = 2 is {hsd} "
-        f"times as fast as plain decoding, the classic rule {vanilla}."
-    )
 
 
 def benchmark(name: str) -> str:

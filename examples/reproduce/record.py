@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 import hsd
 from hsd.app.presets import Preset, definitions, gain, interest, telling_step
+from hsd.bench.score import with_scores
 from hsd.paths import ASSETS
 from hsd.writing import write_file
 
@@ -48,7 +49,7 @@ def main() -> int:
         pair = hsd.load_pair(preset.pair)
         trace = record(preset, pair, min(preset.seeds, arguments.search or preset.seeds))
         preset.file.parent.mkdir(exist_ok=True)
-        write_file(preset.file, trace.to_json() + "\n")
+        write_file(preset.file, with_scores(pair, trace).to_json() + "\n")
         print(_line(preset, trace), flush=True)
     return 0
 

@@ -51,11 +51,8 @@ from hsd.models import Pair
 from hsd.models.loading import fetch
 from hsd.models.loading.portable import named_pair
 from hsd.models.machine import threads_of
-from hsd.paths import RESULTS
 from hsd.version import __version__
 from hsd.writing import write_file
-
-GPU = RESULTS / "gpu-nvidia-h100-80gb-hbm3.json"  # gpu_bench.py --size 7b-head --gamma 5
 
 PROMPTS = {
     "Stories": [
@@ -107,6 +104,7 @@ LANES: list[dict[str, Any]] = [
 GAMMAS = (2, 3, 4, 5)  # that are tried
 SHORT = 32  # new tokens of a run that only chooses γ
 SOURCE = 48  # and of one whose drafts both rules judge
+TITLE = "SmolLM2 135M with a head"
 EVERY = (1, 2, 3, 4, 5, 6, 8, 10)  # draft lengths of the calculator
 WIDTHS = (1, 2, 3, 4, 6, 9, 11)
 BEFORE = 100
@@ -144,7 +142,8 @@ def main() -> int:
     try:
         if options.lengths:
             write(
-                options.out or LENGTHS, lengths(shared | {"temperature": heats[0]}, options.prompts)
+                options.out or LENGTHS[-1],
+                lengths(shared | {"temperature": heats[0]}, options.prompts),
             )
         else:
             races(shared, options, heats, options.out or race.FILE)
@@ -343,6 +342,7 @@ def lengths(asked: Values, count: int) -> Values:
             print(f"{kind}, γ = {gamma}", flush=True)
     about = {
         "pair": pair.name,
+        "title": TITLE,
         "temperature": asked["temperature"],
         "version": __version__,
         "machine": machine(pair),
@@ -359,14 +359,11 @@ def passes(name: str, pair: Pair) -> dict[str, dict[str, float]]:
     """Return the milliseconds of a pass over so many tokens, and of a drafted token, here and by
     WebAssembly.
 
-    gpu: of a target of 7 billion weights and a head of its size, as `gpu_bench.py` measured them.
     """
     found = {"here": times(pair)}
     if name in fetch.MODELS:
         found["browser"] = times(by_webassembly(name))
-    calls = json.loads(GPU.read_text(encoding="utf-8"))["calls_ms"]
-    widths = {str(width): calls[f"target, width {width}, captured"] for width in WIDTHS}
-    return {**found, "gpu": {**widths, "draft": calls["draft, width 1, captured"]}}
+    return found
 
 
 def by_webassembly(name: str) -> Pair:

@@ -19,6 +19,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import measured_pair
 import torch
 import trade_off
 from measuring import interval
@@ -496,7 +497,7 @@ def of_a_head() -> dict[str, str]:
     first = rows[0]
     where = f"{first['count']} prompts of {first['new_tokens']} tokens per kind, T = {first['T']:g}"
     blocks = {
-        "worth": worth(found["law"]),
+        "worth": f"{worth(found['law'])} {measured_pair.in_a_sentence(measured_pair.estimates())}",
         "drawn": f"{real(rows)} {grown_words(rows)} ({where}.)",
         "mixed": f"{groups(found['groups'])}\n\n{seconds(found['shapes'])}"
         if "groups" in found

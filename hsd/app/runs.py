@@ -17,6 +17,7 @@ from hsd.app import device, downloads, pairs
 from hsd.app.pairs import OWN, PairChoice, choose
 from hsd.app.presets import telling_step
 from hsd.app.replies import unexpected
+from hsd.bench.score import with_scores
 from hsd.decoding.loop import Decoding
 from hsd.decoding.options import RunOptions
 from hsd.decoding.system import make_system
@@ -144,10 +145,12 @@ def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iter
     """Yield a run as it goes on, as plain data.
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it
-    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result". At
-    the end {"key", "telling", "finish"}: its key in `kept`, the step to show first, and why it
-    ended. run: what `decode` yields; closing the iterator closes it. Raises HsdError, once all that
-    was decoded before has been yielded.
+    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result", and
+    after it "scores" of a run that has any. At the end {"key", "telling", "finish"}: its key in
+    `kept`, the step to show first, and why it ended.
+
+    run: what `decode` yields; closing the iterator closes it. Raises HsdError, once all that was
+    decoded before has been yielded.
     """
     with closing(run) as pieces:  # type: ignore[type-var]
         trace = next(pieces)
@@ -156,7 +159,8 @@ def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iter
         steps: list[Step] = []
         for piece in pieces:
             steps += piece["steps"]
-            trace = trace.model_copy(update={"result": piece.get("result", trace.result)})
+            news = {name: piece[name] for name in ("result", "scores") if name in piece}
+            trace = trace.model_copy(update=news)
             yield to_jsonable_python(piece)
     trace = trace.model_copy(update={"steps": steps})
     yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
@@ -202,6 +206,8 @@ def decode(request: RunRequest, seconds: float) -> Iterator[Any]:
         yield {"steps": steps, "result": decoding.result(), **ending}
         if failure:
             raise failure
+        if not ending and (scores := with_scores(system.pair, decoding.trace()).scores):
+            yield {"steps": [], "scores": scores}
 
 
 def gpu_seconds(tokens: int) -> int:

@@ -41,7 +41,7 @@ Values = dict[str, Any]
 Site = dict[str, Callable[[], bytes]]
 DOCS = ASSETS / "docs"
 LESSONS = ASSETS / "lessons" / "learn.json"
-LENGTHS = RESULTS / "lengths.json"
+LENGTHS = (RESULTS / "lengths-qwen-coder.json", RESULTS / "lengths.json")  # of each pair
 # of every system, by name; examples/reproduce/systems_charts.py makes them
 CHARTS = RESULTS / "systems_charts.json"
 # the speed of recorded runs beside plain decoding; time_presets.py measures it
@@ -234,7 +234,7 @@ def recorded_questions(space: Space) -> dict[str, SiteQuestion]:
         ),
         "lessons": SiteQuestion(partial(from_json, LESSONS)),
         "races": SiteQuestion(race.recordings),
-        "lengths": SiteQuestion(partial(from_json, LENGTHS)),
+        "lengths": SiteQuestion(lambda: [from_json(file) for file in LENGTHS]),
         "systems": SiteQuestion(lambda: about_systems(presets)),
         "charts": SiteQuestion(
             charts.__getitem__, charts, "there is no system '?': choose another"

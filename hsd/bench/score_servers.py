@@ -13,10 +13,12 @@ from hsd.bench.prompts import PromptSet
 from hsd.bench.server import Server
 from hsd.errors import HsdError
 from hsd.estimate import ScoredText
-from hsd.estimate.texts import RAW, made, scored, written
+from hsd.estimate.texts import RAW, OtherTokens, made, scored, written
 from hsd.http_client import json_of
 
+TRIED = 16  # tokens that a server writes and scores before anything else
 APART = 0.2  # nats per token, from which on two scores of a text by one server differ
+SAME = 1e-3  # below which they are the same
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,13 @@ class Writing:
     top_k: int = 0
     processed: bool = False
 
+    @property
+    def plain(self) -> bool:
+        """Whether raw numbers are those of what is sampled from."""
+        return self.temperature == 1 and self.top_p == 1 and self.top_k == 0
+
     def __post_init__(self) -> None:
-        plain = self.temperature == 1 and self.top_p == 1 and self.top_k == 0
-        if not plain and not self.processed:
+        if not self.plain and not self.processed:
             raise HsdError(
                 f"servers give raw log-probabilities unless they were told otherwise: {RAW}, and "
                 "say --processed"
@@ -39,13 +45,18 @@ class Writing:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The fields of a request."""
-        fields: dict[str, Any] = {"temperature": self.temperature, "max_tokens": self.new_tokens}
+        """The fields of a request that say how is sampled."""
+        fields: dict[str, Any] = {"temperature": self.temperature}
         if self.top_p != 1:
             fields["top_p"] = self.top_p
         if self.top_k:
             fields["top_k"] = self.top_k
         return fields
+
+    def request(self, new_tokens: int, seed: int) -> dict[str, Any]:
+        """Return the fields of a request for a text."""
+        about = {"max_tokens": new_tokens, "seed": seed, "return_token_ids": True}
+        return about | self.options
 
 
 def scored_by_servers(
@@ -54,28 +65,22 @@ def scored_by_servers(
     """Yield a text of the target for each prompt and seed, scored by the draft.
 
     Where the draft reads a text in other tokens, the text is None and the reason stands beside it.
-    Raises HsdError, one line, for servers without such numbers.
+    Raises HsdError, one line, for servers without such numbers, or whose numbers are not right.
     """
     kinds = prompts.kinds or [""] * len(prompts.prompts)
-    checked_once = False
+    for server in (target, draft):
+        _check_scores(server, prompts.prompts[0], writing)
     for number, (prompt, kind) in enumerate(zip(prompts.prompts, kinds, strict=True), start=1):
         for seed in seeds:
             where = f"prompt {number}"
-            body = writing.options | {"seed": seed, "return_token_ids": True}
-            answer = _ask(target, prompt, body)
+            answer = _ask(target, prompt, writing.request(writing.new_tokens, seed))
             tokens, logp = written(answer, where)
             if not logp:
                 continue
-            text = _whole_text(answer, prompt)
-            if not checked_once:
-                _check_own_score(target, text, tokens, logp)
-                checked_once = True
             try:
-                logq = _score(draft, text, tokens, where)
+                logq = _score(draft, _whole_text(answer, prompt), tokens, where, writing.options)
                 yield made(logp, logq, tokens, where, kind, where), ""
-            except HsdError as error:
-                if "same tokenizer" not in str(error):
-                    raise
+            except OtherTokens as error:
                 yield None, str(error)
 
 
@@ -86,10 +91,14 @@ def _ask(server: Server, prompt: str | list[int], body: dict[str, Any]) -> dict[
 
 
 def _score(
-    server: Server, text: str | list[int], tokens: tuple[str, ...], where: str
+    server: Server,
+    text: str | list[int],
+    tokens: tuple[str, ...],
+    where: str,
+    options: dict[str, Any],
 ) -> list[float]:
     """Return a server's log-probabilities of the tokens at the end of a text. Raises HsdError."""
-    body = {"echo": True, "max_tokens": 1, "temperature": 1.0}
+    body = {"echo": True, "max_tokens": 1, **options}
     return scored(_ask(server, text, body), tokens, where)
 
 
@@ -103,17 +112,34 @@ def _whole_text(answer: dict[str, Any], prompt: str) -> str | list[int]:
     return prompt + str(choice.get("text", ""))
 
 
-def _check_own_score(
-    target: Server, text: str | list[int], tokens: tuple[str, ...], logp: list[float]
-) -> None:
-    """Refuse a target that scores a text otherwise than when it wrote it.
+def _check_scores(server: Server, prompt: str, writing: Writing) -> None:
+    """Refuse a server whose numbers of a given text are not those of its own when it wrote it.
 
-    One of the two numbers is then raw and the other is not, and the draft's would be raw, too.
+    They may be raw, which shows in that temperature does not move them, or of other places.
     """
-    own = _score(target, text, tokens, "the target's own score")
-    apart = sum(abs(a - b) for a, b in zip(own, logp, strict=True)) / len(logp)
-    if apart > APART:
+    answer = _ask(server, prompt, writing.request(TRIED, 0))
+    where = f"{server.url}, its own text"
+    tokens, logp = written(answer, where)
+    text = _whole_text(answer, prompt)
+    try:
+        own = _score(server, text, tokens, where, writing.options)
+    except OtherTokens:  # given as text its answer is other tokens: nothing to compare
+        return
+    if not writing.plain:
+        raw = _score(server, text, tokens, where, {"temperature": 1.0})
+        if _apart(own, raw) < SAME:
+            raise HsdError(
+                f"{server.url} gives given tokens the same log-probabilities whatever the "
+                f"temperature, so they are raw: {RAW}"
+            )
+    if (apart := _apart(own, logp)) > APART:
         raise HsdError(
-            f"{target.url} gives its own answer other log-probabilities when that is a prompt "
-            f"({apart:.2f} nats a token apart), so they are raw there: {RAW}"
+            f"{server.url} scores its own answer otherwise than when it wrote it ({apart:.1f} nats "
+            "a token apart), so its scores of given text are raw or wrong: use another server, or "
+            "load the models here"
         )
+
+
+def _apart(one: list[float], other: list[float]) -> float:
+    """Return how many nats a token two scores of a text differ by, on average."""
+    return sum(abs(a - b) for a, b in zip(one, other, strict=True)) / len(one)

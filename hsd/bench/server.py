@@ -50,12 +50,24 @@ class Server:
         return Case(f"server, {self.model[:60]}", options, lambda *run: self._answer(options, *run))
 
     def _answer(self, options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
-        """Ask for one answer and return its record.
+        """Ask for one answer and return its record, with the server's counts for it.
 
         That is done by the chat endpoint if the options or the pair ask for chat.
         """
         asked_as = options.get("prompt_as")
         chat = asked_as == "chat" if asked_as else getattr(pair.codec, "chat", False)
+        before = read_counters(self.url, self.key) if self.counters else Counter[str]()
+        record = self.ask(options, chat, prompt, seed)
+        if "drafted" not in record and before:
+            record |= counter_growth(before, read_counters(self.url, self.key))
+        if record.get("kept", 0) > record.get("drafted", 0):
+            raise HsdError(
+                f"server {self.url} reports more accepted than drafted tokens: leave it out"
+            )
+        return record
+
+    def ask(self, options: dict[str, Any], chat: bool, prompt: str, seed: int) -> Record:
+        """Ask for one answer and return its record, with the counts that it has itself."""
         question: dict[str, Any] = {"prompt": prompt}
         if chat:
             question = {"messages": [{"role": "user", "content": prompt}]}
@@ -73,18 +85,11 @@ class Server:
             for n, x in vars(sampling).items()
             if n == "temperature" or x != getattr(Sampling, n)
         }
-        before = read_counters(self.url, self.key) if self.counters else Counter[str]()
         begin = time.perf_counter()
         place = "/v1/chat/completions" if chat else "/v1/completions"
         answer = json_of(self.url + place, self.timeout, body, self.key)
         seconds = time.perf_counter() - begin
         counts = _request_counts(answer) or _timing_counts(answer)
-        if not counts and before:
-            counts = counter_growth(before, read_counters(self.url, self.key))
-        if counts.get("kept", 0) > counts.get("drafted", 0):
-            raise HsdError(
-                f"server {self.url} reports more accepted than drafted tokens: leave it out"
-            )
         new_tokens = _count(_object_in(answer, "usage"), "completion_tokens")
         if new_tokens is None:
             new_tokens = _count(_object_in(answer, "timings"), "predicted_n")

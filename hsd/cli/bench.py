@@ -14,13 +14,14 @@ from typing import Any
 
 import torch
 
+from hsd.bench.concurrency import as_json, loads, words
 from hsd.bench.llama import NAME, llama_cases
 from hsd.bench.measure import RECORDING, Case, Record, Sweep, fitting, measure
 from hsd.bench.prompts import PromptSet, prompt_set
 from hsd.bench.report import Benchmark, header, markdown, read, write_line
 from hsd.bench.server import TIMEOUT, Server, connect
 from hsd.bench.view import view
-from hsd.cli.arguments import load, output, progress, refuse, show
+from hsd.cli.arguments import load, names, output, progress, refuse, show
 from hsd.cli.options import GAMMA, add_flags, check_flags, given
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.errors import HsdError
@@ -28,6 +29,7 @@ from hsd.models.loading.registry import FETCHED_PAIRS, USUAL, draft_length, usua
 from hsd.rules import VANILLA
 from hsd.writing import replaceable, take_place
 
+MOST_REQUESTS = 1024  # at once
 WORDS = {"about": "", "usual": USUAL, "timeout": str(TIMEOUT)}
 
 
@@ -59,8 +61,12 @@ def main(arguments: argparse.Namespace) -> int:
     # before a server is contacted
     check_flags(given(arguments), [case.options for case in sweep(arguments).cases()])
     prompts = prompt_set(arguments.prompts, arguments.data, arguments.limit)
+    if not arguments.concurrency:
+        refuse(arguments, "--plain-server", "--concurrency N,N")
     server = _server(arguments, workers.count)
     cases = sweep(arguments, server).cases()
+    if server and arguments.concurrency:
+        return _concurrent(arguments, server, prompts, cases[0].options)
     out = arguments.out or Path("runs") / f"bench-{datetime.now():%Y%m%d-%H%M%S}.jsonl"
     if not arguments.out:
         out.parent.mkdir(exist_ok=True)
@@ -118,12 +124,46 @@ def _command(words: Sequence[str]) -> str:
 def _server(arguments: argparse.Namespace, processes: int) -> Server | None:
     """Connect to the server given by `--server`; None without it. Raises HsdError."""
     if arguments.server is None:
-        refuse(arguments, "--server-model --server-key --server-timeout", "--server URL")
+        flags = "--server-model --server-key --server-timeout --concurrency --plain-server"
+        refuse(arguments, flags, "--server URL")
         return None
     if processes > 1:
         raise HsdError("--server is measured by one process: leave `accelerate launch` out")
     key = arguments.server_key or os.environ.get("HSD_SERVER_KEY", "")
     return connect(arguments.server, arguments.server_model, arguments.server_timeout, key.strip())
+
+
+def _concurrent(
+    arguments: argparse.Namespace, server: Server, prompts: PromptSet, options: dict[str, Any]
+) -> int:
+    """Time a server with several requests at once and print it. Returns the exit status."""
+    counts = _counts(arguments.concurrency)
+    key = server.key
+    plain = None
+    if arguments.plain_server:
+        plain = connect(arguments.plain_server, None, arguments.server_timeout, key)
+    chat = options.get("prompt_as") == "chat"
+    found = loads(
+        server,
+        plain,
+        prompts.prompts,
+        options,
+        chat,
+        counts,
+        lambda load: progress(f"\r{load.requests} requests at once"),
+    )
+    show(json.dumps({"loads": as_json(found)}) if arguments.json else words(found))
+    return 0
+
+
+def _counts(text: str) -> list[int]:
+    """Return the numbers of requests of "1,4,16". Raises HsdError."""
+    parts = names(text)
+    if parts and all(part.isdecimal() and 1 <= int(part) <= MOST_REQUESTS for part in parts):
+        return [int(part) for part in parts]
+    raise HsdError(
+        f"concurrency {text[:40]!r}: choose whole numbers from 1 to {MOST_REQUESTS}, such as 1,4,16"
+    )
 
 
 def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:

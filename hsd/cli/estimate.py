@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from hsd.bench.server import TIMEOUT
 from hsd.cli.arguments import load, progress, refuse, show
 from hsd.errors import HsdError
 from hsd.estimate import (
@@ -30,7 +31,7 @@ from hsd.estimate import (
 if TYPE_CHECKING:
     from hsd.bench.prompts import PromptSet
 
-WORDS = {"about": "the URL of a server, or the ", "timeout": "120"}
+WORDS = {"about": "", "timeout": str(TIMEOUT)}
 NAMES = dict(zip(RULES, ("vanilla", "HSD", "sample and compare", "ideal"), strict=True))
 TIMED = (VANILLA, HSD)  # rules that are weighed against plain decoding
 MODELS = "--device --device-map --dtype --draft-rows --pair"

@@ -28,6 +28,10 @@ SURE = 4.0  # standard errors
 ROUNDING = 1e-3  # by which a log-probability of single precision may be above 0
 
 
+class OtherTokens(HsdError):
+    """Two models read a text in different tokens."""
+
+
 @dataclass(frozen=True)
 class ScoredText:
     """A text that the target wrote, with two numbers for each of its tokens.
@@ -220,7 +224,7 @@ def scored(answer: Any, tokens: tuple[str, ...], where: str) -> list[float]:
         )
     for place, (own, theirs) in enumerate(zip(tokens, texts[begin:], strict=True), start=1):
         if own != theirs:
-            raise HsdError(
+            raise OtherTokens(
                 f"{where}: token {place} is {own[:40]!r} for the target and {theirs[:40]!r} for "
                 "the draft: choose a draft with the same tokenizer"
             )

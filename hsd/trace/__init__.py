@@ -11,7 +11,7 @@ Units: probabilities are plain numbers in [0, 1]; times are seconds.
 
 from hsd.trace.explain import step_in_words
 from hsd.trace.options import SetupOptions
-from hsd.trace.run import ModelInfo, Prompt, Result, Setup, Trace, statistics
+from hsd.trace.run import ModelInfo, Prompt, Result, Scores, Setup, Trace, statistics
 from hsd.trace.step import Event, Step, Tested, Times, Work, replay_step
 from hsd.trace.values import MAX_BYTES, Origin
 from hsd.trace.verdict import (
@@ -37,6 +37,7 @@ __all__ = [
     "Prompt",
     "Residual",
     "Result",
+    "Scores",
     "Setup",
     "SetupOptions",
     "Step",

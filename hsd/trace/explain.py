@@ -80,6 +80,8 @@ class _StepReader:
             rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])
         }
         self.forms = known.get("forms", {})
+        self.usual_law = self.law_of(known.get("usual", ""))
+        self.vanilla = known.get("vanilla", "")
         self.flat = self.options.flat()
         self.nodes = {node.id: node for node in self.step.nodes}
         self.is_tree = len(self.step.paths) > 1 or self.options.draft.drafts > 1
@@ -396,6 +398,11 @@ class _StepReader:
 
     # ---- two verdicts
 
+    def law_of(self, rule: str) -> str:
+        """Return the name of a rule's law, which several rules may share."""
+        law: str = self.rules.get(rule, {}).get("law", rule)
+        return law
+
     def compared(self, facts: StepFacts, own: Verdict, other: Verdict) -> StepFacts:
         """Return the facts with how both verdicts differ, and what of that is luck."""
         assert facts.other
@@ -410,7 +417,8 @@ class _StepReader:
             texts = [*pair(known[0], known[1], 3)]
         gap = (means[0] or 0.0) - (means[1] or 0.0)
         more = own.kept - other.kept
-        laws = [self.rules.get(rule, {}).get("law", rule) for rule in rules]
+        laws = [self.law_of(rule) for rule in rules]
+        of_one_draft = not self.is_tree and laws[0] == self.usual_law
         return replace(
             facts,
             own=replace(facts.own, mean=texts[0]),
@@ -420,6 +428,7 @@ class _StepReader:
             difference=_difference(own, other),
             level=bool(level),
             against=gap * more < 0,
+            lower=gap < 0 and of_one_draft and other.rule == self.vanilla,
             fewer=more < 0,
             by=abs(more),
         )

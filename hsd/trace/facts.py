@@ -258,6 +258,7 @@ class StepFacts:
     difference: Literal["kept", "path", "next", ""] = ""
     level: bool = False
     against: bool = False
+    lower: bool = False
     fewer: bool = False
     by: int = 0
     supposed: bool = False

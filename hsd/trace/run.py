@@ -18,6 +18,7 @@ from hsd.trace.values import (
     Most,
     Name,
     Piece,
+    Probability,
     Record,
     Seconds,
     Text,
@@ -93,6 +94,17 @@ class Result(Record):
     seconds: Seconds
 
 
+class Scores(Record):
+    """Of each new token the probability under target and draft, given the text before it.
+
+    Both are of the distributions that are sampled from. With them a reader knows what any rule
+    would have kept of drafts of this text (`hsd.estimate`), also of plain decoding.
+    """
+
+    p: Annotated[list[Probability], Field(max_length=Most.TOKENS)]
+    q: Annotated[list[Probability], Field(max_length=Most.TOKENS)]
+
+
 MOST_INDENT = 16  # spaces
 
 
@@ -106,6 +118,15 @@ class Trace(Record):
     prompt: Prompt
     steps: Annotated[list[Step], Field(max_length=Most.STEPS)]
     result: Result
+    scores: Annotated[Scores | None, Field(exclude_if=lambda scores: scores is None)] = None
+
+    @model_validator(mode="after")
+    def _scores_fit(self) -> "Trace":
+        """Raise ValueError unless scores are of all new tokens; of more where steps were cut."""
+        count = len(self.tokens)
+        if self.scores and min(len(self.scores.p), len(self.scores.q)) < count:
+            raise ValueError(f"the scores are of fewer than {count:,} tokens")
+        return self
 
     @model_validator(mode="after")
     def _steps_follow(self) -> "Trace":

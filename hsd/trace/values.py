@@ -20,6 +20,7 @@ class Most:
     EVENTS = 16_384
     GROWTH = 131_072
     LEVELS = 8
+    TOKENS = 1_000_000
 
 
 def _a_number(value: float) -> float:

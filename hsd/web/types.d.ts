@@ -18,6 +18,7 @@ interface Trace {
   prompt: Prompt;
   steps: Step[];
   result: Result;
+  scores?: Scores | null;
 }
 interface Setup {
   options: SetupOptions;
@@ -271,6 +272,10 @@ interface Result {
   text: string;
   finish: "length" | "end" | "context" | "cancelled";
   seconds: number;
+}
+interface Scores {
+  p: number[];
+  q: number[];
 }
 interface Facts {
   rules: RuleFacts[];
@@ -686,6 +691,7 @@ interface StepFacts {
   difference?: "kept" | "path" | "next" | "";
   level?: boolean;
   against?: boolean;
+  lower?: boolean;
   fewer?: boolean;
   by?: number;
   supposed?: boolean;

@@ -75,7 +75,10 @@ def test_a_chosen_tree_can_keep_every_prefix_as_often_as_the_target_says_it():
     assert optimum(models, shape) == pytest.approx(said, abs=1e-8)
 
 
-@pytest.mark.parametrize(("vocab", "gamma", "drafts"), [(3, 1, 2), (3, 2, 2), (4, 1, 3), (2, 3, 2)])
+@pytest.mark.parametrize(
+    ("vocab", "gamma", "drafts"),
+    [(3, 1, 2), (3, 2, 2), (4, 1, 3), pytest.param(2, 3, 2, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))]
 )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -366,8 +367,51 @@ def test_the_page_has_no_way_to_a_server():
     users = sorted(
         name for name, text in texts.items() if "bench.server import" in text and "connect" in text
     )
-    assert users == ["cli/bench.py"]
+    assert users == ["cli/bench.py", "cli/estimate.py"]
     app = "".join(text for name, text in texts.items() if name.startswith("app/"))
     assert "cli.bench" not in app
     assert "bench.server" not in app
+    assert "score_servers" not in app
     assert "http_client" not in app
+
+
+# ---- several requests at once
+
+
+def concurrent(fake: Fake, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    status = main(["bench", "--server", fake.url, "--prompts", "stories", "--limit", "2", *words])
+    return status, *capsys.readouterr()
+
+
+def test_several_requests_are_in_flight_at_once(fake: Fake, capsys: pytest.CaptureFixture[str]):
+    fake.counters = True
+    status, out, _ = concurrent(
+        fake, capsys, "--concurrency", "1,3", "--plain-server", fake.url, "--json"
+    )
+    assert status == 0
+    one, three = json.loads(out)["loads"]
+    assert (one["requests"], three["requests"]) == (1, 3)
+    for load in (one, three):
+        assert load["per_pass"] == 1 + 7 / 4  # of 4 drafts 7 tokens are kept
+        assert load["times_plain"] == pytest.approx(load["tokens_per_second"] / load["plain"])
+        assert load["step"] == pytest.approx(load["per_pass"] / load["times_plain"])
+    # what warms up, and twice as many as in flight of both servers, at least the prompts
+    assert len(fake.asked) == 1 + 2 * 2 + 2 * 6
+    status, out, _ = concurrent(fake, capsys, "--concurrency", "2")
+    assert status == 0
+    assert "requests  tokens/s" in out
+
+
+@pytest.mark.parametrize("counts", ["0", "x", "1,,y", "5000", ","])
+def test_numbers_of_requests_that_are_none(
+    fake: Fake, capsys: pytest.CaptureFixture[str], counts: str
+):
+    status, out, err = concurrent(fake, capsys, "--concurrency", counts)
+    assert (status, out) == (2, "")
+    assert "choose whole numbers" in err
+
+
+def test_a_plain_server_alone_is_refused(fake: Fake, capsys: pytest.CaptureFixture[str]):
+    status, _, err = concurrent(fake, capsys, "--plain-server", fake.url)
+    assert status == 2
+    assert "--concurrency" in err

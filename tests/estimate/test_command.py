@@ -152,12 +152,12 @@ def test_a_head_is_refused(capsys: pytest.CaptureFixture[str]):
 class Scoring(Fake):
     """A server that writes and scores words of its own, the more letters the less likely.
 
-    per_letter: nats. raw_prompts: it scores given text otherwise than its own. cut: it reads every
-    word as two tokens.
+    per_letter: nats. raw: of which texts its numbers are of temperature 1, those that it is given
+    (True) and those that it writes (False). cut: it reads every word as two tokens.
     """
 
     per_letter = 0.5
-    raw_prompts = False
+    raw: tuple[bool, ...] = ()
     cut = False
 
 
@@ -180,7 +180,9 @@ def servers(monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Scoring, Scoring]
             words = [before[0], *(f" {word}" for word in before[1:]), " more"]
         if server.cut:
             words = [part for word in words for part in (word[:2], word[2:]) if part]
-        nats = server.per_letter + (0.5 if body.get("echo") and server.raw_prompts else 0)
+        nats = server.per_letter
+        if bool(body.get("echo")) not in server.raw:
+            nats /= body["temperature"]
         numbers = [-nats * len(word) for word in words]
         logprobs = {"tokens": words, "token_logprobs": numbers}
         count = 1 if body.get("echo") else len(words)
@@ -228,9 +230,16 @@ def test_one_server_writes_and_the_other_scores(
 def test_traps_of_servers(servers: tuple[Scoring, Scoring], capsys: pytest.CaptureFixture[str]):
     target, draft = servers
     assert "--processed" in refusal(capsys, *asked(servers, "--temperature", "0.7"))
-    target.raw_prompts = True
-    assert "raw there" in refusal(capsys, *asked(servers, "--temperature", "0.7", "--processed"))
-    target.raw_prompts = False
+    processed = asked(servers, "--temperature", "0.7", "--processed")
+    for raw in ((True,), (True, False), (False,)):
+        target.raw = raw
+        assert "raw" in refusal(capsys, *processed)
+    target.raw = ()
+    draft.per_letter = 0.6
+    assert run(capsys, *processed)["texts"] == 3
+    draft.raw = (True,)
+    assert "raw" in refusal(capsys, *processed)
+    draft.raw = ()
     draft.per_letter = 0.0
     assert "every token the probability 1" in refusal(capsys, *asked(servers))
     draft.cut = True

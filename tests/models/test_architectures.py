@@ -113,7 +113,7 @@ def assert_plain_greedy_texts(pair: Pair, rules: list[str]) -> None:
 
 @pytest.mark.parametrize("kind", ARCHITECTURES)
 def test_greedy_trees_equal_plain_greedy_text(pair_of: PairOf, kind: str):
-    assert_plain_greedy_trees(pair_of(kind), TREE_CASES if kind == "llama" else FEW_TREES)
+    assert_plain_greedy_trees(pair_of(kind), TREE_CASES[::4] if kind == "llama" else FEW_TREES)
 
 
 @pytest.mark.slow

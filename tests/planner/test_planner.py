@@ -474,7 +474,10 @@ def test_a_single_draft_of_real_tokens_costs_that(seed: int):
     assert_follows(text, laws[-1, 0])
 
 
-@pytest.mark.parametrize(("seed", "thresholds"), [(0, (3, 5)), (1, (9, 3)), (2, (2, 8))])
+@pytest.mark.parametrize(
+    ("seed", "thresholds"),
+    [(0, (3, 5)), (1, (9, 3)), pytest.param(2, (2, 8), marks=pytest.mark.slow)],
+)
 def test_real_tokens_in_a_stack_cost_what_their_kinds_say(seed: int, thresholds: tuple[int, int]):
     laws = random_laws(np.random.default_rng(seed), 3, contexts=1, vocab=8)
     models = Models((1, 8, 60), acceptances(laws))

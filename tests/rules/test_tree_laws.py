@@ -277,7 +277,9 @@ SMALL: dict[str, TreeShape] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("layout", SMALL)
+@pytest.mark.parametrize(
+    "layout", [pytest.param("comb", marks=pytest.mark.slow), *(n for n in SMALL if n != "comb")]
+)
 def test_trees_drawn_on_demand_give_the_law_of_all_trees_drawn_in_full(layout: str):
     shape = SMALL[layout]
     models = random_models(

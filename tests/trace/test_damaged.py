@@ -114,7 +114,7 @@ def of(data: Any, path: tuple[Any, ...]) -> Any:
 def test_one_changed_field_is_refused_or_harmless(file: Path):
     data = shortened(file)
     every = [(path, value) for path in places(data) for value in changes(of(data, path))]
-    tried = random.Random(file.stem).sample(every, min(20, len(every)))
+    tried = random.Random(file.stem).sample(every, min(12, len(every)))
     refused = [refused_or_used(changed(data, path, value)) for path, value in tried]
     assert any(refused)
     assert not refused_or_used(data)

@@ -64,7 +64,17 @@ def head(tmp_path_factory: pytest.TempPathFactory) -> Twins:
 
 
 def texts(pair: Pair, case: Options, **how: Any) -> list[list[int]]:
-    """Return a run's tokens by each seed."""
+    """Return a run's tokens by each seed; a case of several tests is decoded once."""
+    key = (id(pair), repr(sorted((case | how).items())))
+    if key not in DECODED:
+        DECODED[key] = decoded(pair, case, **how)
+    return DECODED[key]
+
+
+DECODED: dict[tuple[int, str], list[list[int]]] = {}
+
+
+def decoded(pair: Pair, case: Options, **how: Any) -> list[list[int]]:
     options = SHARED | case | SHORT | how
     first = options.pop("seed", 0)
     return [hsd.run(pair, seed=first + seed, **options).tokens for seed in SEEDS]

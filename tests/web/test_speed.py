@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import numpy as np
 import pytest
 from engine import Engine
 
@@ -16,6 +17,7 @@ import hsd
 from hsd.app import race, site
 from hsd.bench.report import cells, read
 from hsd.bench.view import view
+from hsd.estimate import ScoredText, as_json, estimate
 from hsd.paths import RESULTS, TRACES
 from hsd.trace import Trace
 
@@ -511,6 +513,19 @@ def test_speed_ups_and_their_ratio_are_those_worked_out_by_hand(costs):
     assert (value, low, high) == pytest.approx((1.1, 1.1 - half, 1.1 + half), rel=1e-5)
 
 
+def test_costs_that_were_moved_there_and_back_are_those_that_were_measured(costs):
+    words = """(times) => {
+      const own = costs.costsOf(times);
+      const moved = costs.scaled(own, 2 * costs.further(own), 3);
+      const back = costs.scaled(moved, costs.further(own), own.drafted);
+      return [1, 2, 3, 5, 9].map((width) => [own.pass(width), back.pass(width), moved.pass(width)]);
+    }"""
+    times = {"1": 10.0, "2": 12.0, "4": 20.0, "9": 60.0, "draft": 1.0}
+    for own, back, moved in costs.call(words, times):
+        assert back == pytest.approx(own)
+        assert moved == pytest.approx(1 + 2 * (own - 1))
+
+
 def test_a_pass_lies_on_the_line_between_those_that_were_timed(costs):
     times = {"1": 10.0, "2": 12.0, "4": 20.0, "draft": 1.0}
     words = """(times) => {
@@ -518,6 +533,42 @@ def test_a_pass_lies_on_the_line_between_those_that_were_timed(costs):
       return [1, 2, 3, 4, 5].map(pass).concat(drafted);
     }"""
     assert costs.call(words, times) == pytest.approx([1, 1.2, 1.6, 2.0, 2.4, 0.1])
+
+
+def test_log_probabilities_and_the_output_of_estimate_give_the_same_rows(costs):
+    """Rows of a file of texts by the page, and of what `hsd estimate` says of it."""
+    random = np.random.default_rng(2)
+    logp = -random.exponential(1, (5, 30))
+    logq = np.minimum(logp + random.normal(-0.2, 0.7, logp.shape), 0)
+    texts = [ScoredText(p, q) for p, q in zip(logp, logq, strict=True)]
+    lines = [{"logp": p.tolist(), "logq": q.tolist()} for p, q in zip(logp, logq, strict=True)]
+    rows = costs.call("(text) => costs.opened(text)", "\n".join(map(json.dumps, lines)))
+    found = estimate(texts, 8)
+    whole = costs.call("(text) => costs.opened(text)", json.dumps(as_json(found, per_text=True)))
+    assert [row["gamma"] for row in rows] == list(range(1, 9))
+    for row, other in zip(rows, whole, strict=True):
+        for rule in ("tokenwise", "hsd"):
+            passes = found.rules[rule].passes[:, row["gamma"] - 1]
+            for given in (row["given"][rule], other["given"][rule]):
+                assert np.allclose(given, [[30, count] for count in passes], rtol=1e-12)
+    [first, *_] = costs.call("(text) => costs.opened(text)", json.dumps(as_json(found)))
+    [[tokens, passes]] = first["given"]["hsd"]
+    assert tokens / passes == pytest.approx(found.rules["hsd"].tokens_per_pass.value[0])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"logp": [-1, -2], "logq": [-1]},
+        {"logp": [0.5], "logq": [-1]},
+        {"logp": ["-inf"], "logq": [-1]},
+        {"logp": [None], "logq": [-1]},
+        {"logp": [], "logq": []},
+    ],
+)
+def test_log_probabilities_that_are_none_are_refused(costs, line):
+    words = "(text) => { try { costs.opened(text) } catch (error) { return error.message } }"
+    assert "text 1 has other numbers" in costs.call(words, json.dumps(line))
 
 
 def test_the_answer_names_the_best_lengths_and_where_the_rules_are_level(costs):
@@ -557,13 +608,27 @@ def test_a_trace_and_a_benchmark_give_the_rows_that_python_has(costs):
 def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, costs, tmp_path):
     visitor = opened(visitors())
     card = visitor.page.locator(".hf-calculator")
-    told = json.loads(site.LENGTHS.read_text())
+    recorded = [json.loads(file.read_text()) for file in site.LENGTHS]
     shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]))"
     say = f"(told, name) => costs.answer({shown}, name)"
-    for name, words in (("here", "CPU, as recorded"), ("gpu", "GPU (H100), a 7B target")):
-        card.get_by_role("radio", name=words).check()
-        assert card.locator(".hf-verdict").inner_text() == costs.call(say, told, name)
-        assert card.locator("tbody tr").count() == len({one["gamma"] for one in told["samples"]})
+    verdict = card.locator(".hf-verdict")
+    for told in recorded:
+        card.get_by_role("radio", name=told["title"]).check()
+        for name, words in (("here", "CPU, as recorded"), ("browser", "browser, as recorded")):
+            if name in told["passes"]:
+                card.get_by_role("radio", name=words).check()
+                assert verdict.inner_text() == costs.call(say, told, name)
+                lengths = {one["gamma"] for one in told["samples"]}
+                assert card.locator("tbody tr").count() == len(lengths)
+    card.get_by_role("radio", name="CPU, as recorded").check()
+    numbers = card.locator("tbody td")
+    before = numbers.all_inner_texts()
+    for slider in card.locator("input[type=range]").all():
+        value = slider.input_value()
+        slider.fill("0.5")
+        assert numbers.all_inner_texts() != before
+        slider.fill(value)
+        assert numbers.all_inner_texts() == before
     fits = """(chart) => {
       const { x, width } = chart.getBBox();
       return x >= 0 && x + width <= chart.viewBox.baseVal.width;

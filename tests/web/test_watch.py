@@ -5,16 +5,18 @@ visitors.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
+import numpy as np
 import pytest
 from running_app import PATIENT, Server, free_port
 from web_page import Guest
 
+from hsd.estimate import kept_chances, pass_begins
 from hsd.paths import RESULTS, ROOT, TRACES
+from hsd.trace import Trace
 
 LONG = {
     "prompt": "Once upon a time",
@@ -31,8 +33,8 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
     assert visitor.page.locator(".hp-guess").count() > 3
     assert visitor.page.inner_text(".hf-source").startswith("recorded on ")
     # of the run that is shown, though it is not here
-    visitor.page.locator(".hf-pair", has_text="smollm2").wait_for()
-    assert "of 49,152 tokens" in visitor.page.inner_text(".hf-pair")
+    visitor.page.locator(".hf-pair", has_text="qwen-coder").wait_for()
+    assert "of 151,680 tokens" in visitor.page.inner_text(".hf-pair")
     visitor.page.locator(".hf-device:not([hidden])").wait_for()
 
 
@@ -614,13 +616,32 @@ def test_what_came_of_a_run_is_told_by_its_own_numbers_and_by_those_it_was_timed
     assert "word for word" in visitors().open("?preset=paris").page.inner_text(".hf-outcome")
 
 
-def test_a_live_run_tells_its_own_speed_and_offers_to_race(visitor):
+def test_a_plain_text_is_shaded_by_what_drafting_would_have_done(visitors):
+    trace = Trace.from_file(TRACES / "plain.json")
+    assert trace.scores
+    gamma = trace.setup.options.draft.gamma or 4
+    logp, logq = np.log(trace.scores.p), np.log(trace.scores.q)
+    visitor = visitors().open("?preset=plain&board=full")
+    text = visitor.page.locator(".hp-text").first
+    for name, words in (("hsd", "free by HSD"), ("tokenwise", "free by vanilla")):
+        begins = pass_begins(kept_chances(name, logp, logq, gamma))[:, -1]
+        text.get_by_role("radio", name=words).check()
+        assert f"{begins.sum():.1f} target calls on average" in text.inner_text()
+        shaded = text.locator(".hp-out.is-shaded").all()
+        assert len(shaded) == len(begins)
+        assert shaded[1].get_attribute("title").endswith(f"chance {1 - begins[1]:.2f}")
+    text.get_by_role("radio", name="where from").check()
+    assert text.locator(".hp-out.is-shaded").count() == 0
+
+
+def test_a_recorded_run_has_no_speed_and_offers_to_race(visitor):
     visitor.set("prompt", "Once upon a time")
     visitor.set("max-new-tokens", "24")
     visitor.run()
     visitor.page.get_by_text("● live", exact=True).wait_for()
     told = visitor.page.locator(".hf-outcome", has_text="race it").inner_text()
-    assert re.search(r"\d tokens/s", told), told
+    assert "speed: not timed" in told
+    assert "tokens/s" not in told
     visitor.page.click(".hf-outcome .hf-link")
     visitor.page.locator("#hsd-tab-speed:not([hidden])").wait_for()
     assert visitor.page.get_attribute("#hsd-tab-speed-button", "aria-selected") == "true"

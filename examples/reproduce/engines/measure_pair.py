@@ -4,7 +4,8 @@
     python -m pip install llama-cpp-python
     python examples/reproduce/engines/measure_pair.py
 
-Every round starts each engine in a process of its own, on one thread and on two (pair_turn.py):
+Every round starts each engine in a process of its own, on two threads and ours also on one
+(pair_turn.py):
 
 passes  the time of a pass over 1 to 9 tokens after 100 others, of the target, of the draft, and of
         the draft whose output is cut to its first rows
@@ -49,6 +50,7 @@ from hsd.models.small.gguf import read_gguf  # noqa: E402
 
 PAIR = "qwen-coder"
 ENGINES = ("native", "llama.cpp")
+CASES = (("native", 1), ("native", 2), ("llama.cpp", 2))
 PROMPTS = {
     "code": (
         "Write a Python function that merges two sorted lists into one sorted list.",
@@ -111,8 +113,8 @@ def main() -> None:
                 for model, size in sizes.items():
                     times = reading[f"{model}, {threads}"]
                     times.append(streaming(threads, size, given.repetitions))
-            for case in [(name, count) for name in given.engines for count in given.threads]:
-                if case in missing:
+            for case in CASES:
+                if case[0] not in given.engines or case[1] not in given.threads or case in missing:
                     continue
                 asked = job(given, files, case, Path(folder) if turn == 0 else None)
                 measured = one(case, asked, "pair_turn.py", LONGEST)
@@ -201,14 +203,20 @@ def summary(case: tuple[str, int], turns: list[dict[str, Any]]) -> dict[str, Any
     times_plain: dict[str, Any] = {}
     for name in first["speed"]:
         kind, temperature, way = name.split(", ", 2)
-        rates = [speed_of(turn, name) for turn in turns]
-        plain = [speed_of(turn, f"{kind}, {temperature}, plain") for turn in turns]
+        names = [name]
+        if way == "plain":
+            names.append(f"{name}, again")
+        rates = [speed_of(turn, *names) for turn in turns]
+        plain = f"{kind}, {temperature}, plain"
+        plain_rates = [speed_of(turn, plain, f"{plain}, again") for turn in turns]
         speeds[name] = over(rates, 1)
         if way != "plain":
-            times_plain[name] = over([a / b for a, b in zip(rates, plain, strict=True)])
+            ratios = [a / b for a, b in zip(rates, plain_rates, strict=True)]
+            times_plain[name] = over(ratios)
     return {
         "engine": case[0],
         "threads": case[1],
+        "rounds": len(turns),
         "precision": first["precision"],
         "versions": first["versions"],
         "passes": passes,
@@ -219,8 +227,10 @@ def summary(case: tuple[str, int], turns: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
-def speed_of(turn: dict[str, Any], name: str) -> float:
-    tokens, seconds = turn["speed"][name]
+def speed_of(turn: dict[str, Any], *names: str) -> float:
+    """Return tokens per second of these cases together, as far as they were timed."""
+    known = [turn["speed"][name] for name in names if name in turn["speed"]]
+    tokens, seconds = (sum(column) for column in zip(*known, strict=True))
     return float(tokens / seconds)
 
 
@@ -232,6 +242,9 @@ def apart(case: tuple[str, int], folder: Path) -> dict[str, Any]:
         return {}
     p = np.load(theirs)
     q = np.load(ours)
+    tokens = np.isfinite(q[0]).nonzero()[0]  # ours gives no chance to rows that no token has
+    p = p[:, tokens]
+    q = q[:, tokens]
     same = int((p.argmax(-1) == q.argmax(-1)).sum())
     return {"likeliest": [same, len(p)], "kl": kl(p, q)}
 

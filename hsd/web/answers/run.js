@@ -16,6 +16,7 @@ class Run {
   problem = ""; // why it failed or was stopped, one line
   steps = /** @type {Step[]} */ ([]); // those that have come
   result = PENDING;
+  scores = /** @type {Scores | undefined} */ (undefined); // once they are known
   header = /** @type {Omit<Trace, "steps" | "result"> | null} */ (null);
   // the parameters for making it again, null before its first message
   link = /** @type {Values | null} */ (null);
@@ -43,7 +44,8 @@ class Run {
 
   /** The run so far; null before its first message. @returns {Trace | null} */
   get trace() {
-    return this.header && { ...this.header, steps: this.steps, result: this.result };
+    const { header, steps, result, scores } = this;
+    return header && { ...header, steps, result, ...(scores && { scores }) };
   }
 
   /**

@@ -5,7 +5,17 @@ import { h, label, s } from "../kit/dom.js";
 import { rule } from "../kit/facts.js";
 import * as page from "../kit/page.js";
 import { card, say, scroller, segments, setSlider, slider } from "../kit/controls.js";
-import { answer, costsOf, even, further, gathered, OPENS, opened, points, RULES } from "./costs.js";
+import {
+  answer,
+  costsOf,
+  further,
+  gathered,
+  OPENS,
+  opened,
+  points,
+  RULES,
+  scaled,
+} from "./costs.js";
 import { fileButton, table } from "./tables.js";
 
 const HINT =
@@ -14,11 +24,13 @@ const HINT =
   "out.";
 const PRESETS = {
   here: "CPU, as recorded",
-  browser: "browser",
-  gpu: "GPU (H100), a 7B target",
+  browser: "browser, as recorded",
   own: "your own",
 };
 const COSTS = ["a further token of the target's pass", "a drafted token"];
+const HALF_A_STEP = 0.005; // of a slider
+/** What the sliders show. @param {Costs} costs */
+const valuesOf = (costs) => [further(costs), costs.drafted];
 const NAMES = RULES.map((name) => rule(name).short);
 const RATIO =
   "tokens per pass of one over the other, and the 95 % interval over prompts; level where it " +
@@ -45,21 +57,23 @@ class Calculator {
   preset = "here";
   file = /** @type {LengthRow[] | null} */ (null);
   shown = /** @type {CalculatorPoint[]} */ ([]);
+  pairs = segments("Models", (/** @type {string} */ pair) => this.choose(pair));
   words = h("p.hf-verdict", { role: "status" });
   chart = h("div");
   table = scroller("Speed-up by draft length");
   kinds = segments("Drafts of", (/** @type {string} */ kind) => this.draw({ kind }));
   presets = segments("Costs", (/** @type {string} */ preset) => this.draw({ preset }));
 
-  constructor(/** @type {Lengths} */ recorded) {
-    this.recorded = recorded;
-    this.costs = costsOf(recorded.passes.here);
-    const oninput = () => {
-      const [more, drafted] = this.sliders.map((input) => Number(input.value));
-      this.costs = even(more, drafted);
-      this.draw({ preset: "own" });
-    };
-    this.sliders = COSTS.map((name) => slider(`cost of ${name}`, { oninput }));
+  constructor(/** @type {Lengths[]} */ recorded) {
+    this.all = recorded;
+    this.recorded = recorded[0];
+    this.measured = costsOf(this.recorded.passes.here);
+    this.costs = this.measured;
+    this.sliders = COSTS.map((name, i) => {
+      const oninput = (/** @type {Event} */ { target }) =>
+        this.move(i, Number(/** @type {HTMLInputElement} */ (target).value));
+      return slider(`cost of ${name}`, { oninput });
+    });
     this.values = COSTS.map(() => h("b"));
     const costs = COSTS.map((name, i) =>
       h("label.hf-labelled-field", `${name}: `, this.values[i], this.sliders[i]),
@@ -68,9 +82,10 @@ class Calculator {
     const file = fileButton("Open a file", opens, "file for the calculator", (text, name) =>
       this.read(text, name),
     );
-    const first = h("div.hp-row", this.kinds.element, h("span.hp-grow"), file);
+    const models = h("div.hp-row", this.pairs.element, h("span.hp-grow"), file);
+    const first = h("div.hp-row", this.kinds.element);
     const second = h("div.hp-row", this.presets.element, costs);
-    const rows = [first, second, this.words];
+    const rows = [models, first, second, this.words];
     const both = h("div.hf-columns", this.chart, this.table);
     this.element = card("hf-calculator", "Should I switch it on?", HINT, rows, both);
     this.draw({});
@@ -94,12 +109,38 @@ class Calculator {
     }
   }
 
+  /** Show another pair, at its own costs and on all kinds. @param {string} pair */
+  choose(pair) {
+    this.recorded = this.all.find((own) => own.pair === pair) ?? this.all[0];
+    this.draw({ kind: "", preset: "here" });
+  }
+
+  /**
+   * Take a slider's cost. A slider has steps: where it shows the measured cost it means that.
+   * @param {number} i
+   * @param {number} shown
+   */
+  move(i, shown) {
+    const values = valuesOf(this.costs);
+    const measured = valuesOf(this.measured)[i];
+    values[i] = Math.abs(shown - measured) < HALF_A_STEP ? measured : shown;
+    this.costs = scaled(this.measured, values[0], values[1]);
+    this.draw({ preset: "own" });
+  }
+
   /** Show all, after a choice. @param {{kind?: string, preset?: string}} choice */
   draw({ kind = this.kind, preset = this.preset }) {
     this.kind = kind;
     this.preset = preset;
     const { file, recorded } = this;
-    if (preset in recorded.passes) this.costs = costsOf(recorded.passes[preset]);
+    if (preset in recorded.passes) {
+      this.measured = costsOf(recorded.passes[preset]);
+      this.costs = this.measured;
+    }
+    this.pairs.set(
+      recorded.pair,
+      this.all.map(({ pair, title }) => [pair, title]),
+    );
     const kinds = /** @type {[string, string][]} */ ([["", "all kinds"]]);
     for (const name of new Set(recorded.samples.map((sample) => sample.kind)))
       kinds.push([name, name]);
@@ -112,7 +153,7 @@ class Calculator {
     const own = recorded.samples.filter((sample) => !kind || sample.kind === kind);
     const rows = kind === "file" && file ? file : gathered(own);
     this.shown = points(rows, this.costs);
-    for (const [i, cost] of [further(this.costs), this.costs.drafted].entries()) {
+    for (const [i, cost] of valuesOf(this.costs).entries()) {
       const digits = cost.toFixed(2);
       setSlider(this.sliders[i], cost, `${digits} passes`);
       this.values[i].textContent = digits;

@@ -5,9 +5,12 @@ import { sum } from "../kit/statistics.js";
 import { chances } from "../step/rejudge.js";
 import { plain, say } from "../step/sentences.js";
 import { readAlone } from "../step/model.js";
+import { hasTexts, isEstimate, LINE, ofEstimate, ofTexts } from "./estimate.js";
 import { jackknife } from "./intervals.js";
 
-const OPENS = "a trace, or a benchmark's file with vanilla and HSD at one draft length or more";
+const OPENS =
+  "a trace, a benchmark's file with vanilla and HSD, log-probabilities of texts that your target " +
+  `wrote (${LINE} a line), or the output of hsd estimate --json`;
 const RULES = [facts.vanilla, facts.usual];
 /** Tokens per pass of some texts together. @param {Given[]} given */
 function rate(given) {
@@ -24,6 +27,17 @@ function rate(given) {
 function even(more, drafted) {
   const pass = (/** @type {number} */ width) => 1 + more * (width - 1);
   return { drafted, pass };
+}
+
+/**
+ * Measured costs in which further tokens of a pass, and drafted ones, cost more or less: the shape
+ * of the curve stays.
+ * @type {(costs: Costs, more: number, drafted: number) => Costs}
+ */
+function scaled(costs, more, drafted) {
+  const times = more / further(costs);
+  const pass = (/** @type {number} */ width) => 1 + times * (costs.pass(width) - 1);
+  return Number.isFinite(times) ? { drafted, pass } : even(more, drafted);
 }
 
 /**
@@ -96,8 +110,9 @@ function answer(points, costs) {
     const { gamma, speeds } = highest(points, (point) => point.speeds[i]);
     return { gamma, speed: speeds[i].toFixed(2), pays: speeds[i] > 1 };
   });
-  const apart = points.filter(({ ratio: [, low, high] }) => low > 1 || high < 1);
-  const alike = points.filter((point) => !apart.includes(point));
+  const paying = points.filter(({ speeds }) => Math.max(...speeds) > 1);
+  const apart = paying.filter(({ ratio: [, low, high] }) => low > 1 || high < 1);
+  const alike = paying.filter((point) => !apart.includes(point));
   const most = apart.length ? highest(apart, ({ ratio }) => ratio[0]) : null;
   const [ratio, low, high] = (most?.ratio ?? []).map((x) => x.toFixed(2));
   const values = {
@@ -204,6 +219,13 @@ function ofBenchmark([{ cases = [] }, ...records]) {
   return samples;
 }
 
+/** Samples of a file that is no trace. @param {Values[]} values */
+function ofLines(values) {
+  const [first = {}] = values;
+  if (isEstimate(first)) return ofEstimate(first);
+  return hasTexts(first) ? ofTexts(values) : ofBenchmark(values);
+}
+
 /**
  * The rows of anybody's file. Throws an Error with a line where it has none.
  * @type {(text: string) => LengthRow[]}
@@ -211,10 +233,10 @@ function ofBenchmark([{ cases = [] }, ...records]) {
 function opened(text) {
   const isTrace = /^\s*\{\s*"trace_version"/.test(text);
   const lines = isTrace ? [text] : text.trim().split("\n");
-  const values = lines.flatMap((line) => (line ? JSON.parse(line) : []));
-  const rows = gathered(isTrace ? ofTrace(values[0]) : ofBenchmark(values));
+  const values = lines.flatMap((line) => (line.trim() ? JSON.parse(line) : []));
+  const rows = gathered(isTrace ? ofTrace(values[0]) : ofLines(values));
   if (!rows.length) throw new Error(`it has no drafts by both rules: open ${OPENS}`);
   return rows;
 }
 
-export { answer, costsOf, even, further, gathered, OPENS, opened, points, RULES };
+export { answer, costsOf, even, further, gathered, OPENS, opened, points, RULES, scaled };

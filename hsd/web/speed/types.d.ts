@@ -69,6 +69,8 @@ type Sample = {
   passes: number;
 };
 type Lengths = {
+  pair: string;
+  title: string;
   samples: (Sample & { kind: string })[];
   passes: Record<string, Record<string, number>>;
 } & Values;

@@ -1,7 +1,7 @@
 // Explains a step in words: makes the facts of its sentences, as hsd/trace/explain.py does for
 // Python. hsd/trace/facts.py declares them, and a test holds both languages to the same words.
 // Pure: a view of model.js in, sentence parts out.
-import { rule as ruleInfo } from "../kit/facts.js";
+import { facts as known, rule as ruleInfo } from "../kit/facts.js";
 import { apart, exact, real, same, shortest } from "../kit/format.js";
 import { together } from "../kit/spans.js";
 import { evaluate, holds as meets } from "../rules/expression.js";
@@ -382,14 +382,15 @@ function sparedBy(view, { kept }) {
  */
 function compared(view, own, shadow, other) {
   const means = [meanOf(view, view.own), meanOf(view, shadow)];
-  const known = !means.includes(null);
-  const level = known ? same(means[0], means[1]) : null;
+  const haveMeans = !means.includes(null);
+  const level = haveMeans ? same(means[0], means[1]) : null;
   let texts = [own.mean, other.mean];
   if (level) texts = [level, level];
-  else if (known) texts = pair(means[0], means[1], 3);
+  else if (haveMeans) texts = pair(means[0], means[1], 3);
   const gap = Number(means[0]) - Number(means[1]);
   const more = own.kept - other.kept;
   const laws = [view.own, shadow].map(({ rule, info }) => info.law ?? rule);
+  const ofOneDraft = !view.isTrie && laws[0] === ruleInfo(known.usual).law;
   const isSame = view.own.rule === shadow.rule;
   return {
     own: { ...own, mean: texts[0] },
@@ -399,6 +400,7 @@ function compared(view, own, shadow, other) {
     difference: difference(view.own, shadow),
     level: level !== null,
     against: gap * more < 0,
+    lower: gap < 0 && ofOneDraft && shadow.rule === known.vanilla,
     fewer: more < 0,
     by: Math.abs(more),
   };

@@ -377,6 +377,21 @@ const VERDICTS = {
  */
 const differs = ({ kept, shadow }) => shadow !== null && shadow.kept !== kept;
 
+/**
+ * The place of the step in which two rules part most, on average over all coins, whichever keeps
+ * more; null where none parts them.
+ * @param {Step[]} steps
+ */
+function mostApart(steps) {
+  const gaps = steps.map(({ verdict, shadow, expected_kept: means }) => {
+    const own = means[verdict?.rule ?? ""];
+    const beside = means[shadow?.rule ?? ""];
+    return own === undefined || beside === undefined ? 0 : Math.abs(own - beside);
+  });
+  const widest = Math.max(0, ...gaps);
+  return widest > 1e-6 ? gaps.indexOf(widest) : null;
+}
+
 export {
   capped,
   changesOf,
@@ -390,6 +405,7 @@ export {
   fuzzy,
   judge,
   knobOf,
+  mostApart,
   pathTo,
   ratio,
   reach,

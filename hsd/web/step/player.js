@@ -429,8 +429,12 @@ class Player {
     this.changed();
   }
 
-  /** @param {Step[]} steps @param {Result | null} [result] it ends a live run */
-  extend(steps, result) {
+  /**
+   * @param {Step[]} steps
+   * @param {Result | null} [result] it ends a live run
+   * @param {Scores} [scores] the probabilities of its tokens, which may come with the end
+   */
+  extend(steps, result, scores) {
     if (!this.record) return;
     const known = this.steps.length;
     const following = this.step + this.passed === known - 1 && !this.stage.transport.playing();
@@ -439,6 +443,7 @@ class Player {
       this.record = { ...this.record, result };
       this.live = false;
     }
+    if (scores) this.record = { ...this.record, scores };
     this.stage.extend(this.record, known);
     if (!this.steps.length) return this.showEmpty(this.record);
     // of a run without drafts the last step

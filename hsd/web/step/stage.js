@@ -121,6 +121,7 @@ class Stage {
   extend(record, known) {
     this.text.extend(record.steps.slice(known), known);
     this.transport.extend(record.setup, record.steps.slice(known));
+    if (record.scores) this.text.score(record.scores);
   }
 
   /** Where in the run one is. @param {Trace} record @param {number} step @param {boolean} live */

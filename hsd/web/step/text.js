@@ -8,6 +8,7 @@ import { term } from "../kit/glossary.js";
 import { begin, Running, together, written } from "../kit/spans.js";
 import { follow } from "./cells.js";
 import { fuzzy, readAlone } from "./model.js";
+import * as shade from "./shade.js";
 
 const PROMPT_SHOWN = 160;
 const PROMPT_MORE = 2000;
@@ -105,7 +106,9 @@ function create(onStep) {
     return h("span", h(`span.hp-sign.is-${origin}`, sign), " ", term(name));
   });
   const head = h("div.hp-head", h("h3.hp-title", "Text so far"), h("p.hp-hint.hp-keyline", legend));
-  const element = h("section.hp-card.hp-text", { "aria-label": "Text so far" }, head, flow);
+  const shades = shade.create(() => outs.slice(starts[0] ?? outs.length));
+  const parts = [head, shades.element, flow];
+  const element = h("section.hp-card.hp-text", { "aria-label": "Text so far" }, parts);
   let groups = /** @type {HTMLElement[]} */ ([]);
   let prompt = /** @type {ShownText["prompt"]} */ ({ pieces: [] });
   // of the run; none while one is awaited
@@ -143,6 +146,13 @@ function create(onStep) {
     flow.append(...names.map(([css, title]) => place(h(`span.hp-out.is-${css}`, { title }))));
     take(given);
     extend(trace.steps, 0);
+    score(trace.scores);
+  }
+
+  /** The probabilities of the new tokens are known now. @param {ShownText["scores"]} scores */
+  function score(scores) {
+    const gamma = options?.draft.gamma;
+    shades.set(scores, typeof gamma === "number" ? gamma : 0);
   }
 
   /** The prompt, or the question in it. */
@@ -218,6 +228,7 @@ function create(onStep) {
     extend,
     select,
     suppose,
+    score,
   };
 }
 

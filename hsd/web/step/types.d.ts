@@ -110,6 +110,7 @@ type ShownText = {
   prompt: Pick<Prompt, "pieces"> & Partial<Prompt>;
   steps: Step[];
   setup?: Pick<Setup, "options">;
+  scores?: Scores | null;
 };
 /** A sentence that tells a beat of a step. */
 type BeatName = keyof Said & `beat_${string}`;

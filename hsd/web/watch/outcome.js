@@ -10,6 +10,9 @@ import { lossy } from "../kit/controls.js";
 import { exactly } from "../step/model.js";
 import { compare, spread } from "../step/sums.js";
 
+const RECORDED =
+  "every number of every step was recorded, which takes longer than decoding alone: a race has speeds";
+
 /**
  * The line: its element, and fill(trace, timed, cost), which shows a run. timed: its speed beside
  * plain decoding, null where that was not measured; cost: words on what a check of its draft costs
@@ -47,28 +50,26 @@ function calls(steps) {
 
 /**
  * The words on tokens per second and times plain decoding, both of the same rounds; of a run that
- * was timed alone, a button to race it.
+ * was recorded and not timed, a button to race it.
  * @type {(trace: Trace, timed: Timing | null) => Child[]}
  */
-function speed({ steps, result, setup }, timed) {
+function speed({ steps, setup }, timed) {
+  const isPlain = setup.options.system === "plain";
+  if (!timed) {
+    const open = () => showTab("speed");
+    const race = h("button.hf-link", { type: "button", onclick: open }, "race it");
+    const words = h("span", { title: RECORDED }, "speed: not timed");
+    return [words, isPlain || why("race") ? null : race];
+  }
   const tokens = written(steps);
-  const seconds = result?.seconds || sum(steps, ({ times }) => total(times));
-  const rate = timed?.tokens_per_second ?? tokens / seconds;
-  const how = timed
-    ? `${timed.rounds} rounds in turn with plain decoding, medians`
-    : "this run alone";
-  const machine = timed ? `; ${timed.processor}, load ${timed.load}` : "";
-  const title = `${plural(tokens, "token")} in ${number(tokens / rate)} s: ${how}${machine}`;
-  const race = h("button.hf-link", { type: "button", onclick: () => showTab("speed") }, "race it");
-  const beside = timed
-    ? [strong(`${timed.times.toFixed(2)} ×`), " ", term("speed-up", "plain decoding")]
-    : [term("speed-up", "× plain decoding"), ": ", race];
-  const alone = setup.options.system === "plain" || (!timed && why("race"));
+  const rate = timed.tokens_per_second;
+  const how = `${timed.rounds} rounds in turn with plain decoding, medians`;
+  const machine = `${timed.processor}, load ${timed.load}`;
+  const title = `${plural(tokens, "token")} in ${number(tokens / rate)} s: ${how}; ${machine}`;
   const words = h("span", { title }, strong(number(rate)), " tokens/s");
-  return [words, alone ? null : beside];
+  const times = strong(`${timed.times.toFixed(2)} ×`);
+  return [words, isPlain ? null : [times, " ", term("speed-up", "plain decoding")]];
 }
-
-const total = (/** @type {Times} */ times) => Object.values(times).reduce((a, b) => a + b, 0);
 
 /**
  * The words on the tokens per call that both rules bring by law on these drafts, and on their

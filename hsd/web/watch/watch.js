@@ -7,7 +7,7 @@ import { h } from "../kit/dom.js";
 import { renamePlace, unpacks } from "../kit/features.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
-import { differs } from "../step/model.js";
+import { differs, mostApart } from "../step/model.js";
 import { create } from "../step/player.js";
 import { alike } from "../step/sums.js";
 import * as outcome from "./outcome.js";
@@ -342,7 +342,7 @@ class Watch {
     const { trace, ended } = run;
     if (trace && this.source?.run === run) {
       this.source.trace = trace;
-      this.player.extend(steps, ended ? run.result : null);
+      this.player.extend(steps, ended ? run.result : null, run.scores);
       this.beside.grow(steps, !ended);
       this.outcome.fill(trace, null, run.cost);
       this.sourceChip(!ended);
@@ -399,7 +399,7 @@ class Watch {
     const { problem, trace, options, kind } = run;
     const isRequest = kind === "request";
     const different = trace?.steps.findIndex(differs) ?? -1;
-    const telling = different < 0 ? run.telling : different;
+    const telling = (trace && mostApart(trace.steps)) ?? run.telling;
     this.run = null;
     this.wanted = {};
     this.setup.running(false);
