@@ -9,6 +9,7 @@ from typing import Any
 import hsd
 from hsd.bench import prompt_set
 from hsd.bench.fuzzy import calibrate
+from hsd.bench.score import with_scores
 from hsd.cli.arguments import (
     SPEAKS,
     STANDARD_OUTPUT,
@@ -85,7 +86,8 @@ def main(arguments: argparse.Namespace) -> int:
     summary = json.dumps(_summary(trace)) if arguments.json else _report(trace, pair)
     show(summary, sys.stderr if standard else sys.stdout)
     if target:
-        save(target, trace.to_json())
+        whole = trace if failure else with_scores(pair, trace)
+        save(target, whole.to_json())
     if target and not standard:
         show(f"trace saved to {target}", sys.stderr if SPEAKS else sys.stdout)
     if failure:

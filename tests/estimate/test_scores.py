@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from table_models import table_pair
 import hsd
 from hsd import HsdError, Trace
 from hsd.bench.score import with_scores
+from hsd.cli import main
 from hsd.estimate import kept_chances, pass_begins
 
 PAIR = table_pair(vocab=5, order=2, seed=4)
@@ -68,3 +70,14 @@ def test_scores_of_another_text_are_refused():
     data["scores"]["p"].pop()
     with pytest.raises(HsdError, match="the scores are of fewer than 30 tokens"):
         Trace.from_json(json.dumps(data))
+
+
+def test_a_run_that_is_saved_has_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    file = tmp_path / "run.json"
+    words = ["run", "Once upon a time", "--pair", "tiny", "--max-new-tokens", "12"]
+    assert main([*words, "--trace", str(file)]) == 0
+    scores = Trace.from_file(file).scores
+    assert scores
+    assert len(scores.p) == 12
+    assert main([*words, "--rule", "fuzzy", "--trace", str(file)]) == 0
+    assert Trace.from_file(file).scores is None
