@@ -58,7 +58,13 @@ def check_draft(pair: Pair) -> None:
 
 
 def _is_head(pair: Pair) -> bool:
-    return pair.draft is pair.target or hasattr(pair.draft.start(), "follow")
+    """Whether the draft follows the target's states, or there is none beside the target."""
+    if pair.draft is pair.target:
+        return True
+    session = pair.draft.start()
+    follows = hasattr(session, "follow")
+    session.close()
+    return follows
 
 
 def score(
