@@ -143,7 +143,11 @@ def test_more_kept_by_the_rule_with_the_smaller_average_is_called_luck():
         law["hsd"], law["tokenwise"] = law["tokenwise"], law["hsd"]
 
     assert ": this time the coins made it 9 more." in changed("long-draft", lambda step: None)
-    assert ": that it fell out the other way this time is luck." in changed("long-draft", swap)
+    swapped = changed("long-draft", swap)
+    assert ": that it fell out the other way this time is luck." in swapped
+    never = "over all drafts HSD never keeps fewer."
+    assert never in swapped
+    assert never not in changed("long-draft", lambda step: None)
 
 
 def test_without_an_average_nothing_is_said_of_luck_or_law():

@@ -16,7 +16,7 @@ from hsd.paths import TRACES
 
 @pytest.fixture(scope="module")
 def sums() -> Iterator[Engine]:
-    engine = Engine({"sums": "step/sums.js"})
+    engine = Engine({"sums": "step/sums.js", "model": "step/model.js"})
     yield engine
     engine.stop()
 
@@ -47,6 +47,20 @@ def test_the_sums_of_both_rules_are_those_of_the_trace(sums, name) -> None:
         assert one["mean"] == pytest.approx(
             sum(s["expected_kept"][one["rule"]] for s in steps if s["drafted"])
         )
+
+
+@pytest.mark.parametrize("name", ["story", "harbour", "cat", "released"])
+def test_a_run_opens_where_the_rules_part_most_whichever_keeps_more(sums, name) -> None:
+    steps = preset(name)["steps"]
+    means = [
+        (s["expected_kept"].get(s["verdict"]["rule"]), s["expected_kept"].get(s["shadow"]["rule"]))
+        for s in steps
+    ]
+    gaps = [0 if None in both else abs(both[0] - both[1]) for both in means]
+    assert sums.call("(steps) => model.mostApart(steps)", steps) == gaps.index(max(gaps))
+    for step in steps:
+        step["expected_kept"] = {}
+    assert sums.call("(steps) => model.mostApart(steps)", steps) is None
 
 
 def test_a_run_without_a_second_rule_has_nothing_beside_it(sums) -> None:
