@@ -63,7 +63,9 @@ def main() -> None:
     save({**about, "asked": asked, "temperatures": by_temperature}, RESULTS / "pair_estimate.json")
     head = {"format": "hsd-lengths-2", **about, "temperature": SHOWN}
     file = RESULTS / f"lengths-{PAIR}.json"
-    file.write_text(json.dumps({**head, "samples": rows, "passes": passes()}) + "\n")
+    file.write_text(
+        json.dumps({**head, "samples": rows, "passes": passes()}) + "\n", encoding="utf-8"
+    )
     print(f"written: {file}")
 
 

@@ -145,9 +145,9 @@ def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iter
     """Yield a run as it goes on, as plain data.
 
     First {"header", "link"}: the trace without steps and result, and the parameters that ask for it
-    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result", and
-    after it "scores" of a run that has any. At the end {"key", "telling", "finish"}: its key in
-    `kept`, the step to show first, and why it ended.
+    again. Then {"steps"}, new ones, at most 20 times a second; with the last of them "result". At
+    the end {"key", "telling", "finish"}: its key in `kept`, the step to show first, and why it
+    ended; and "scores" of a run that has any.
 
     run: what `decode` yields; closing the iterator closes it. Raises HsdError, once all that was
     decoded before has been yielded.
@@ -158,12 +158,16 @@ def as_messages(run: Iterator[Any], link: Mapping[str, str], kept: Kept) -> Iter
         yield {"header": header, "link": link}
         steps: list[Step] = []
         for piece in pieces:
+            if "scores" in piece:
+                trace = trace.model_copy(update=piece)
+                continue
             steps += piece["steps"]
-            news = {name: piece[name] for name in ("result", "scores") if name in piece}
-            trace = trace.model_copy(update=news)
+            trace = trace.model_copy(update={"result": piece.get("result", trace.result)})
             yield to_jsonable_python(piece)
     trace = trace.model_copy(update={"steps": steps})
-    yield {"key": kept.add(trace), "telling": telling_step(trace), "finish": trace.result.finish}
+    about = {"telling": telling_step(trace), "finish": trace.result.finish}
+    scores = {"scores": trace.scores.model_dump()} if trace.scores else {}
+    yield {"key": kept.add(trace), **about, **scores}
 
 
 def run_to_end(
@@ -182,13 +186,16 @@ def decode(request: RunRequest, seconds: float) -> Iterator[Any]:
     """
     system = make_system(pairs.load(request.pair), request.options)
     with closing(Decoding(system, request.prompt)) as decoding:
-        yield decoding.trace()
+        begun = decoding.trace()
+        yield begun
+        made: list[Step] = []
         steps: list[Step] = []
         ending: dict[str, str] = {}
         failure: HsdError | None = None
         began = sent = time.monotonic()
         try:
             for step in decoding:
+                made.append(step)
                 steps.append(step)
                 now = time.monotonic()
                 if now - began > seconds:
@@ -206,8 +213,9 @@ def decode(request: RunRequest, seconds: float) -> Iterator[Any]:
         yield {"steps": steps, "result": decoding.result(), **ending}
         if failure:
             raise failure
-        if not ending and (scores := with_scores(system.pair, decoding.trace()).scores):
-            yield {"steps": [], "scores": scores}
+        whole = begun.model_copy(update={"steps": made})
+        if not ending and (scores := with_scores(system.pair, whole).scores):
+            yield {"scores": scores}
 
 
 def gpu_seconds(tokens: int) -> int:

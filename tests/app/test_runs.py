@@ -50,7 +50,7 @@ def put_together(told: list[dict[str, Any]]) -> Trace:
     whole: dict[str, Any] = {"steps": []}
     for message in told:
         whole |= message.get("header", {}) | {
-            name: message[name] for name in ("result",) if name in message
+            name: message[name] for name in ("result", "scores") if name in message
         }
         whole["steps"] += message.get("steps", [])
     return Trace.model_validate(whole)
@@ -71,6 +71,8 @@ def test_a_run_arrives_piece_by_piece_and_equals_a_direct_one():
     assert (made.result.finish, len(made.steps)) == ("length", len(direct.steps))
     last = told[-1]
     assert kept.get(last["key"]) == made
+    assert made.scores
+    assert len(made.scores.p) == len(made.tokens)
     assert read(SPACE, told[0]["link"]) == asked
     assert (last["telling"], last["finish"]) == (telling_step(made), "length")
 
