@@ -40,7 +40,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.mark.parametrize(
     ("proxies", "host", "shown"),
     [
-        ("capitals", "::1", "http://[::1]:"),
+        pytest.param("capitals", "::1", "http://[::1]:", marks=pytest.mark.slow),
         ("SOCKS", "::", "http://[::1]:"),
         ("small letters", "0.0.0.0", "http://localhost:"),
     ],

@@ -132,14 +132,14 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
 
 @for_each(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
-    trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=16)
+    trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=11)
     assert trace.replay() == trace.tokens
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
 
 
 @for_each(("rule", "tree"), TREE_CASES)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
-    for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=16).steps:
+    for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=11).steps:
         for decision in [*step.verdict.decisions, *step.shadow.decisions]:
             assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
 
@@ -181,7 +181,7 @@ def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str)
     seen = 0
     for seed in range(2):
         for step in run(
-            rule, drafts=3, tree=tree, seed=seed, gamma=1 + seed % 2, max_new_tokens=16
+            rule, drafts=3, tree=tree, seed=seed, gamma=1 + seed % 2, max_new_tokens=11
         ).steps:
             for change in step.verdict.changes:
                 left = {o.token: o.probability for o in change.top}
