@@ -81,6 +81,11 @@ def _texts(arguments: argparse.Namespace, longest: int) -> tuple[list[ScoredText
             "nothing to estimate from: give a file of log-probabilities, --pair NAME, or --target "
             "and --draft"
         )
+    if arguments.new_tokens <= longest:
+        raise HsdError(
+            f"texts of {arguments.new_tokens} tokens are too short for drafts of {longest}: choose "
+            f"more new tokens, or --gamma 1-{max(arguments.new_tokens - 1, 1)}"
+        )
     urls = [name for name in sources[1:] if name and name.startswith(("http://", "https://"))]
     from hsd.bench.prompts import prompt_set
 

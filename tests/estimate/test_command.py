@@ -133,6 +133,7 @@ def test_what_does_not_go_together(file: str, tmp_path: Path, capsys: pytest.Cap
         (["--pair", "tiny", "--processed"], "--processed is for two servers"),
         ([file, "--gamma", "1-64"], "the longest text has 40 tokens"),
         ([str(tmp_path / "none")], "cannot read"),
+        (["--pair", "tiny", "--new-tokens", "8"], "too short for drafts of 8: choose more"),
         (["--target", url, "--draft", url], "cannot reach"),
     ):
         assert why in refusal(capsys, *words)
