@@ -55,7 +55,7 @@ def loads(
     prompts: each is asked once a number, again and again until there are twice as many as requests
     in flight. Raises HsdError.
     """
-    found = []
+    result = []
     _rate(server, prompts[:1], options, chat, 1)  # what warms up
     for count in counts:
         many = [prompts[i % len(prompts)] for i in range(max(2 * count, len(prompts)))]
@@ -67,9 +67,9 @@ def loads(
             if grown["drafts"]:
                 per_pass = 1 + grown["kept"] / grown["drafts"]
         without = _rate(plain, many, options, chat, count) if plain else None
-        found.append(Load(count, rate, per_pass, without))
-        progress(found[-1])
-    return found
+        result.append(Load(count, rate, per_pass, without))
+        progress(result[-1])
+    return result
 
 
 def _rate(
@@ -84,10 +84,10 @@ def _rate(
     return float(sum(record["new_tokens"] for record in records)) / (time.perf_counter() - begin)
 
 
-def words(found: Sequence[Load]) -> str:
+def words(result: Sequence[Load]) -> str:
     """Return the table, and up to how many requests at once drafting pays."""
     lines = ["requests  tokens/s  tokens a pass  without drafting  ×     step, in plain ones"]
-    for load in found:
+    for load in result:
         cells = (
             f"{load.requests:8}",
             f"{load.tokens_per_second:8.1f}",
@@ -97,7 +97,7 @@ def words(found: Sequence[Load]) -> str:
             _text(load.step, 19),
         )
         lines.append("  ".join(cells).rstrip())
-    timed = [load for load in found if load.times_plain]
+    timed = [load for load in result if load.times_plain]
     if timed:
         paying = [load.requests for load in timed if (load.times_plain or 0) > LEVEL]
         lines.append(
@@ -112,6 +112,6 @@ def _text(value: float | None, width: int, digits: int = 2) -> str:
     return f"{value:{width}.{digits}f}" if value is not None else " " * width
 
 
-def as_json(found: Sequence[Load]) -> list[dict[str, Any]]:
+def as_json(result: Sequence[Load]) -> list[dict[str, Any]]:
     """Return the loads as plain data."""
-    return [asdict(load) | {"times_plain": load.times_plain, "step": load.step} for load in found]
+    return [asdict(load) | {"times_plain": load.times_plain, "step": load.step} for load in result]

@@ -13,7 +13,7 @@ from hsd.bench.prompts import PromptSet
 from hsd.bench.server import Server
 from hsd.errors import HsdError
 from hsd.estimate import ScoredText
-from hsd.estimate.texts import RAW, OtherTokens, made, scored, written
+from hsd.estimate.texts import RAW, OtherTokens, scores_of_given, scores_of_own, text_of_scores
 from hsd.http_client import json_of
 
 TRIED = 16  # tokens that a server writes and scores before anything else
@@ -39,7 +39,7 @@ class Writing:
     def __post_init__(self) -> None:
         if not self.plain and not self.processed:
             raise HsdError(
-                f"servers give raw log-probabilities unless they were told otherwise: {RAW}, and "
+                f"servers give raw log-probabilities unless they are set otherwise: {RAW}, and "
                 "say --processed"
             )
 
@@ -74,12 +74,12 @@ def scored_by_servers(
         for seed in seeds:
             where = f"prompt {number}"
             answer = _ask(target, prompt, writing.request(writing.new_tokens, seed))
-            tokens, logp = written(answer, where)
+            tokens, logp = scores_of_own(answer, where)
             if not logp:
                 continue
             try:
                 logq = _score(draft, _whole_text(answer, prompt), tokens, where, writing.options)
-                yield made(logp, logq, tokens, where, kind, where), ""
+                yield text_of_scores(logp, logq, tokens, where, kind, where), ""
             except OtherTokens as error:
                 yield None, str(error)
 
@@ -99,7 +99,7 @@ def _score(
 ) -> list[float]:
     """Return a server's log-probabilities of the tokens at the end of a text. Raises HsdError."""
     body = {"echo": True, "max_tokens": 1, **options}
-    return scored(_ask(server, text, body), tokens, where)
+    return scores_of_given(_ask(server, text, body), tokens, where)
 
 
 def _whole_text(answer: dict[str, Any], prompt: str) -> str | list[int]:
@@ -119,7 +119,7 @@ def _check_scores(server: Server, prompt: str, writing: Writing) -> None:
     """
     answer = _ask(server, prompt, writing.request(TRIED, 0))
     where = f"{server.url}, its own text"
-    tokens, logp = written(answer, where)
+    tokens, logp = scores_of_own(answer, where)
     text = _whole_text(answer, prompt)
     try:
         own = _score(server, text, tokens, where, writing.options)

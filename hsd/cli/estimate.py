@@ -45,13 +45,13 @@ def main(arguments: argparse.Namespace) -> int:
     longest = lengths(arguments.gamma)
     costs = read_costs(arguments.costs) if arguments.costs else None
     texts, measured = _texts(arguments, longest)
-    found = estimate(texts, longest)
+    result = estimate(texts, longest)
     costs = costs or measured
     if arguments.json:
-        show(json.dumps(_as_json(found, costs, arguments.texts)))
+        show(json.dumps(_as_json(result, costs, arguments.texts)))
         return 0
-    show(advice(found, costs))
-    show(table(found, costs))
+    show(advice(result, costs))
+    show(table(result, costs))
     for name in sorted({text.kind for text in texts if text.kind}):
         own = [text for text in texts if text.kind == name]
         if len(own) < len(texts) and max(map(len, own)) > longest:
@@ -162,17 +162,17 @@ def _of_servers(arguments: argparse.Namespace, prompts: "PromptSet") -> list[Sco
 # ---- in words
 
 
-def advice(found: Estimate, costs: Costs | None) -> str:
+def advice(result: Estimate, costs: Costs | None) -> str:
     """Return the first line: whether to draft, by which rule and length, and how sure that is."""
-    about = f"{len(found.texts):,} texts of {found.tokens:,} tokens"
+    about = f"{len(result.texts):,} texts of {result.tokens:,} tokens"
     if costs is None:
-        last = found.longest - 1
-        rates = [f"{NAMES[name]} {of(found.rules[name].tokens_per_pass, last)}" for name in TIMED]
+        last = result.longest - 1
+        rates = [f"{NAMES[name]} {of(result.rules[name].tokens_per_pass, last)}" for name in TIMED]
         return (
-            f"At γ = {found.longest} a pass gives {', '.join(rates)} tokens ({about}); give "
+            f"At γ = {result.longest} a pass gives {', '.join(rates)} tokens ({about}); give "
             "--costs to learn whether that pays."
         )
-    best = {name: speedups(found, name, costs) for name in TIMED}
+    best = {name: speedups(result, name, costs) for name in TIMED}
     name = max(TIMED, key=lambda rule: float(best[rule].value.max()))
     place = int(best[name].value.argmax())
     low, high = best[name].low[place], best[name].high[place]
@@ -193,18 +193,18 @@ def of(interval: Interval, place: int) -> str:
     return f"{value:.2f} ({low:.2f} to {high:.2f})"
 
 
-def table(found: Estimate, costs: Costs | None) -> str:
+def table(result: Estimate, costs: Costs | None) -> str:
     """Return a table: for each draft length tokens per pass by rule, and what they are worth."""
     heads = ["γ", *(f"{NAMES[name]}, tokens a pass" for name in RULES), "HSD − vanilla"]
     if costs:
         heads += [f"{NAMES[name]}, × plain" for name in TIMED]
     rows = [heads]
-    for place in range(found.longest):
+    for place in range(result.longest):
         cells = [str(place + 1)]
-        cells += [of(rated.tokens_per_pass, place) for rated in found.rules.values()]
-        cells.append(difference(found.difference, place))
+        cells += [of(rated.tokens_per_pass, place) for rated in result.rules.values()]
+        cells.append(difference(result.difference, place))
         if costs:
-            cells += [of(speedups(found, name, costs), place) for name in TIMED]
+            cells += [of(speedups(result, name, costs), place) for name in TIMED]
         rows.append(cells)
     return "\n".join(_aligned(rows))
 
@@ -223,13 +223,13 @@ def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
-def _as_json(found: Estimate, costs: Costs | None, per_text: bool) -> dict[str, object]:
-    plain = as_json(found, per_text)
+def _as_json(result: Estimate, costs: Costs | None, per_text: bool) -> dict[str, object]:
+    plain = as_json(result, per_text)
     if costs:
         plain["costs"] = {
             "passes": {str(width): cost for width, cost in costs.passes.items()},
             "drafted": costs.drafted,
         }
-        plain["speedup"] = {name: speedups(found, name, costs).value.tolist() for name in TIMED}
-    plain["advice"] = advice(found, costs)
+        plain["speedup"] = {name: speedups(result, name, costs).value.tolist() for name in TIMED}
+    plain["advice"] = advice(result, costs)
     return plain

@@ -202,26 +202,26 @@ def read_costs(text: str) -> Costs:
     )
 
 
-def speedups(found: Estimate, rule: str, costs: Costs) -> Interval:
+def speedups(result: Estimate, rule: str, costs: Costs) -> Interval:
     """Return a rule's speed over plain decoding at γ = 1, 2, …, with the interval of its tokens.
 
     The loop's own time is left out.
     """
-    per_pass = found.rules[rule].tokens_per_pass
-    step = np.array([costs.of_step(gamma) for gamma in range(1, found.longest + 1)])
+    per_pass = result.rules[rule].tokens_per_pass
+    step = np.array([costs.of_step(gamma) for gamma in range(1, result.longest + 1)])
     return Interval(per_pass.value / step, per_pass.low / step, per_pass.high / step)
 
 
-def as_json(found: Estimate, per_text: bool = False) -> dict[str, Any]:
+def as_json(result: Estimate, per_text: bool = False) -> dict[str, Any]:
     """Return the estimate as plain data. per_text: also the expected passes of every text."""
     plain: dict[str, Any] = {
-        "texts": len(found.texts),
-        "tokens": found.tokens,
-        "gamma": list(range(1, found.longest + 1)),
+        "texts": len(result.texts),
+        "tokens": result.tokens,
+        "gamma": list(range(1, result.longest + 1)),
         "rules": {},
-        "difference": _plain("tokens_per_pass", found.difference),
+        "difference": _plain("tokens_per_pass", result.difference),
     }
-    for name, rated in found.rules.items():
+    for name, rated in result.rules.items():
         plain["rules"][name] = {
             **_plain("kept_at_least", rated.kept_at_least),
             **_plain("tokens_per_pass", rated.tokens_per_pass),
@@ -233,10 +233,10 @@ def as_json(found: Estimate, per_text: bool = False) -> dict[str, Any]:
                 "kind": text.kind,
                 "tokens": len(text),
                 "expected_passes": {
-                    name: rated.passes[number].tolist() for name, rated in found.rules.items()
+                    name: rated.passes[number].tolist() for name, rated in result.rules.items()
                 },
             }
-            for number, text in enumerate(found.texts)
+            for number, text in enumerate(result.texts)
         ]
     return plain
 

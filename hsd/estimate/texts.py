@@ -88,19 +88,19 @@ def of_values(values: Values, where: str) -> ScoredText:
     name = str(values.get("id", where))
     kind = str(values.get("kind", ""))
     if "target" in values and "draft" in values:
-        tokens, logp = written(values["target"], where)
-        logq = scored(values["draft"], tokens, where)
+        tokens, logp = scores_of_own(values["target"], where)
+        logq = scores_of_given(values["draft"], tokens, where)
     elif "logp" in values and "logq" in values:
         logp = _numbers(values["logp"], f"{where}, logp")
         logq = _numbers(values["logq"], f"{where}, logq")
-        told = values.get("tokens")
-        tokens = tuple(map(str, told)) if isinstance(told, list) else ()
+        pieces = values.get("tokens")
+        tokens = tuple(map(str, pieces)) if isinstance(pieces, list) else ()
     else:
         raise HsdError(f"{where} has neither logp and logq nor target and draft: give {FORM}")
-    return made(logp, logq, tokens, name, kind, where)
+    return text_of_scores(logp, logq, tokens, name, kind, where)
 
 
-def made(
+def text_of_scores(
     logp: list[float],
     logq: list[float],
     tokens: tuple[str, ...],
@@ -175,7 +175,7 @@ def _numbers(values: Any, where: str) -> list[float]:
 # ---- answers of servers
 
 
-def written(answer: Any, where: str) -> tuple[tuple[str, ...], list[float]]:
+def scores_of_own(answer: Any, where: str) -> tuple[tuple[str, ...], list[float]]:
     """Return the tokens' texts and log-probabilities of a server's own answer. Raises HsdError."""
     logprobs = _choice(answer, f"{where}, target").get("logprobs")
     rows = logprobs.get("content") if isinstance(logprobs, dict) else None
@@ -193,7 +193,7 @@ def written(answer: Any, where: str) -> tuple[tuple[str, ...], list[float]]:
     return tuple(map(str, tokens)), _numbers(numbers, f"{where}, target")
 
 
-def scored(answer: Any, tokens: tuple[str, ...], where: str) -> list[float]:
+def scores_of_given(answer: Any, tokens: tuple[str, ...], where: str) -> list[float]:
     """Return the draft's log-probabilities of these tokens, at the end of what it was given.
 
     The answer is to a completion with `echo` and `logprobs`, or has vLLM's `prompt_logprobs`. The
