@@ -57,13 +57,11 @@ def index(
     folder: str,
     first: bool,
     address: str,
-    speed: str,
 ) -> str:
     """Return the page as HTML.
 
     answers: who answers it, "server", "files" or "browser"; folder: the path of `hsd/web` beside
-    it; first: whether it opens on the first preset; address: where it will be, "" if nobody knows;
-    speed: the words of the link to Speed.
+    it; first: whether it opens on the first preset; address: where it will be, "" if nobody knows.
     """
     loaded = modules(f"answers/{answers}.js", *ENTRIES)
     links = [
@@ -83,7 +81,6 @@ def index(
         description=escape(space.short_description),
         head="\n".join([*_card(space, address), *links]),
         first=_first(presets[0]) if first else "",
-        speed=speed,
         presets=_menu(space, presets),
         data=_block("hsd-modules", json.dumps(_needed(loaded))),
         foot=FOOT.get(answers, FOOT["files"]),
@@ -218,7 +215,7 @@ def template() -> str:
 
 def _filled(**words: str) -> str:
     # the file of a single run has none of these
-    none = dict.fromkeys(("description", "presets", "first", "speed"), "")
+    none = dict.fromkeys(("description", "presets", "first"), "")
     known = {
         **none,
         "foot": FOOT["files"],

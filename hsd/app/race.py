@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from hsd import facts
@@ -34,6 +35,10 @@ LANE = RunOptions.scoped("lane")
 FUZZY = RunOptions.menus()["rules with tolerance"]
 FORMAT = "hsd-race-2"
 FILE = RESULTS / "race.json"
+FILES = (RESULTS / "race-qwen-coder.json", FILE)
+"""The recorded races of each pair; Speed opens on the first."""
+
+MISSING = "there is no recorded race: run `python examples/reproduce/record_race.py`"
 Values = Mapping[str, Any]
 
 
@@ -289,12 +294,72 @@ def pieces(plan: RacePlan, seconds: float) -> Iterator[dict[str, Any]]:
 # ---- recorded races
 
 
-def recordings(file: Path = FILE) -> dict[str, Any]:
+def recordings(*files: Path) -> dict[str, Any]:
     """Return the recorded races: {"races": domain, header, events and coins of each}.
 
-    Raises HsdError where none is recorded.
+    files: by default those of the repository. Raises HsdError where none is recorded.
     """
-    return _recordings(file)
+    found = [_recordings(file) for file in files or FILES if file.is_file()]
+    if not found:
+        raise HsdError(MISSING)
+    return {"races": [one for races in found for one in races["races"]]}
+
+
+def speeds() -> dict[str, Any]:
+    """Return how fast plain decoding, vanilla and HSD were in the races of each pair.
+
+    By the pair's name: temperature, processor, cores, load and prompts; and lanes, each with its
+    rule (None: plain decoding), γ, tokens a second and how many times as fast as plain decoding it
+    was. Of races at several temperatures those at the first count, of all kinds of prompts
+    together. The numbers are those that Speed shows of them: medians over rounds.
+    """
+    found: dict[str, Any] = {}
+    for one in recordings()["races"]:
+        header = one["header"]
+        own = found.setdefault(header["pair"], {"header": header, "races": []})
+        if header["sampling"] == own["header"]["sampling"]:
+            own["races"].append(one)
+    return {pair: _speeds(**own) for pair, own in found.items()}
+
+
+def _speeds(header: dict[str, Any], races: list[dict[str, Any]]) -> dict[str, Any]:
+    records = [
+        event["record"] | {"lane": event["lane"]}
+        for one in races
+        for event in one["events"]
+        if event.get("record")
+    ]
+    shown = [
+        (place, lane["options"])
+        for place, lane in enumerate(header["lanes"])
+        if place == 0 or lane["own"].keys() == {"rule", "gamma"}
+    ]
+    rates = {place: _rate([one for one in records if one["lane"] == place]) for place, _ in shown}
+    return {
+        "temperature": header["sampling"]["temperature"],
+        "prompts": sum(one["header"]["prompts"] for one in races),
+        **{name: header["machine"][name] for name in ("processor", "cores", "load")},
+        "lanes": [
+            {
+                "rule": options["rule"] if place else None,
+                "gamma": options["gamma"] if place else None,
+                "tokens_per_second": rates[place],
+                "times": rates[place] / rates[0],
+            }
+            for place, options in shown
+        ],
+    }
+
+
+def _rate(records: Sequence[dict[str, Any]]) -> float:
+    """Return the median over rounds of tokens a second."""
+    rounds = {record["repetition"] for record in records}
+    own = [[one for one in records if one["repetition"] == number] for number in rounds]
+    rates: list[float] = [
+        sum(one["new_tokens"] for one in group) / sum(one["seconds"] for one in group)
+        for group in own
+    ]
+    return median(rates)
 
 
 @cached_by_file()
@@ -304,5 +369,5 @@ def _recordings(file: Path) -> dict[str, Any]:
     except (OSError, ValueError):
         data = {}
     if data.get("format") != FORMAT:
-        raise HsdError("there is no recorded race: run `python examples/reproduce/record_race.py`")
+        raise HsdError(MISSING)
     return {"races": data["races"]}

@@ -108,7 +108,7 @@ def site(
         more = {"own": False, "browser": browser.about(space, folder, weights), "offline": weights}
 
     def index() -> str:
-        return page.index(answers, space, presets, folder, not opened, address, speed())
+        return page.index(answers, space, presets, folder, not opened, address)
 
     files: Site = {
         "index.html": lambda: index().encode(),
@@ -181,15 +181,17 @@ def contents(space: Space, questions: Mapping[str, SiteQuestion], opened: bool) 
 
     That is what it is made with, and which questions have an answer in a file.
 
-    first: the preset to show; opened: whether there is a trace to show instead; own: whether a
-    visitor may name models; pairs: gamma is a pair's usual draft length, chats whether it answers
-    questions; bytes: of a trace, at most.
+    first: the preset to show; tree: one whose drafts form a tree; opened: whether there is a trace
+    to show instead; own: whether a visitor may name models; pairs: gamma is a pair's usual draft
+    length, chats whether it answers questions; speeds: of recorded races, by pair; bytes: of a
+    trace, at most.
     """
     presets = presets_of(space)
     offered = device.offered(space)
     begin = {pair.name: starters(pair.name, presets.values()) for pair in offered}
     return {
         "first": next(iter(presets)),
+        "tree": SYSTEM_WORDS["eagle"]["shown"][0],
         "opened": opened,
         "own": device.own_pairs_allowed(space),
         "pairs": [
@@ -206,6 +208,7 @@ def contents(space: Space, questions: Mapping[str, SiteQuestion], opened: bool) 
         },
         "limits": space.limits.model_dump(),
         "race": race.limits(),
+        "speeds": race.speeds(),
         "credits": pairs.credits(space),
         "schema": f"{folder_of_modules()}trace.schema.json",
         "bytes": MAX_BYTES,
@@ -253,12 +256,6 @@ def benchmark(name: str) -> Values:
 @cached_by_file()
 def _view(file: Path) -> Values:
     return view(read(file))
-
-
-def speed() -> str:
-    """Return the words of the link to Speed, with the best speed-up of the first benchmark."""
-    times = max(float(row[2].split()[0]) for row in benchmark(next(iter(BENCHMARKS)))["rows"])
-    return f"On a CPU: up to {times:.2f} × as fast"
 
 
 def about_systems(presets: Mapping[str, Preset]) -> Values:

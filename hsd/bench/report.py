@@ -23,6 +23,7 @@ from hsd.errors import HsdError, one_line
 from hsd.models import Pair
 from hsd.models.machine import machine
 from hsd.paths import read_yaml
+from hsd.rules import RULES
 from hsd.sampling import Sampling
 from hsd.version import __version__
 
@@ -149,17 +150,27 @@ def cells(row: Row) -> list[str]:
 
     A cell is empty if it has no meaning, such as the limit of plain decoding.
     """
-    return [row["case"], *(_cell(row, **column) for column in TABLES["formats"])]
+    rule = str(row["options"].get("rule", ""))
+    known = RULES.get(rule)
+    name = row["case"].replace(rule, known.short, 1) if known else row["case"]
+    return [name, *(_cell(row, **column) for column in TABLES["formats"])]
 
 
-def _cell(row: Row, field: str, digits: int = 2, factor: int = 1, unit: str = "") -> str:
+def _cell(
+    row: Row,
+    field: str,
+    digits: int = 2,
+    factor: int = 1,
+    unit: str = "",
+    most: float = math.inf,
+) -> str:
     """Format a field of a row times `factor`, with its interval if there are several prompts.
 
-    Returns "" if it is not known.
+    Returns "" if it is not known, or above `most`, where it has no meaning.
     """
     value: Any = row.get(field)
     several = value if isinstance(value, (list, tuple)) else [value]
-    values = [factor * x for x in several if is_known(x)]
+    values = [factor * x for x in several if is_known(x) and x <= most]
     if len(values) > 1 and row["prompts"] > 1:
         return interval(values, digits)
     return f"{values[0]:.{digits}f}{unit}" if values else ""
@@ -212,7 +223,9 @@ def setting(header: dict[str, Any], rows: Sequence[Row]) -> list[str]:
     source = ", ".join(words(prompts.get(name), 200) for name in names)
     given = {name: words(value) for name, value in {**machine, **header}.items()}
     known = defaultdict(lambda: "?", given)
+    heats = {words(row["options"].get("temperature", 0)) for row in rows}
     known |= {"source": source, "prompts": rows[0]["prompts"], "runs": rows[0]["runs"]}
+    known |= {"temperature": ", ".join(sorted(heats))}
     served_by = f"server {server.get('model')} at {server.get('url')}: {server.get('note')}"
     return [
         *(line.format_map(known) for line in TABLES["setting"]),

@@ -315,6 +315,14 @@ class MassesBeatFacts:
     too_much: Text
 
 
+@said("beat_ask")
+class AskBeatFacts:
+    """A room is asked before the first test."""
+
+    drafted: int
+    rule: str
+
+
 @said("beat_test")
 class TestBeatFacts(TestFacts):
     """A test is made, or of a large tree all of them."""
@@ -446,6 +454,29 @@ class BranchFacts:
     reached: Text = None
     more: Text = None
     less: Text = None
+
+
+@said("counts", "beat_counts")
+class CountFacts:
+    """What becomes of 100 drafts that begin as this one does up to a token, by HSD's law.
+
+    on: those whose next token stays too; back: the others; stay: of them those that stay there;
+    leave: those that step back once more. scene: of the film.
+    """
+
+    scene: int
+    start: bool
+    begin: Piece | None
+    none: bool
+    due: str
+    on: str
+    back: str
+    stay: str
+    leave: str
+    share: str
+    equation: str
+    often: list[PieceFacts]
+    rarely: list[PieceFacts]
 
 
 @said("ledger_residual", "ledger_drawn")
@@ -746,10 +777,14 @@ class BestFacts:
 
 @said("calculator")
 class CalculatorFacts:
-    """Whether drafting pays at a reader's costs."""
+    """Whether drafting pays at a reader's costs.
+
+    share: what is reached of the speed-up that the passes alone allow, where it was measured.
+    """
 
     pays: bool
     costs: str
+    share: Text
     vanilla: BestFacts
     usual: BestFacts
     none: bool

@@ -20,6 +20,13 @@
   };
   const kept = (/** @type {string} */ name) => attempt(() => localStorage.getItem(name));
 
+  // Run that is pressed before anything hears of it is kept, with its prompt, until Watch does.
+  document.addEventListener("click", ({ target }) => {
+    const waits = document.body.classList.contains("hsd-opening");
+    if (!waits || !(target instanceof Element && target.closest("#hsd-run"))) return;
+    page.dataset.wanted = document.querySelector("textarea")?.value ?? "";
+  });
+
   // A frame without an origin of its own gets no modules, and an older browser cannot read them.
   window.addEventListener(
     "error",
@@ -39,6 +46,7 @@
   const theme = query.get("__theme") ?? query.get("theme") ?? kept("hsd-theme");
   page.classList.toggle("dark", theme ? theme === "dark" : Boolean(attempt(prefersDark)));
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
+  page.classList.toggle("hsd-present", query.get("present") === "1"); // for a room
   // in a frame: without the controls
   page.classList.toggle("hsd-bare", query.get("controls") === "0");
   page.dataset.lanes = query.get("lanes") ?? ""; // and with one rule's lane: "own" or "other"
@@ -53,7 +61,7 @@
   page.classList.toggle("hsd-brief", !whole && !full);
 
   // Whether the picture that the page brings along is of what the address asks for.
-  const known = ["__theme", "theme", "embed", "board", "controls", "lanes"];
+  const known = ["__theme", "theme", "embed", "board", "controls", "lanes", "present"];
   const other = [...query.keys()].some((name) => !known.includes(name));
   page.classList.toggle(
     "hsd-other",

@@ -479,6 +479,7 @@ interface Said {
   beat_target: TargetBeatFacts;
   beat_ratio: RatioBeatFacts;
   beat_masses: MassesBeatFacts;
+  beat_ask: AskBeatFacts;
   beat_test: TestBeatFacts;
   beat_know: GrowthFacts;
   beat_propose: GrowthFacts;
@@ -495,6 +496,8 @@ interface Said {
   overruled_so_far: DriftFacts;
   ledger_masses: BranchFacts;
   ledger_shown: BranchFacts;
+  counts: CountFacts;
+  beat_counts: CountFacts;
   ledger_residual: ResidualFacts;
   ledger_drawn: ResidualFacts;
   ledger_elsewhere: ElsewhereFacts;
@@ -740,6 +743,10 @@ interface RatioBeatFacts {
 interface MassesBeatFacts {
   too_much: string | null;
 }
+interface AskBeatFacts {
+  drafted: number;
+  rule: string;
+}
 interface TestBeatFacts {
   test: "token" | "draft" | "prefix";
   accepted: boolean;
@@ -872,6 +879,21 @@ interface BranchFacts {
   reached?: string | null;
   more?: string | null;
   less?: string | null;
+}
+interface CountFacts {
+  scene: number;
+  start: boolean;
+  begin: Special | null;
+  none: boolean;
+  due: string;
+  on: string;
+  back: string;
+  stay: string;
+  leave: string;
+  share: string;
+  equation: string;
+  often: PieceFacts[];
+  rarely: PieceFacts[];
 }
 interface ResidualFacts {
   tree: boolean;
@@ -1066,6 +1088,7 @@ interface RaceLaneFacts {
 interface CalculatorFacts {
   pays: boolean;
   costs: string;
+  share: string | null;
   vanilla: BestFacts;
   usual: BestFacts;
   none: boolean;

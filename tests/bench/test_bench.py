@@ -353,7 +353,7 @@ def test_a_file_gives_every_number_again():
     benchmark = parse(lines(made), "x.jsonl")
     assert benchmark.rows() == rows(measurements([PLAIN, HSD], made))
     table = markdown(benchmark)
-    assert "| hsd | 278 | 1.39 (0.00–2.98) | 2.50 (" in table
+    assert "| HSD | 278 | 1.39 (0.00–2.98) | 2.50 (" in table
     assert "| acceptance rate per position, % | 1 |\n| --- | --- |\n| hsd | 50.0 |" in table
     assert "2 prompts (x, y), 4 runs per case, 20 new tokens" in table
 

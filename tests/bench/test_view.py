@@ -64,7 +64,7 @@ def test_the_view_in_a_recorded_file_is_the_one_that_its_records_give(name: str)
 def test_hostile_names_in_a_header_are_text(recorded):
     head = {**recorded.header, "pair": "<b>mine</b>", "machine": "none", "date": {}}
     shown = view(Benchmark(head, recorded.records))
-    assert shown["facts"][0] == "pair <b>mine</b>"
+    assert shown["facts"][0] == "pair <b>mine</b>, temperature 0.7"
     assert "<b>" not in json.dumps(shown["charts"])
 
 

@@ -586,3 +586,41 @@ def test_the_difference_of_the_rules_is_that_of_their_sums_over_all_coins(shown:
         vanilla, usual = (kept / drafts for kept, drafts in sums.values())
         words = f"HSD − vanilla: {usual - vanilla:+.3f}".replace("-", "−")
         assert one["report"]["rules"].startswith(words)
+
+
+def test_the_speeds_in_the_head_are_those_of_the_race_on_speed(shown: list[Record]):
+    """One record of a measurement is behind both."""
+    for pair, speeds in race.speeds().items():
+        whole = next(
+            one
+            for one in shown
+            if (one["header"]["pair"], one["domain"]) == (pair, "All")
+            and one["header"]["sampling"]["temperature"] == speeds["temperature"]
+        )
+        rows = {row["case"]: row for row in whole["report"]["rows"]}
+        assert [lane["rule"] for lane in speeds["lanes"]] == [None, "tokenwise", "hsd"]
+        for lane, row in zip(speeds["lanes"], rows.values(), strict=False):
+            assert lane["times"] == pytest.approx(row["speedup"])
+            assert lane["tokens_per_second"] == pytest.approx(row["tokens_per_second"])
+        assert speeds["prompts"] == whole["report"]["rows"][0]["prompts"]
+
+
+def test_the_share_that_the_calculator_multiplies_by_is_that_of_the_races(
+    node: Engine, shown: list[Record]
+):
+    races = race.recordings()["races"]
+    shares = node.call("recorded.sharesOf", races)
+    assert set(shares) == {one["header"]["pair"] for one in races}
+    for pair, share in shares.items():
+        whole = next(
+            one
+            for one in shown
+            if (one["header"]["pair"], one["domain"]) == (pair, "All")
+            and one["header"]["sampling"]["temperature"]
+        )
+        own = [row["efficiency"] for row in whole["report"]["rows"][1:3]]
+        assert share == pytest.approx(min(sum(own) / 2, 1))
+        passes = node.call("recorded.passesIn", whole)
+        plain, vanilla = whole["report"]["rows"][:2]
+        assert passes["times"]["1"] == plain["target_call_ms"]
+        assert passes["times"]["draft"] == vanilla["draft_call_ms"]

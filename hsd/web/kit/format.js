@@ -97,12 +97,12 @@ const total = (/** @type {number[]} */ numbers) => numbers.reduce((a, b) => a + 
 
 /**
  * Return shares that add up to 1 as texts that do so too: [".11", ".59", ".3"]. Where one is small,
- * all get up to five places.
- * @param {number[]} shares
+ * all get up to five places; fixed: how many they get in any case.
+ * @type {(shares: number[], fixed?: number) => string[]}
  */
-function adding(shares) {
+function adding(shares, fixed) {
   const enough = (/** @type {number} */ n) => shares.every((x) => x <= 0 || x >= 0.5 * 10 ** -n);
-  const places = [2, 3, 4].find(enough) || 5;
+  const places = fixed ?? ([2, 3, 4].find(enough) || 5);
   const units = shares.map((x) => x * 10 ** places);
   const shown = units.map(Math.floor);
   const dropped = (/** @type {number} */ i) => units[i] % 1;

@@ -76,7 +76,11 @@ class Learn {
     const present = button("Present", "large type, arrow keys, no controls; Esc ends it", () =>
       this.present(),
     );
-    const tools = h("div.hp-row", this.score, this.again, copied.element, copy, present);
+    const ten = button("Ten links", "for ten minutes in front of a room", () => {
+      links.open = true;
+      links.scrollIntoView({ block: "start" });
+    });
+    const tools = h("div.hp-row", this.score, this.again, copied.element, copy, ten, present);
     const top = h(
       "header.hp-row.hf-learn-top",
       h("nav", { "aria-label": "lessons" }, this.list),
@@ -89,12 +93,17 @@ class Learn {
       });
       return [h("p.hp-subtitle", title), h("ul.hf-notes", items)];
     });
+    const links = h(
+      "details.hp-card",
+      h("summary", "Notes for a speaker: 10, 20 and 45 minutes"),
+      spoken,
+    );
     root.replaceChildren(
       top,
       this.place,
       card("", "Common mistakes", null, h("div.hf-beliefs", beliefs.map(belief))),
       card("", "Questions", null, h("div.hf-questions", questions.map(question))),
-      h("details.hp-card", h("summary", "Notes for a speaker: 10, 20 and 45 minutes"), spoken),
+      links,
       this.dialog,
     );
     const moves = {

@@ -3,6 +3,7 @@
 import { h, token } from "../kit/dom.js";
 import { exact, number, short, shortest } from "../kit/format.js";
 import { chances, masses as massesOf, trial } from "../step/cells.js";
+import { counts } from "../step/counts.js";
 import { capped, ratio, readAlone, rho } from "../step/model.js";
 import { bars, mean } from "../step/odds.js";
 
@@ -18,10 +19,11 @@ const ROWS = {
   "times": ["time of one pass, in milliseconds", times],
   "pq": ["q, the draft's · p, the target's", probabilities],
   "ratio": ["ρ = p/q · joint ratio r · cut at 1: c", ratios],
-  "masses": ["after each token: excess ▨ and deficient ▧", masses],
+  "masses": ["after each token: excess above, deficient below", masses],
+  "counts": ["of 100 drafts that begin so", counted],
   "place": ["the first place: what q proposes, what p wants", (at) => place(at, false)],
   "parts": [
-    "the first place: p is what is kept, and what corrections ▧ add",
+    "the first place: p is what is kept, and what corrections add",
     (at) => place(at, at.answered),
   ],
   "classic": ["vanilla, from the left: coin against threshold", (at) => lane(at, at.view.shadow)],
@@ -119,6 +121,14 @@ function ratios(/** @type {LessonScene} */ at) {
 
 function masses(/** @type {LessonScene} */ at) {
   return cells(at, ({ id }) => massesOf(at.view.branches.get(id)));
+}
+
+/**
+ * The branch after the token that the lesson is about in counts; of no single one, where HSD stops.
+ * @type {(at: LessonScene) => Child}
+ */
+function counted({ view, lesson }) {
+  return counts(view, lesson.columns[0] ?? view.own.last);
 }
 
 /**

@@ -20,9 +20,10 @@ import { fileButton, table } from "./tables.js";
 
 const HINT =
   "Tokens per pass are exact: what each rule keeps of the same drafts, on average over all " +
-  "coins. Costs are in passes over one token, and yours to change; the loop's own time is left " +
-  "out.";
+  "coins. Costs are in passes over one token, and yours to change. All is for one request at a " +
+  "time: of a server that batches several, measure it by hsd bench --server --concurrency.";
 const PRESETS = {
+  measured: "measured here",
   here: "CPU, as recorded",
   browser: "browser, as recorded",
   own: "your own",
@@ -57,6 +58,8 @@ class Calculator {
   preset = "here";
   file = /** @type {LengthRow[] | null} */ (null);
   shown = /** @type {CalculatorPoint[]} */ ([]);
+  /** By pair what a race here measured. @type {Record<string, RacePasses>} */
+  own = {};
   pairs = segments("Models", (/** @type {string} */ pair) => this.choose(pair));
   words = h("p.hf-verdict", { role: "status" });
   chart = h("div");
@@ -64,8 +67,13 @@ class Calculator {
   kinds = segments("Drafts of", (/** @type {string} */ kind) => this.draw({ kind }));
   presets = segments("Costs", (/** @type {string} */ preset) => this.draw({ preset }));
 
-  constructor(/** @type {Lengths[]} */ recorded) {
+  /**
+   * @param {Lengths[]} recorded
+   * @param {Record<string, number>} shares - by pair, see `sharesOf` of recorded.js
+   */
+  constructor(recorded, shares) {
     this.all = recorded;
+    this.shares = shares;
     this.recorded = recorded[0];
     this.measured = costsOf(this.recorded.passes.here);
     this.costs = this.measured;
@@ -109,10 +117,30 @@ class Calculator {
     }
   }
 
+  /**
+   * Take the costs that a race here measured.
+   * @type {(pair: string, passes: RacePasses | null) => void}
+   */
+  take(pair, passes) {
+    if (!passes || !this.all.some((own) => own.pair === pair)) return;
+    this.own[pair] = passes;
+    this.choose(pair, "measured");
+  }
+
+  /**
+   * The measured passes of the pair that is shown, by the names of PRESETS.
+   * @returns {Record<string, Record<string, number>>}
+   */
+  get passes() {
+    const { pair, passes } = this.recorded;
+    const own = this.own[pair];
+    return own ? { ...passes, measured: own.times } : passes;
+  }
+
   /** Show another pair, at its own costs and on all kinds. @param {string} pair */
-  choose(pair) {
+  choose(pair, preset = "here") {
     this.recorded = this.all.find((own) => own.pair === pair) ?? this.all[0];
-    this.draw({ kind: "", preset: "here" });
+    this.draw({ kind: "", preset });
   }
 
   /**
@@ -132,9 +160,9 @@ class Calculator {
   draw({ kind = this.kind, preset = this.preset }) {
     this.kind = kind;
     this.preset = preset;
-    const { file, recorded } = this;
-    if (preset in recorded.passes) {
-      this.measured = costsOf(recorded.passes[preset]);
+    const { file, recorded, passes } = this;
+    if (preset in passes) {
+      this.measured = costsOf(passes[preset]);
       this.costs = this.measured;
     }
     this.pairs.set(
@@ -148,17 +176,19 @@ class Calculator {
     this.kinds.set(kind, kinds);
     this.presets.set(
       preset,
-      Object.entries(PRESETS).filter(([name]) => name in recorded.passes || name === preset),
+      Object.entries(PRESETS).filter(([name]) => name in passes || name === preset),
     );
     const own = recorded.samples.filter((sample) => !kind || sample.kind === kind);
     const rows = kind === "file" && file ? file : gathered(own);
-    this.shown = points(rows, this.costs);
+    const measured = preset === "measured" && this.own[recorded.pair]?.share;
+    const share = measured || this.shares[recorded.pair];
+    this.shown = points(rows, this.costs, share);
     for (const [i, cost] of valuesOf(this.costs).entries()) {
       const digits = cost.toFixed(2);
       setSlider(this.sliders[i], cost, `${digits} passes`);
       this.values[i].textContent = digits;
     }
-    say(this.words, answer(this.shown, preset));
+    say(this.words, answer(this.shown, preset, share));
     this.chart.replaceChildren(drawn(this.shown));
     this.table.replaceChildren(table(COLUMNS, this.shown.map(cells)));
   }

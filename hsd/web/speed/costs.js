@@ -1,6 +1,7 @@
 // Should drafting be switched on? What two rules give per pass at every draft length, times what
 // passes cost. Pure.
 import { facts } from "../kit/facts.js";
+import { percent } from "../kit/format.js";
 import { sum } from "../kit/statistics.js";
 import { chances } from "../step/rejudge.js";
 import { plain, say } from "../step/sentences.js";
@@ -85,12 +86,13 @@ function over(above, below) {
 }
 
 /**
- * Every draft length with both rules' speed-ups and the ratio of their tokens per pass.
- * @type {(rows: LengthRow[], costs: Costs) => CalculatorPoint[]}
+ * Every draft length with both rules' speed-ups and the ratio of their tokens per pass. share: which
+ * of the speed-up that the passes alone allow is reached.
+ * @type {(rows: LengthRow[], costs: Costs, share?: number) => CalculatorPoint[]}
  */
-const points = (rows, costs) =>
+const points = (rows, costs, share = 1) =>
   rows.map(({ gamma, given }) => {
-    const speeds = RULES.map((name) => speedup(rate(given[name]), gamma, costs));
+    const speeds = RULES.map((name) => share * speedup(rate(given[name]), gamma, costs));
     return { gamma, speeds, ratio: over(given[facts.usual], given[facts.vanilla]) };
   });
 
@@ -102,10 +104,10 @@ const highest = (points, value) =>
   points.reduce((top, point) => (value(point) > value(top) ? point : top));
 
 /**
- * The answer in one sentence. costs: their name in the sentence.
- * @type {(points: CalculatorPoint[], costs: string) => string}
+ * The answer in one sentence. costs: their name in the sentence; share: see `points`.
+ * @type {(points: CalculatorPoint[], costs: string, share?: number) => string}
  */
-function answer(points, costs) {
+function answer(points, costs, share) {
   const [vanilla, usual] = RULES.map((_, i) => {
     const { gamma, speeds } = highest(points, (point) => point.speeds[i]);
     return { gamma, speed: speeds[i].toFixed(2), pays: speeds[i] > 1 };
@@ -118,6 +120,7 @@ function answer(points, costs) {
   const values = {
     pays: vanilla.pays || usual.pays,
     costs,
+    share: share ? percent(share) : null,
     vanilla,
     usual,
     none: !apart.length,

@@ -38,6 +38,9 @@ class Race {
   source = h("p.hp-hint.hf-machine");
   list = h("ol.hf-race");
   choice = segments("Prompts", (/** @type {string} */ domain) => this.choose(domain));
+  pairs = segments("Models", (/** @type {string} */ pair) =>
+    this.choose(this.shown.domain, heatOf(this.shown), pair),
+  );
   heats = segments("Temperature", (/** @type {string} */ heat) =>
     this.choose(this.shown.domain, heat),
   );
@@ -50,9 +53,13 @@ class Race {
   /**
    * @param {RecordedRaces} recorded
    * @param {Values} about - the answer to ask("page")
+   * @param {(race: RecordedRace) => void} timed - gets a race that was run here
    */
-  constructor(recorded, about) {
+  constructor(recorded, about, timed) {
+    this.timed = timed;
     this.races = withAll(recorded.races);
+    const titles = about.pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
+    this.titles = /** @type {Record<string, string>} */ (Object.fromEntries(titles));
     this.setup = new Setup(about);
     this.element = h("div.hf-part", this.build());
   }
@@ -76,7 +83,7 @@ class Race {
     const large = button("Full screen", "the race alone, large enough for a room", () =>
       toggleFullScreen(race),
     );
-    const choices = [this.choice.element, this.heats.element];
+    const choices = [this.pairs.element, this.choice.element, this.heats.element];
     const buttons = [large, this.cancel, this.go];
     const race = h(
       "section.hp-card",
@@ -99,7 +106,8 @@ class Race {
    * @param {URLSearchParams} query
    */
   open(query) {
-    this.choose(query.get("domain") ?? "", query.get("temperature") ?? "");
+    const [domain, heat, pair] = ["domain", "temperature", "pair"].map((name) => query.get(name));
+    this.choose(domain ?? "", heat ?? "", pair ?? "");
     const reason = why("race");
     if (!query.has("prompt")) this.replayUnlessCalm();
     else if (reason) page.alert(reason);
@@ -126,15 +134,18 @@ class Race {
   // ---- a race to show
 
   /**
-   * Show the recorded race of a domain at a temperature. Where there is none at that temperature,
-   * show the domain's first; of an unknown domain, show the first of all.
+   * Show the recorded race of a pair on a domain at a temperature. Where there is none at that
+   * temperature, show the domain's first; of an unknown domain or pair, show the first of all.
    * @param {string} domain
    * @param {string} heat - the temperature, as text
+   * @param {string} pair - by name
    */
-  choose(domain, heat = heatOf(this.shown)) {
+  choose(domain, heat = heatOf(this.shown), pair = this.shown.header.pair) {
     this.kept = false;
-    const own = this.races.filter((race) => race.domain === domain);
-    const race = own.find((race) => heatOf(race) === heat) ?? own[0] ?? this.races[0];
+    const ofPair = this.races.filter((race) => race.header.pair === pair);
+    const known = ofPair.length ? ofPair : this.races;
+    const own = known.filter((race) => race.domain === domain);
+    const race = own.find((race) => heatOf(race) === heat) ?? own[0] ?? known[0];
     this.setup.set(race.header);
     this.show(race);
     this.offer(race);
@@ -145,9 +156,18 @@ class Race {
   offer(race) {
     /** @type {(names: string[], prefix: string) => [string, string][]} */
     const options = (names, prefix) => [...new Set(names)].map((name) => [name, prefix + name]);
-    const domains = this.races.map(({ domain }) => domain);
+    const { pair } = race.header;
+    const names = [...new Set(this.races.map(({ header }) => header.pair))];
+    const ofPair = this.races.filter(({ header }) => header.pair === pair);
+    const own = ofPair.length ? ofPair : this.races;
+    this.pairs.element.hidden = names.length < 2;
+    this.pairs.set(
+      pair,
+      names.map((name) => [name, (this.titles[name] ?? name).split(" · ")[0]]),
+    );
+    const domains = own.map(({ domain }) => domain);
     this.choice.set(race.domain, options(domains, ""));
-    const heats = options(this.races.map(heatOf), "T = ");
+    const heats = options(own.map(heatOf), "T = ");
     this.heats.set(race.domain ? heatOf(race) : "", heats);
   }
 
@@ -220,6 +240,7 @@ class Race {
       problem = signal.aborted ? "" : refusal.message;
     }
     if (race) this.show(race);
+    if (race?.report) this.timed(race);
     const cut = race?.ending ?? (signal.aborted ? "the race was cancelled" : "");
     if (problem) this.turn("failed");
     else this.turn(cut ? "cancelled" : "done");
@@ -297,6 +318,7 @@ class Race {
     this.go.disabled = runs;
     this.choice.element.disabled = runs;
     this.heats.element.disabled = runs;
+    this.pairs.element.disabled = runs;
   }
 
   say(/** @type {string} */ words) {
@@ -312,7 +334,7 @@ class Race {
   link() {
     if (this.phase === "running" || this.kept || !this.shown) return null;
     const { domain, header } = this.shown;
-    return domain ? { domain, temperature: heatOf(this.shown) } : header.link;
+    return domain ? { domain, temperature: heatOf(this.shown), pair: header.pair } : header.link;
   }
 
   mirror() {

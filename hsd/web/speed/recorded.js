@@ -1,4 +1,7 @@
-// The races to show: those that were recorded, and at each temperature all of them together. Pure.
+// The races to show: those that were recorded, and of each pair at each temperature all of them
+// together. Pure.
+import { facts } from "../kit/facts.js";
+import { median } from "../kit/statistics.js";
 import { report } from "./report.js";
 
 /** The temperature of a race, as text. @param {RecordedRace} race */
@@ -11,13 +14,13 @@ function reportOf({ header, events, coins }) {
 }
 
 /**
- * The races, those of a temperature side by side; after several of them one more, "All", with the
- * prompts of all.
+ * The races, those of a pair at a temperature side by side; after several of them one more, "All",
+ * with the prompts of all.
  * @param {RecordedRace[]} races
  */
 function withAll(races) {
-  const heats = Map.groupBy(races, heatOf);
-  return [...heats.values()].flatMap((alike) =>
+  const groups = Map.groupBy(races, (race) => `${race.header.pair} ${heatOf(race)}`);
+  return [...groups.values()].flatMap((alike) =>
     alike.length > 1 ? [...alike, together(alike)] : alike,
   );
 }
@@ -41,4 +44,40 @@ function together(races) {
   return { domain: "All", header, events, coins };
 }
 
-export { heatOf, reportOf, withAll };
+/**
+ * What a race says of a pair's passes: their milliseconds by width, and of a drafted token
+ * ("draft"); and which share of the speed-up that they alone allow vanilla and HSD reached, at most
+ * 1. Null where no lane of either rule was timed.
+ * @type {(race: RecordedRace) => RacePasses | null}
+ */
+function passesIn(race) {
+  race.report ??= reportOf(race);
+  const rows = race.report?.rows ?? [];
+  const drafting = race.header.lanes.flatMap(({ name, options, own }) => {
+    const isRule = [facts.vanilla, facts.usual].includes(options.rule);
+    const isChain = isRule && !("proposer" in own) && !("drafts" in own);
+    const row = rows.find((one) => one.case === name);
+    return isChain && row && row.efficiency > 0 ? [{ gamma: Number(options.gamma), row }] : [];
+  });
+  if (!drafting.length || !rows[0].target_call_ms) return null;
+  const times = /** @type {Record<string, number>} */ ({ 1: rows[0].target_call_ms });
+  for (const { gamma, row } of drafting) times[gamma + 1] = row.target_call_ms;
+  times.draft = drafting[0].row.draft_call_ms;
+  const share = Math.min(median(drafting.map(({ row }) => row.efficiency)), 1);
+  return { times, share };
+}
+
+/**
+ * By pair the share of `passesIn` in its recorded races above temperature 0, all kinds together.
+ * @param {RecordedRace[]} races
+ */
+function sharesOf(races) {
+  const shares = /** @type {Record<string, number>} */ ({});
+  for (const race of withAll(races)) {
+    const share = Number(heatOf(race)) > 0 ? passesIn(race)?.share : null;
+    if (share) shares[race.header.pair] = share; // the last one of a pair is that of all kinds
+  }
+  return shares;
+}
+
+export { heatOf, passesIn, reportOf, sharesOf, withAll };

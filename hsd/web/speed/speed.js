@@ -6,15 +6,18 @@ import * as page from "../kit/page.js";
 import { Benchmark } from "./benchmark.js";
 import { Calculator } from "./calculator.js";
 import { Race } from "./race.js";
+import { passesIn, sharesOf } from "./recorded.js";
 
 let bar = /** @type {Race["bar"] | null} */ (null);
 
 async function start(/** @type {HTMLElement} */ root) {
   const query = asked("speed");
   const [recorded, lengths, about] = await Promise.all([ask("races"), ask("lengths"), ask("page")]);
-  const calculator = new Calculator(lengths);
+  const calculator = new Calculator(lengths, sharesOf(recorded.races));
   const benchmark = new Benchmark(about);
-  const race = new Race(recorded, about);
+  const race = new Race(recorded, about, (ended) =>
+    calculator.take(ended.header.pair, passesIn(ended)),
+  );
   bar = race.bar;
   root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);

@@ -40,6 +40,8 @@ type RecordedRace = {
   coins?: RaceCoins[];
   ending?: string;
 };
+/** What a race says of a pair's passes, see `passesIn` in recorded.js. */
+type RacePasses = { times: Record<string, number>; share: number };
 type RecordedRaces = { races: RecordedRace[] };
 /** A lane of the setup. */
 type SetupLane = { element: HTMLElement; title: HTMLElement; values: () => Values };

@@ -4,12 +4,13 @@
 // that a beat only changes classes.
 import { h, prose, targetOf, token } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
-import { number, visible } from "../kit/format.js";
+import { number, percent, visible } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { lossy, menu } from "../kit/controls.js";
 import { chances as oddsOf, judges, likely } from "./rejudge.js";
 import * as brief from "./brief.js";
 import { appear, chances, follow, masses, trial } from "./cells.js";
+import { counts, stop } from "./counts.js";
 import { say } from "./sentences.js";
 import { exactly, ruleInfo } from "./model.js";
 import { bars, mean } from "./odds.js";
@@ -26,11 +27,13 @@ function create(actions) {
   const map = h("div.hp-minimap", { "aria-hidden": "true" });
   const grid = h("div.hp-board-grid");
   const scroller = h("div.hp-scroll.hp-board-scroll", grid);
+  const below = h("div"); // the branch at which HSD stops, at a first look
   const drawing = h(
     "section.hp-card.hp-board",
     { "aria-label": "The draft and both verdicts" },
     map,
     scroller,
+    below,
   );
   // the cell of the own lane's last test, which is in sight at the end
   let deciding = /** @type {Element | null} */ (null);
@@ -54,6 +57,9 @@ function create(actions) {
     const lanes = plan.lanes.flatMap((lane) => drawLane(view, lane, plan, offered));
     const held = focusIn(grid);
     grid.replaceChildren(...rows, ...lanes);
+    const branch = first ? stop(view) : null;
+    const scene = (/** @type {number} */ i) => beatOf(plan, i < 3 ? "counts" : "commit", i);
+    below.replaceChildren((branch !== null && counts(view, branch, scene)) || "");
     const focused = /** @type {HTMLElement | null} */ (held && grid.querySelector(held));
     focused?.focus({ preventScroll: true });
     const scrolls = view.step.drafted > 4 ? "narrow" : "no";
@@ -231,9 +237,14 @@ function ratios({ step }, plan, actions) {
   const name = ["chances", h("small", q, " of the draft, ", p, " of the target")];
   return row("is-ratios", name, "", step.nodes, (node, i) => {
     const at = beatOf(plan, "draft", i);
-    return { at, content: chances(node, { q: { "data-at": at }, p: read }) };
+    const words = (/** @type {number} */ share) => (actions ? {} : { words: whole(share) });
+    const drafted = { "data-at": at, ...words(node.q) };
+    return { at, content: chances(node, { q: drafted, p: { ...read, ...words(node.p) } }) };
   });
 }
+
+/** A share as a newcomer reads it. @param {number} share */
+const whole = (share) => (share > 0.995 ? "100 %" : percent(share));
 
 /**
  * The row of masses: under each token those of the branch after it, which a test there compares.

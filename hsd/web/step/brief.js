@@ -5,7 +5,8 @@ import { h } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { apart, shortest } from "../kit/format.js";
 import { origin } from "./rejudge.js";
-import { gauge, leaves, level, outcomeAt, tight } from "./cells.js";
+import { gauge, leaves, outcomeAt, tight } from "./cells.js";
+import { counted, countsAt, due } from "./counts.js";
 import { pair } from "./sentences.js";
 import { fuzzy } from "./model.js";
 import { named } from "./phases.js";
@@ -18,9 +19,10 @@ const RATIOS = ["q", "own", "before", "starred", "capped", "ratio"]; // p/q in a
  */
 function head(judged, keeps) {
   const entry = facts.glossary[judged.info.term ?? ""];
-  const full = entry?.full && h("span.hp-wide", `, ${entry.full}`);
+  const order = judged.info.forward ? "① →" : "← ①";
   return [
-    h("span.hp-lane-title", named(judged), full),
+    h("span.hp-lane-title", named(judged)),
+    h("span.hp-order", order),
     keeps,
     h("span.hp-lane-line", entry?.line || entry?.words || ""),
   ];
@@ -30,7 +32,9 @@ function head(judged, keeps) {
 function cell(view, judged, id) {
   const { test, state, verdict } = outcomeAt(view, judged, id);
   const place = h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `);
-  const box = (/** @type {Child[]} */ ...inside) => h(`div.hp-trial.is-${state}`, place, inside);
+  const running = counted(view) === judged && due(view, id);
+  const box = (/** @type {Child[]} */ ...inside) =>
+    h(`div.hp-trial.is-${state}`, place, running, inside);
   if (!test) return box(h("span.hp-trial-words", verdict));
   const digits = apart(...test.sides, 2, 1);
   const text = (/** @type {number} */ x) => (x > 0 && x < 0.001 ? "≈0" : tight(x, digits));
@@ -38,8 +42,13 @@ function cell(view, judged, id) {
   const coin = test.coinless ? null : h("span.hp-wide", "coin ");
   const compared = h("span", coin, `${low} ${test.accepted ? "<" : "≥"} ${high} `);
   const made = decided(view, judged, id, (share) => text(share) === high);
-  return box(made, gauge(...test.sides), h("span.hp-trial-words", compared, verdict));
+  const order = h("span.hp-order", { title: `test ${test.order}` }, circled(test.order));
+  const words = h("span.hp-trial-words", compared, verdict);
+  return box(order, made, gauge(...test.sides), words);
 }
+
+/** A number in a circle, such as ①. @param {number} n */
+const circled = (n) => (n <= 20 ? String.fromCodePoint(0x245f + n) : `(${n})`);
 
 /**
  * What a threshold is made of: the masses of a branch, or p/q of a token or of all up to it;
@@ -53,30 +62,32 @@ function decided(view, judged, id, fits) {
   const { tree = "", value = 0 } = origin(view, judged, id) ?? {};
   const names = leaves(tree);
   const branch = names.includes("excess") && view.branches.get(id);
-  if (!branch) {
-    if (!names.some((name) => RATIOS.includes(name))) return false;
-    const words = ratioWords(view, id, String(names) === "p,q");
-    return h("span.hp-origin", words, value > 1 && ", at most 1");
+  const put = (/** @type {string} */ name, /** @type {string} */ numbers) =>
+    h("span.hp-origin", h("span.hp-wide", name), numbers);
+  if (branch && counted(view) === judged)
+    return put("deficient ÷ excess = ", countsAt(view, branch).equation);
+  if (branch) {
+    const { deficient, excess } = branch;
+    return put("deficient ÷ excess = ", quotient(deficient, excess, fits));
   }
-  const share = (/** @type {Branch} */ { deficient, excess }) => deficient / excess;
-  const { texts } = shortest({ ...branch }, (rounded) => fits(share(rounded)), 2);
-  const words = (/** @type {string} */ name) => ({ words: texts[name].replace(/^0\./, ".") });
-  const lack = [h("span.hp-swatch.is-deficient"), h("span.hp-wide", " lack")];
-  const surplus = [h("span.hp-swatch.is-excess"), h("span.hp-wide", " excess")];
-  return [
-    h("span.hp-origin", lack, " ÷ ", surplus),
-    level("is-deficient", branch.deficient, words("deficient")),
-    level("is-excess", branch.excess, words("excess")),
-  ];
+  if (!names.some((name) => RATIOS.includes(name))) return false;
+  const cut = value > 1 ? ", at most 1" : "";
+  const { p, q } = view.nodes.get(id);
+  const isOwn = String(names) === "p,q" || view.depth.get(id) === 1;
+  if (isOwn && !cut) return put("p ÷ q = ", quotient(p, q, fits));
+  if (isOwn) return h("span.hp-origin", `p ÷ q${cut}`);
+  const part = view.children.has(id) ? "up to here" : "the whole draft";
+  return counted(view) === judged ? put(part, "") : h("span.hp-origin", `p ÷ q of ${part}${cut}`);
 }
 
 /**
- * A ratio at a node in words. own: it is that of this token alone.
- * @type {(view: View, id: number, own: boolean) => string}
+ * Two shares in per cent, with the fewest digits whose quotient is printed as the threshold is.
+ * @type {(above: number, below: number, fits: (share: number) => boolean) => string}
  */
-function ratioWords(view, id, own) {
-  if (own || view.depth.get(id) === 1) return "p/q";
-  return view.children.has(id) ? "p/q up to here" : "p/q of the whole draft";
+function quotient(above, below, fits) {
+  const numbers = { above: 100 * above, below: 100 * below };
+  const { texts } = shortest(numbers, (rounded) => fits(rounded.above / rounded.below), 2);
+  return `${texts.above} ÷ ${texts.below}`;
 }
 
 export { cell, head };

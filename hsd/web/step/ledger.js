@@ -6,6 +6,7 @@ import { card } from "../kit/controls.js";
 import { recipeOf } from "../rules/tests.js";
 import { listing, plain, say } from "./sentences.js";
 import { draftedAfter, pathTo, settingsOf } from "./model.js";
+import { counts, segment, twin } from "./counts.js";
 
 const NAMES = {
   overlap: "overlap",
@@ -86,6 +87,7 @@ function branchBody(view, branch, highlighted) {
     ]),
   ];
   return [
+    counts(view, branch.node),
     h("div.hp-stacks", { "data-branch": branch.node }, stacks),
     h("p.hp-hint", plain(say("ledger_masses", facts))),
     candidates(view, branch, highlighted),
@@ -119,16 +121,6 @@ function stack(name, of, parts) {
     h("span.hp-sum", sum, " = 1"),
   );
 }
-
-/**
- * A part of a bar, as a share of its length.
- * @type {(of: "q" | "p", kind: MassKind, share: number, attributes?: Attributes) => HTMLElement}
- */
-const segment = (of, kind, share, attributes = {}) =>
-  h(`span.hp-segment.is-${of}.is-${kind}`, {
-    style: `width:${(100 * share).toFixed(3)}%`,
-    ...attributes,
-  });
 
 /**
  * A row of a table of tokens: the token with the sign of its origin, bars, and figures.
@@ -182,20 +174,6 @@ function surplus(q, cp) {
     h("span.hp-part-word", ` ${kind}`),
     ` ${number(Math.abs(q - cp))}`,
   ];
-}
-
-/**
- * q over c·p, as shares of the longest bar: the common part plain, what goes beyond it hatched.
- * @type {(q: number, cp: number) => HTMLElement[]}
- */
-function twin(q, cp) {
-  const both = Math.min(q, cp);
-  /** @type {(of: "q" | "p", kind: MassKind, whole: number) => HTMLElement} */
-  const line = (of, kind, whole) => {
-    const beyond = Math.max(whole - both, 0);
-    return h("span.hp-twin", segment(of, "overlap", both), segment(of, kind, beyond));
-  };
-  return [line("q", "excess", q), line("p", "deficient", cp)];
 }
 
 /**

@@ -3,6 +3,7 @@
 // there is to say of it then.
 import { facts } from "../kit/facts.js";
 import { percent } from "../kit/format.js";
+import { countsAt, stop } from "./counts.js";
 import { listing, number, say } from "./sentences.js";
 import { copies, tapsOf, verdicts } from "./model.js";
 import { PARTS } from "./parts.js";
@@ -17,16 +18,19 @@ const TIMES = {
   masses: 2800,
   shadow: 2000,
   own: 2000,
+  counts: 4200,
   commit: 3200,
 };
 const MOST = 24; // tests of a tree that have a beat each
+const SCENES = 3; // of the masses in counts
 
 /**
  * The phases of a step. Without a draft, or without details, it has one beat and those of its
- * parts. first: as brief.js draws it, where masses come with the tests that they decide.
- * @type {(view: View, first?: boolean) => Plan}
+ * parts. first: as brief.js draws it, where masses come with the tests that they decide; asks: with
+ * a question to a room before the first test.
+ * @type {(view: View, how?: {first?: boolean, asks?: boolean}) => Plan}
  */
-function plan(view, first = false) {
+function plan(view, { first = false, asks = false } = {}) {
   /** @type {RuleLane[]} */
   const lanes = verdicts(view).map((judged) => ({
     phase: judged === view.own ? "own" : "shadow",
@@ -35,6 +39,8 @@ function plan(view, first = false) {
   /** @type {Move[]} */
   let all = [["commit", "commit", 1]];
   if (view.detail && view.step.drafted) all = moves(view, lanes, first);
+  const test = all.findIndex(([name]) => name === lanes[0]?.phase);
+  if (asks && test > 0) all.splice(test, 0, ["ask", "?", 1]);
   for (const part of PARTS) if (part.moves && part.shows(view)) all = part.moves(view, all);
   let total = 0;
   const phases = all.map(([name, title, beats, drafts]) => {
@@ -54,7 +60,8 @@ function plan(view, first = false) {
  * The usual phases: a beat for each test, one for all of them where a tree has very many.
  * @type {(view: View, lanes: RuleLane[], first: boolean) => Move[]}
  */
-function moves({ step, isTrie }, lanes, first) {
+function moves(view, lanes, first) {
+  const { step, isTrie } = view;
   /** @type {Move[]} */
   const all = [
     ["draft", "draft", step.drafted],
@@ -66,6 +73,7 @@ function moves({ step, isTrie }, lanes, first) {
     const tests = judged.decisions.length;
     if (tests) all.push([phase, judged.info.short, isTrie && tests > MOST ? 1 : tests]);
   }
+  if (first && stop(view) !== null) all.push(["counts", "masses", SCENES]);
   all.push(["commit", "commit", 1]);
   return all;
 }
@@ -146,6 +154,11 @@ const BEATS = {
   masses({ branches }) {
     const first = branches.get(0);
     return ["beat_masses", { too_much: first ? percent(first.excess) : null }];
+  },
+  ask: (view) => ["beat_ask", { rule: verdicts(view)[0].info.short }],
+  counts(view, scene) {
+    const branch = view.branches.get(stop(view) ?? 0);
+    return ["beat_counts", { ...countsAt(view, /** @type {Branch} */ (branch)), scene }];
   },
   shadow: (view, i, phase) => testBeat(view, view.shadow ?? view.own, i, phase),
   own: (view, i, phase) => testBeat(view, view.own, i, phase),

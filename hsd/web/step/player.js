@@ -48,7 +48,10 @@ class Player {
   forward = () => this.go(this.step + 1);
   moveBack = () => this.move(-1);
   moveOn = () => this.move(1);
-  toggle = () => this.steps.length && this.stage.transport.toggle();
+  toggle = () => {
+    if (this.options.present) this.move(1);
+    else if (this.steps.length) this.stage.transport.toggle();
+  };
   play = () => this.steps.length && this.stage.transport.start();
   refresh = () => this.stale && this.draw(true);
   redraw = () => this.shown && this.show(this.step);
@@ -162,6 +165,11 @@ class Player {
     for (const touch of TOUCHES) window.addEventListener(touch, stop, true);
   }
 
+  /** Show the step that is shown from its start, for somebody who tells it. */
+  retell() {
+    if (this.shown) this.show(this.step, 0);
+  }
+
   pause() {
     this.once = false;
     this.stage.transport.pause();
@@ -213,7 +221,8 @@ class Player {
     const { rule, coins } = this.supposed;
     const moved = [...coins].some(([node, value]) => value !== coinOf(read, node));
     const view = rule || moved ? rejudge(read, this.supposed) : read;
-    const plan = phases.plan(view, this.brief() && !view.isTrie);
+    const first = this.brief() && !view.isTrie;
+    const plan = phases.plan(view, { first, asks: this.options.present });
     const shown = { read, view, plan };
     this.shown = shown;
     return shown;

@@ -94,7 +94,7 @@ class Stage {
     listen(root, /** @type {Record<string, any>} */ (this.player), KEYS);
     root.addEventListener("keydown", ({ key }) => {
       // elsewhere these keys scroll the page
-      const full = root.matches(":fullscreen, .is-maximised");
+      const full = this.player.options.present || root.matches(":fullscreen, .is-maximised");
       if (full && /^Page(Up|Down)$/.test(key)) this.player.move(key === "PageUp" ? -1 : 1);
     });
   }

@@ -36,9 +36,11 @@ function create(player) {
     oninput: scrub,
   });
   const names = h("div.hp-phase-names", { "aria-hidden": "true" });
-  const { brief } = player.options;
+  const { brief, tree } = player.options;
   const both = "the draft and both verdicts alone, or everything";
   const turn = brief && button("", both, brief.turn, { class: "hp-turn" });
+  const several = "a run whose drafts form a tree";
+  const other = tree && button("Draft tree", several, tree, { class: "hp-other" });
   const inside = h("div.hp-rail", names, rail);
   const place = h("output.hp-place");
   const cells = h("div.hp-cells", {
@@ -60,6 +62,7 @@ function create(player) {
     h("span.hp-grow"),
     differences,
     speed,
+    other,
     turn,
   ];
   const shown = [h("div.hp-bar", bar), cells, totals, setup];

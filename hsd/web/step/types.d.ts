@@ -242,6 +242,10 @@ type PlayerOptions = {
   force?: (view: View, node: number, token: number) => void;
   /** first: whether only a first look is drawn; turn: show all, or less. */
   brief?: { first: () => boolean; turn: () => void };
+  /** For a room: it waits for a key after each move. */
+  present?: boolean;
+  /** Opens a run whose drafts form a tree. */
+  tree?: () => unknown;
 };
 
 // ---- what is drawn of it
@@ -271,6 +275,10 @@ type NumberColumn = [
   from?: string,
 ];
 /** A part of a bar of a branch's masses. */
+/**
+ * A token of a branch: its q, what of it is due (c·p), and by how much q is more than that.
+ */
+type TokenGap = { piece: string; q: number; due: number; gap: number };
 type MassKind = "overlap" | "excess" | "deficient" | "remainder";
 /**
  * What a rule came to over the steps of a run. mean: kept over all coins, where the steps tell;

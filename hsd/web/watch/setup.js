@@ -158,6 +158,12 @@ class Setup {
     this.mark();
   }
 
+  /** Take a prompt that was typed, unless it is empty. @param {string} prompt */
+  ask(prompt) {
+    if (prompt) this.prompt.value = prompt;
+    this.mark();
+  }
+
   /** Show what made the run that is shown. @param {Values} values */
   repeat(values) {
     this.set(values);

@@ -18,6 +18,7 @@ import { chip, files, first, folding, keys, part, status, turn } from "./head.js
 import * as links from "./links.js";
 import { poll } from "./requests.js";
 import { Setup } from "./setup.js";
+import * as speeds from "./speeds.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const DAMAGED = unpacks()
@@ -61,6 +62,7 @@ class Watch {
     this.outcome = outcome.create();
     root.prepend(this.outcome.element, this.caption, this.place);
     const { answers } = document.documentElement.dataset;
+    const { tree } = contents;
     const brief = { first, turn: () => this.look(!first()) };
     /** @type {(view: View, node: number, token: number) => void} */
     const force = (...place) => this.begin(links.after(this.source?.link, ...place));
@@ -71,6 +73,8 @@ class Watch {
       hidden: () => page.tab() !== "watch",
       force: why("run") ? undefined : force,
       brief: answers === "file" ? undefined : brief,
+      present: document.documentElement.classList.contains("hsd-present"),
+      tree: tree ? () => this.openPreset(tree) : undefined,
     });
     this.beside = new Beside({
       options: () => {
@@ -121,8 +125,18 @@ class Watch {
       if (page.tab() === "watch") this.read(state?.shown);
     });
     await this.read();
-    const linked = document.documentElement.classList.contains("hsd-other");
+    const { classList, dataset } = document.documentElement;
+    if (dataset.wanted !== undefined) return this.pressed(dataset.wanted);
+    const linked = classList.contains("hsd-other");
+    if (classList.contains("hsd-present")) return this.player.retell();
     if (first() && !linked && page.tab() === "watch") this.player.playAlone();
+  }
+
+  /** Run was pressed before the page could hear of it. @param {string} prompt - typed until then */
+  pressed(prompt) {
+    delete document.documentElement.dataset.wanted;
+    this.setup.ask(prompt);
+    if (!why("run")) this.begin(this.setup.toRun());
   }
 
   /**
@@ -258,6 +272,7 @@ class Watch {
     const by = h("span.hf-caption-pair", pair ? ` ${pair.title}` : "");
     this.caption.replaceChildren(h("b", source.title), " ", reason, by);
     this.caption.hidden = !source.title;
+    speeds.show(this.contents.speeds?.[trace.setup.pair]);
     this.sourceChip(live);
     chip("pair", .../** @type {[string, string]} */ (tracePair(trace.setup)));
     this.player.load(trace, { step, node, supposed, live });
