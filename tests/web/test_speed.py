@@ -573,17 +573,21 @@ def test_log_probabilities_that_are_none_are_refused(costs, line):
 
 def test_the_answer_names_the_best_lengths_and_where_the_rules_are_level(costs):
     given = samples(1, vanilla=[15, 15], hsd=[15, 15]) + samples(4, vanilla=[20, 20], hsd=[22, 22])
-    say = """(all, more, drafted) => {
+    say = """(all, more, drafted, share = undefined) => {
       const even = costs.even(more, drafted);
-      return costs.answer(costs.points(costs.gathered(all), even), "own");
+      return costs.answer(costs.points(costs.gathered(all), even, share), "own", share);
     }"""
+    assert costs.call(say, given, 0, 0, 0.5).startswith(
+        "Switch it on at your costs: HSD is 1.10 × plain decoding at γ = 4, vanilla 1.00 × at "
+        "γ = 4, which is 50 % of what the passes alone allow"
+    )
     assert costs.call(say, given, 0, 0) == (
-        "Switch it on at your costs: the passes allow HSD 2.20 × plain decoding at γ = 4, vanilla "
-        "2.00 × at γ = 4. "
+        "Switch it on at your costs: HSD is 2.20 × plain decoding at γ = 4, vanilla "
+        "2.00 × at γ = 4, if only the passes took time. "
         "At γ = 4 HSD is 1.10 × vanilla (1.10–1.10); at γ = 1 they are level."
     )
     assert costs.call(say, given, 1, 0).startswith(
-        "Leave it off at your costs: at their best the passes allow vanilla 0.75 ×"
+        "Leave it off at your costs: at their best vanilla is 0.75 ×"
     )
 
 
@@ -609,15 +613,29 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
     visitor = opened(visitors())
     card = visitor.page.locator(".hf-calculator")
     recorded = [json.loads(file.read_text()) for file in site.LENGTHS]
-    shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]))"
-    say = f"(told, name) => costs.answer({shown}, name)"
+    shares = {
+        pair: visitor.page.evaluate(
+            """async ([races, pair]) => {
+              const place = document.querySelector("script[type=module]").src;
+              const { sharesOf } = await import(new URL("speed/recorded.js", place).href);
+              return sharesOf(races)[pair] ?? null;
+            }""",
+            [race.recordings()["races"], pair],
+        )
+        for pair in {told["pair"] for told in recorded}
+    }
+    shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]), share)"
+    say = f"(told, name, share = undefined) => costs.answer({shown}, name, share)"
     verdict = card.locator(".hf-verdict")
     for told in recorded:
         card.get_by_role("radio", name=told["title"]).check()
         for name, words in (("here", "CPU, as recorded"), ("browser", "browser, as recorded")):
             if name in told["passes"]:
                 card.get_by_role("radio", name=words).check()
-                assert verdict.inner_text() == costs.call(say, told, name)
+                share = shares[told["pair"]]
+                assert verdict.inner_text() == costs.call(say, told, name, *filter(None, [share]))
+                known = "of what the passes alone allow" if share else "if only the passes took"
+                assert known in verdict.inner_text()
                 lengths = {one["gamma"] for one in told["samples"]}
                 assert card.locator("tbody tr").count() == len(lengths)
     card.get_by_role("radio", name="CPU, as recorded").check()
