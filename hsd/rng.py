@@ -86,7 +86,8 @@ class Dice:
     """The random numbers of one round, which drafts at most `gamma` tokens.
 
     draws, coins: one for each drafted token. after (1,): for the token after the kept ones. times
-    (γ+1, V): of the exponential race at each place, None unless draft and target are coupled.
+    (γ+1, V): of the exponential race at each place, None unless draft and target are coupled; or
+    (1, V) of one that draws the token after the kept ones.
     """
 
     gamma: int

@@ -133,7 +133,7 @@ def _load_module(path: Path) -> ModuleType:
     except (Exception, SystemExit) as error:
         for loaded in [x for x in sys.modules if x.split(".")[0] == package.__name__]:
             del sys.modules[loaded]
-        raise HsdError(f"{path.name} cannot be imported: {_line(error)}") from error
+        raise HsdError(f"{path.name} cannot be imported: {in_a_line(error)}") from error
     finally:
         with contextlib.suppress(ValueError):  # the file may have removed it
             sys.path.remove(folder)
@@ -153,7 +153,7 @@ def texts(
         answer = adapter.verify(p.clone(), q.clone(), gamma, length, [*seeds])
         outcomes = [tuple(map(int, one)) for one in answer]
     except (Exception, SystemExit) as error:
-        what = f"raises {_line(error)}"
+        what = f"raises {in_a_line(error)}"
     else:
         known = all(0 <= x < len(p) for one in outcomes for x in one)
         if known and [len(one) for one in outcomes] == [length] * len(seeds):
@@ -262,25 +262,13 @@ class BlackBox:
                 return self.adapter.verify(p, (ids, weights), *rest)
             return self.adapter.verify(*given)
         except (Exception, SystemExit) as error:
-            raise self._wrong(f"raises {_line(error)}", draft, point) from error
+            raise self._wrong(f"raises {in_a_line(error)}", draft, point) from error
 
     def _checked(self, answer: Any, draft: int, point: Point) -> Outcome:
-        tokens = answer.tolist() if isinstance(answer, Tensor) else answer
         drafted = self._drafts[draft]
-        if not isinstance(tokens, list | tuple) or any(
-            isinstance(t, bool) or not isinstance(t, int) for t in tokens
-        ):
-            what = f"returns {_short(answer)}: return a list of int"
-        elif not 1 <= len(tokens) <= len(drafted) + 1:
-            wanted = f"return 1 to {len(drafted) + 1}, the kept ones and one more"
-            what = f"returns {len(tokens)} tokens: {wanted}"
-        elif list(tokens[:-1]) != drafted[: len(tokens) - 1]:
-            what = f"returns {list(tokens)}, whose tokens before the last are not the draft's first"
-        elif not 0 <= tokens[-1] < self.vocab:
-            what = f"returns token {tokens[-1]}, and there are {self.vocab}: 0 to {self.vocab - 1}"
-        else:
-            return tuple(tokens)
-        raise self._wrong(what, draft, point)
+        if what := fault(answer, drafted, self.vocab):
+            raise self._wrong(what, draft, point)
+        return tuple(answer.tolist() if isinstance(answer, Tensor) else answer)
 
     def _wrong(self, what: str, draft: int, point: Point) -> HsdError:
         return HsdError(f"{self.adapter.name}: verify {what}; sent {self.args(draft, point)}")
@@ -299,7 +287,28 @@ class BlackBox:
         return ", ".join(f"{name} {value}" for name, value in given.items())
 
 
-def _line(error: BaseException) -> str:
+def fault(answer: Any, drafted: list[int], vocab: int) -> str:
+    """Return what is wrong with an answer of `verify`, in words that follow its name, or "".
+
+    drafted: the tokens that it judged. vocab: how many tokens there are.
+    """
+    tokens = answer.tolist() if isinstance(answer, Tensor) else answer
+    if not isinstance(tokens, list | tuple) or any(
+        isinstance(t, bool) or not isinstance(t, int) for t in tokens
+    ):
+        return f"returns {_short(answer)}: return a list of int"
+    if not 1 <= len(tokens) <= len(drafted) + 1:
+        wanted = f"return 1 to {len(drafted) + 1}, the kept ones and one more"
+        return f"returns {len(tokens)} tokens: {wanted}"
+    if list(tokens[:-1]) != drafted[: len(tokens) - 1]:
+        return f"returns {list(tokens)}, whose tokens before the last are not the draft's first"
+    if not 0 <= tokens[-1] < vocab:
+        return f"returns token {tokens[-1]}, and there are {vocab}: 0 to {vocab - 1}"
+    return ""
+
+
+def in_a_line(error: BaseException) -> str:
+    """Return class and message of an error that a verifier raised, at most 200 characters."""
     words = " ".join(str(error).split())
     return f"{type(error).__name__}: {words}"[:200] if words else type(error).__name__
 

@@ -7,6 +7,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -216,7 +217,7 @@ class Counterexample:
 
     draft: the drafted tokens. found, allowed: one number each, the probability that they are kept
     and its upper limit for a lossless rule; or, where that is right, rows (V,): the law of the next
-    token, and the target's.
+    token, and the target's. token: one that the output has too often there, with this probability.
     """
 
     models: TableModels
@@ -224,6 +225,8 @@ class Counterexample:
     found: list[float]
     allowed: list[float]
     total_variation: float
+    token: int
+    probability: float
 
     def words(self) -> str:
         letters = ", ".join(map(self._name, self.draft))
@@ -248,6 +251,11 @@ class Counterexample:
             follows = f"token {self._name(x)} follows with {probability}"
             return f"{after}: {follows} where {allowed} keeps the target"
         return f"{after}: the next token follows {probability} where {allowed} keeps the target"
+
+    def too_often(self) -> dict[str, Any]:
+        """Return {"after", "token", "probability"}: a token that comes too often after a text."""
+        after = self.draft[:-1] if len(self.found) == 1 else self.draft
+        return {"after": list(after), "token": self.token, "probability": self.probability}
 
     def _name(self, token: int) -> str:
         return LETTERS[token] if self.models.vocab <= len(LETTERS) else str(token)
@@ -313,20 +321,28 @@ def _at(judged: Judgement, path: Outcome) -> Iterator[tuple[float, Counterexampl
         (weight[x] * law.stop[t] * law.next(t) for x, law in begins.items()),
         torch.zeros(models.vocab, dtype=torch.float32, device="cpu"),
     )
-    wanted = kept * models.target[path]
+    off = judged.total_variation
+    row = models.target[path]
+    wanted = kept * row
+    passes = torch.zeros_like(row)  # A(X, x)
+    for x, law in begins.items() if t < models.gamma else ():
+        passes[x[t]] += weight[x] * law.stop[t + 1 :].sum()
+    written = row + (passes + follows - wanted) / models.joint(models.target, path)
     if t < models.gamma:
-        for token in range(models.vocab):
-            longer = [x for x in begins if x[t] == token]
-            drafted = sum(weight[x] for x in longer)
-            on = sum(weight[x] * float(begins[x].stop[t + 1 :].sum()) for x in longer)
+        for token, on in enumerate(passes.tolist()):
+            drafted = sum(weight[x] for x in begins if x[t] == token)
             if drafted:
                 shown = [on / drafted], [float(wanted[token]) / drafted]
-                example = Counterexample(models, (*path, token), *shown, judged.total_variation)
-                yield on - float(wanted[token]), example
+                comes = token, float(written[token])
+                yield (
+                    on - float(wanted[token]),
+                    Counterexample(models, (*path, token), *shown, off, *comes),
+                )
             wanted[token] -= on
     if ends > 1e-12:
         rows = (follows / ends).tolist(), (wanted / ends).tolist()
-        example = Counterexample(models, path, *rows, judged.total_variation)
+        token = int((written - row).argmax())
+        example = Counterexample(models, path, *rows, off, token, float(written[token]))
         yield float((follows - wanted).abs().sum() / 2), example
 
 

@@ -74,8 +74,8 @@ def recover(
     tokens. points: the number of random points to try, drafts drawn from the draft model; `CHECKS`
     per draft are always tried. A law that mispredicts one of them is refined there. repeats: the
     number of points that are evaluated `TIMES` times, in other orders and again at the end. Raises
-    Unsteady if equal numbers occasionally give different tokens, HsdError if they usually do, or if
-    the outcome is not determined by thresholds.
+    Unsteady if equal numbers occasionally give different tokens, Differs if they usually do, and
+    HsdError if the outcome is not determined by thresholds.
     """
     gamma = models.gamma
     vocab = models.vocab
@@ -315,8 +315,12 @@ def _foretold(box: BlackBox, regions: list[Region], point: Point, outcome: Outco
     return bool(second > first * (1 - 1e-5))  # too close to call in single precision
 
 
-class Unsteady(HsdError):
-    """Raised where equal numbers occasionally gave different tokens."""
+class Differs(HsdError):
+    """Raised where equal numbers gave different tokens."""
+
+
+class Unsteady(Differs):
+    """Raised where they occasionally did."""
 
 
 class Repeats:
@@ -379,7 +383,7 @@ class Repeats:
         drafts, points, place = batches[0]
         calls = self.box.calls
         why = cause(self.box, first, batches, self.points[:OTHERS], seldom)
-        error = HsdError if why.endswith(OWN) else Unsteady
+        error = Differs if why.endswith(OWN) else Unsteady
         return error(
             f"{self.box.adapter.name}: verify returns {list(first)} and, after {calls:,} calls on "
             f"these models, {list(then)} for the same numbers: {why}; "

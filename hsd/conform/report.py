@@ -59,11 +59,12 @@ def conform(
     tokens), "expected_kept" (on the first pair), "rule" (the known rule with the same law, or
     "none"), "equals" (all of them, with settings), "expected" (that rule, or ""), "as_expected"
     (None where nothing is expected), "cause" (why it is not lossless, or ""), "counterexample"
-    ({"words", "p", "q"} or None), "edges" (what happens at a number of exactly 0 or just below 1),
-    "notes", "claim" (what was done, and what may escape it, in sentences), "sizes" (the cells of
-    all pairs, see `hsd.conform.coverage`), "pairs", "tolerance", "calls", "seconds"}. By sampling
-    "lossless" is None where nothing was found: that proves nothing. Raises HsdError for what is too
-    large, for an unknown rule, and for a verifier that cannot be judged.
+    ({"words", "p", "q"}, with an exact law also "after", "token", "probability": how often a token
+    follows a text, which is too often; or None), "edges" (what happens at a number of exactly 0 or
+    just below 1), "notes", "claim" (what was done, and what may escape it, in sentences), "sizes"
+    (the cells of all pairs, see `hsd.conform.coverage`), "pairs", "tolerance", "calls", "seconds"}.
+    By sampling "lossless" is None where nothing was found: that proves nothing. Raises HsdError for
+    what is too large, for an unknown rule, and for a verifier that cannot be judged.
     """
     start = time.perf_counter()
     if expect:
@@ -155,7 +156,7 @@ def _exact(adapter: Adapter, cases: list[BatteryCase]) -> dict[str, Any]:
         "rule": rules[0].split(" (")[0] if rules else "none",
         "equals": rules,
         "cause": cause,
-        "counterexample": shown and {"words": shown.words(), **shown.rows()},
+        "counterexample": shown and {"words": shown.words(), **shown.rows(), **shown.too_often()},
         "edges": _edges(adapter) if laws else [],
         "notes": _notes(laws, rules),
         "claim": _claim(cases) if len(laws) == len(cases) else [],

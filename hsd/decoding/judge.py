@@ -1,7 +1,7 @@
 """What a rule decides: by its law on a chain, test by test on a tree."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 
@@ -204,4 +204,24 @@ class TreeDecision:
         return law
 
 
-Ruling = ChainDecision | TreeDecision
+@dataclass(frozen=True)
+class OwnDecision:
+    """The answer of a rule of one's own for a chain, of which no test and no law is known.
+
+    Attributes as of `ChainDecision`. token: the one after the kept ones. draft: without the draws
+    of a race, which are no numbers. number (1,): what `token` was drawn by, (0,) in a race. again:
+    asks once more, and raises HsdError if the answer is another one.
+    """
+
+    path: range
+    token: int
+    draft: Draft
+    number: Tensor
+    again: Callable[[], object] = list
+    tests: Sequence[TestResult] = ()
+    changes: Sequence[tuple[int, Change, int]] = ()
+    residual: None = None
+    kept_law: None = None
+
+
+Ruling = ChainDecision | TreeDecision | OwnDecision

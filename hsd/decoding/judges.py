@@ -1,12 +1,11 @@
 """Which rules judge the drafts of a run: the target's, one to compare with, and those of levels."""
 
 from dataclasses import dataclass
+from typing import Any
 
-from hsd.decoding.options import RunOptions
+from hsd.decoding.options import AnyRule, RunOptions
 from hsd.errors import HsdError
-from hsd.rules import RULES, TREE_RULES, VANILLA, Rule, TreeRule, find_tree_rule
-
-AnyRule = Rule | TreeRule
+from hsd.rules import RULES, TREE_RULES, VANILLA, TreeRule, find_tree_rule
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ def judges_of(options: RunOptions, levels: int) -> Judges:
     Raises HsdError for rules that do not fit the levels.
     """
     if options.system == "plain":  # nothing is judged; a coupled rule picks all the same
-        rule: AnyRule = RULES[options.rule if options.coupled else VANILLA["single"]]
+        rule = options.find(options.rule if options.coupled else VANILLA["single"])
         return Judges(rule, rule, _others(options, rule))
     reads_tree = options.drafts > 1 and levels == 2
     rule = _target_rule(options, options.rule, reads_tree)
@@ -46,7 +45,7 @@ def judges_of(options: RunOptions, levels: int) -> Judges:
     return Judges(rule, shadow, others, below, names)
 
 
-def _target_rule(options: RunOptions, name: str, reads_tree: bool) -> AnyRule:
+def _target_rule(options: RunOptions, name: Any, reads_tree: bool) -> AnyRule:
     if options.drafts > 1 and not reads_tree and name in TREE_RULES and name not in RULES:
         raise HsdError(
             f"rule {name} is for a tree, which the target of this stack does not read: name it in "
@@ -78,7 +77,8 @@ def _level_names(options: RunOptions, rule: AnyRule, count: int) -> tuple[str, .
         )
     if given or count < 1:
         return given
-    fits = rule.lossless and not getattr(rule, "resamples", False)
+    known = rule.name in RULES or rule.name in TREE_RULES
+    fits = known and rule.lossless and not getattr(rule, "resamples", False)
     usual = rule.name if fits else VANILLA["single"]
     lowest = _for_tree(options, usual) if options.drafts > 1 else usual
     return (lowest, *[usual] * (count - 1))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from itertools import pairwise
 
-from hsd.decoding.options import RunOptions
+from hsd.conform.own import OwnRule
+from hsd.decoding.options import AnyRule, RunOptions
 from hsd.models.base import LanguageModel, Pair
 from hsd.models.exits import parts_of
-from hsd.rules import Rule, TreeRule
 
 HALF = ("bfloat16", "float16")
 # a draft's own generation settings about drafts, and a value that asks for what is done anyway
@@ -17,8 +17,13 @@ OF_DRAFTS = {
 }
 
 
-def about_rule(options: RunOptions, rule: Rule | TreeRule) -> list[str]:
-    """Return a note on a rule that is not lossless, or is so by the value of its setting only."""
+def about_rule(options: RunOptions, rule: AnyRule) -> list[str]:
+    """Return a note on a rule that is not lossless, or is so by the value of its setting only.
+
+    Also on a rule of one's own that could not be judged.
+    """
+    if isinstance(rule, OwnRule) and rule.verdict.lossless is None:
+        return [f"Rule {rule.name} was {rule.verdict}."]
     agrees_cold = rule.greedy and options.sampling.greedy  # rows are certain: all rules agree
     if options.system == "plain" or rule.lossless or agrees_cold:
         return []

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import create_model
+from pydantic import create_model, field_validator
 
+from hsd.conform.own import OwnRule, own_rule
 from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.draft.shapes import best_shape
 from hsd.errors import HsdError
@@ -32,6 +33,7 @@ from hsd.rules.fuzzy import NAME as FSD
 from hsd.rules.relaxed import AFTER, typical_rule
 from hsd.sampling import Sampling
 
+AnyRule = Rule | TreeRule | OwnRule
 MAX_ROUNDS = 1_024  # of one level, in one step
 AUTO = "auto"  # in place of a layout: the one that is fastest
 SYSTEMS = ("speculative", "plain", "stack", "hispec")
@@ -66,6 +68,12 @@ class RunOptions(Tuned):
     `hsd.options.run` and `RunOptions.options()` say what each option means and allows. Each rule
     with a number of its own adds an option for it (see `hsd.rules.RuleSetting`).
     """
+
+    @field_validator("rule")
+    @classmethod
+    def _judged(cls, rule: Any) -> Any:
+        """Return a name as it is, and a function of one's own as a rule that was judged."""
+        return rule if isinstance(rule, str | OwnRule) else own_rule(rule)
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:
@@ -145,13 +153,15 @@ class RunOptions(Tuned):
         """Return the largest number of drafted tokens in a step's tree, for drafts of γ tokens."""
         return self.nodes - 1 if self.nodes else self.layout.needed(self.drafts, gamma)
 
-    def find(self, name: str, several: bool | None = None) -> Rule | TreeRule:
-        """Return a rule by name, with these options' settings.
+    def find(self, name: Any, several: bool | None = None) -> AnyRule:
+        """Return a rule by name, with these options' settings; one's own as it is.
 
         Raises HsdError if it is unknown or does not fit.
 
         several: whether for several drafts; by default as `drafts` says.
         """
+        if isinstance(name, OwnRule):
+            return name
         if several if several is not None else self.drafts > 1:
             tree_rule = find_tree_rule(name)
             check_fit(tree_rule, self.shape[0], self.layout.siblings, self.drafts)
@@ -193,7 +203,8 @@ class RunOptions(Tuned):
     @property
     def coupled(self) -> bool:
         """Whether draft and target pick with equal random numbers."""
-        return self.rule in RULES and RULES[self.rule].recipe.coupled
+        rule = self.rule if isinstance(self.rule, OwnRule) else RULES.get(str(self.rule))
+        return rule is not None and rule.coupled
 
     @property
     def shape(self) -> tuple[str, tuple[str, ...]]:
@@ -248,10 +259,15 @@ def _moves(o: RunOptions) -> bool:
     Engine "captured" refuses such steps.
     """
     other = o.trace or o.system != "speculative" or o.drafts > 1 or o.copies
+    other = other or isinstance(o.rule, OwnRule)
     return other or o.coupled or _rule_has(o, "resamples") or _rule_has(o, "raw")
 
 
 REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
+    (
+        lambda o: o.drafts > 1 and isinstance(o.rule, OwnRule),
+        "rule {o.rule} is one's own and judges one draft: choose drafts 1",
+    ),
     (
         lambda o: o.nodes > 0 and (o.drafts == 1 or not o.layout.grown),
         "nodes {o.nodes} is the size of a grown tree: choose tree grown or mixed and drafts of 2 "
@@ -308,19 +324,19 @@ REFUSED: tuple[tuple[Callable[[RunOptions], bool], str], ...] = (
     ),
     (
         lambda o: o.engine == "captured" and _moves(o),
-        "engine 'captured' is for one draft of a model, without a trace, by a rule without "
-        "further calls or coupled picks",
+        "engine 'captured' is for one draft of a model, without a trace, by a rule of this project "
+        "without further calls or coupled picks",
     ),
 )
 """What cannot be combined, and why. Everything else can."""
 
 
-def check_level_rule(rule: Rule | TreeRule) -> None:
+def check_level_rule(rule: AnyRule) -> None:
     """Raise HsdError unless a rule can verify below the target.
 
     Such a rule is lossless, for drafts of any length, and not coupled.
     """
-    if not rule.lossless or (isinstance(rule, Rule) and (rule.resamples or rule.recipe.coupled)):
+    if not rule.lossless or rule.coupled or getattr(rule, "resamples", False):
         raise HsdError(
             f"rule {rule.name} cannot verify below the target, which needs tokens that follow "
             "that level's model exactly: choose tokenwise, blockwise or hsd"

@@ -10,13 +10,14 @@ import torch
 from torch import Tensor
 
 from hsd.decoding.describe import SCALARS, Describer, scalars
-from hsd.decoding.judge import ChainDecision, Ruling, TestResult, judge
+from hsd.decoding.judge import ChainDecision, OwnDecision, Ruling, TestResult, judge
 from hsd.decoding.judges import Judges
+from hsd.decoding.options import AnyRule
 from hsd.decoding.rounds import Round, last_kept, next_token
 from hsd.draft import Draft, Visit
 from hsd.models.base import Codec
 from hsd.models.reading import Rows
-from hsd.rules import Change, Rule, TreeRule
+from hsd.rules import Change
 from hsd.rules.tree import point_mass
 from hsd.trace import Decision, Event, GroundsRecord, Node, PathRecord, Tested, Verdict, Work
 from hsd.trace.verdict import ChangeRecord as Changed
@@ -48,6 +49,8 @@ class Recorder:
         played: a `Round`.
         """
         played = played.recorded()
+        if isinstance(played.ruling, OwnDecision):
+            played.ruling.again()
         step = _Step(self._describe, played)
         judged = {self._rule.name: played.ruling}
         judged |= {name: judge(rule, step.draft, step.rows) for name, rule in self._others.items()}
@@ -133,7 +136,7 @@ class _Step:
             nodes.append(Node(id=i, order=i - 1, **fields))
         return nodes
 
-    def divergences(self, rule: Rule | TreeRule) -> list[float]:
+    def divergences(self, rule: AnyRule) -> list[float]:
         """Return the divergence of p and q where each node was drafted.
 
         The list is empty for a rule that does not judge by it.
@@ -173,9 +176,10 @@ class _Step:
         if not (inner := self.draft.inner):
             return []
         wanted = [self._below(node) for node in inner]
-        for residual in (verdict.residual for verdict in verdicts):
-            if residual and residual.origin == "correction":
-                wanted[self._row_of[residual.node]].append(residual.top[0].token)
+        for verdict in verdicts:
+            residual = verdict.residual
+            if residual and verdict.next and residual.origin == "correction":
+                wanted[self._row_of[residual.node]].append(verdict.next.token)
         p = self.rows.p[: len(inner)] if self.draft.is_chain else self.rows.p[list(inner)]
         return self._describe.branches(inner, p, self.draft.q, wanted, self._scalars())
 
@@ -223,7 +227,12 @@ class _Step:
         node = last_kept(ruling)
         bonus = node not in self.draft.parents
         q = None if bonus else self.draft.q[self._row_of[node]]
-        top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
+        number = self.number
+        if isinstance(ruling, OwnDecision):
+            number = ruling.number
+            top, hidden = [], 1.0  # nothing is known of what it draws from
+        else:
+            top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
         weight, mass = (None if bonus else ruling.residual) or (None, None)
         (following,) = self._describe.committed([token], 0, bonus)
         fields["residual"] = {
@@ -233,7 +242,7 @@ class _Step:
             "rest": hidden,
             "weight": weight,
         }
-        fields["residual"] |= {"mass": mass, "draw": next(iter(self.number.tolist()), None)}
+        fields["residual"] |= {"mass": mass, "draw": next(iter(number.tolist()), None)}
         return Verdict(**fields, next=following)
 
     def _change(self, after: int, change: Change, node: int) -> Changed:

@@ -12,12 +12,15 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
+from hsd.conform.own import OwnRule
 from hsd.decoding.coupled import CoupledDecision
-from hsd.decoding.judge import Ruling, judge
+from hsd.decoding.judge import OwnDecision, Ruling, judge
+from hsd.decoding.options import AnyRule
+from hsd.decoding.own import decide
 from hsd.draft import Draft, Proposer
 from hsd.models.reading import RowReader, Rows
 from hsd.rng import Dice, Numbers
-from hsd.rules import Rule, TreeRule
+from hsd.rules import Rule
 from hsd.rules.law import leftover, of_tokens
 from hsd.sampling import draw
 
@@ -72,6 +75,8 @@ class Round:
 
         In place of coupled picks it has draws and coins with the same outcome.
         """
+        if isinstance(self.ruling, OwnDecision):
+            return replace(self, draft=self.ruling.draft)
         if not isinstance(self.ruling, CoupledDecision):
             return self
         return replace(self, draft=self.ruling.draft, number=self.ruling.number(self.number))
@@ -120,7 +125,7 @@ class Rounds:
         self,
         target: RowReader,
         end_ids: frozenset[int],
-        rule: Rule | TreeRule,
+        rule: AnyRule,
         proposer: Proposer,
         context: float = math.inf,
     ) -> None:
@@ -129,7 +134,6 @@ class Rounds:
         self._rule = rule
         self._proposer = proposer
         self._context = context
-        self._coupled = rule if isinstance(rule, Rule) and rule.recipe.coupled else None
         self.readers = [*proposer.readers, target]
 
     def prefill(self, text: list[int]) -> None:
@@ -147,13 +151,17 @@ class Rounds:
         draws = numbers.draft(needed)
         coins = numbers.coins(needed)
         after = numbers.after(1)
-        if not self._coupled:
+        races = isinstance(self._rule, OwnRule) and self._rule.adapter.exponential
+        places = gamma + 1 if self._rule.coupled else int(races)
+        if not places:
             return Dice(gamma, draws, coins, after)
-        times = numbers.times(len(text), gamma + 1, self.target.vocab_size)
+        times = numbers.times(len(text), places, self.target.vocab_size)
         return Dice(gamma, draws, coins, after, times)
 
     def draft(self, text: list[int], dice: Dice) -> Draft:
-        draws = dice.draws if dice.times is None else dice.times[: dice.gamma]
+        draws = dice.draws
+        if self._rule.coupled and dice.times is not None:
+            draws = dice.times[: dice.gamma]
         return self._proposer.propose(text, dice.gamma, draws, dice.coins)
 
     def score(self, text: list[int], draft: Draft) -> Rows:
@@ -169,8 +177,10 @@ class Rounds:
 
     def verify(self, draft: Draft, rows: Rows, dice: Dice) -> Round:
         ruling: Ruling
-        if self._coupled and dice.times is not None:
-            ruling = CoupledDecision(self._coupled, draft, rows, dice.times, dice.draws)
+        if isinstance(self._rule, OwnRule):
+            ruling = decide(self._rule, draft, rows, dice)
+        elif isinstance(self._rule, Rule) and self._rule.coupled and dice.times is not None:
+            ruling = CoupledDecision(self._rule, draft, rows, dice.times, dice.draws)
         else:
             ruling = judge(self._rule, draft, rows)
         token = next_token(draft, ruling, dice.after, self.end_ids)
@@ -239,7 +249,7 @@ def next_token(draft: Draft, ruling: Ruling, number: Tensor, end_ids: frozenset[
     node = last_kept(ruling)
     if node and draft.ids[node - 1] in end_ids:
         return None
-    if isinstance(ruling, CoupledDecision):
+    if isinstance(ruling, CoupledDecision | OwnDecision):
         return ruling.token
     row = ruling.next
     return int(draw(row, number.to(row.device)))

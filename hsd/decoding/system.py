@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from hsd.conform.own import OwnRule
 from hsd.decoding.judges import Judges, judges_of
 from hsd.decoding.notes import about_exits, about_models, about_rule, about_sizes
-from hsd.decoding.options import MAX_ROUNDS, RunOptions, check_stack
+from hsd.decoding.options import MAX_ROUNDS, AnyRule, RunOptions, check_stack
 from hsd.draft import (
     COPIERS,
     CopyProposer,
@@ -24,7 +25,6 @@ from hsd.errors import HsdError
 from hsd.models.base import LanguageModel, Pair, Session, reach
 from hsd.models.exits import EarlyExits, default_exits
 from hsd.models.reading import RowReader
-from hsd.rules import Rule, TreeRule
 from hsd.sampling import Sampling
 from hsd.trace import SetupOptions
 
@@ -80,7 +80,7 @@ class System:
     settings: SetupOptions
     notes: tuple[str, ...]
 
-    def judged_by(self, rule: Rule | TreeRule) -> System:
+    def judged_by(self, rule: AnyRule) -> System:
         """Return this system with another rule, such as one of one's own, for the target."""
         return replace(self, judges=replace(self.judges, rule=rule))
 
@@ -279,6 +279,7 @@ def _settings(
     proposer = "none" if options.system == "plain" else options.proposer
     drafts_by_length = proposer != "none" and not options.levelled
     chosen: dict[str, Any] = {
+        "rule": str(options.rule),
         "tree": options.shape[0],
         "proposer": proposer,
         "gamma": options.gamma if drafts_by_length else 0,
@@ -289,4 +290,7 @@ def _settings(
         "thresholds": list(levels.thresholds),
         "level_rules": list(judges.level_names),
     }
-    return SetupOptions.of(dict(options) | chosen)
+    own = None
+    if isinstance(options.rule, OwnRule):
+        own = vars(options.rule.verdict) | {"coins": not options.rule.coupled}
+    return SetupOptions.of(dict(options) | chosen, own)

@@ -29,6 +29,7 @@ class Option:
     each: the name of one entry of a list, in messages.
     limit: the option whose cap applies, see `below`; by default its own.
     menu: the key in `Model.menus` of the names it takes; open: other names are checked elsewhere.
+    code: a program may also give a function, which no text, form or link can.
     unset: label of "".
     words: words allowed in place of a number, each with the largest number that it can stand for.
     when: {option: values} with which this one has an effect, all of which must hold; "a|b" is
@@ -51,6 +52,7 @@ class Option:
     each: str = ""
     menu: str = ""
     open: bool = False
+    code: bool = False
     unset: str = ""
     words: Mapping[str, int] = field(default_factory=dict)
     when: Mapping[str, Sequence[str] | str] = field(default_factory=dict)
@@ -88,6 +90,8 @@ class Option:
             if known_truth is None:
                 raise HsdError(f"{called} {shown(value, 40)}: choose true or false")
             return known_truth
+        if self.code and callable(value):
+            return value
         if self.kind is str:
             if not isinstance(value, str):
                 wanted = "names" if self.several else "a name"

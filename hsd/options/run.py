@@ -3,8 +3,10 @@
 Registries of names, and which options fit together, are in `hsd.decoding`.
 """
 
-from collections.abc import Mapping
-from typing import ClassVar, Literal
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Literal
+
+from pydantic.json_schema import SkipJsonSchema
 
 from hsd.options.option import Model, option
 
@@ -56,13 +58,14 @@ class Options(Model):
         "system",
         menu="systems",
     )
-    rule: str = option(
+    rule: str | SkipJsonSchema[Callable[..., Any]] = option(
         "hsd",
         "Rule",
         "Who decides what is kept of a draft.",
         "main",
         menu="rules",
         open=True,
+        code=True,
         when=DRAFTING,
         always=True,
     )

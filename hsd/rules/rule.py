@@ -84,6 +84,11 @@ class RuleInfo:
     exactly: str = ""
 
     @property
+    def coupled(self) -> bool:
+        """Whether draft and target pick with equal random numbers."""
+        return False
+
+    @property
     def info(self) -> dict[str, Any]:
         """The fields of `RuleInfo` by name, from which a rule for trees can be made."""
         return {one.name: getattr(self, one.name) for one in fields(RuleInfo)}
@@ -122,6 +127,10 @@ class Rule(RuleInfo):
     loses: str = ""
     modes: Mapping[str, RuleRecord] = field(default_factory=dict)
     cold: "Rule | None" = None
+
+    @property
+    def coupled(self) -> bool:
+        return self.recipe.coupled
 
     @property
     def forward(self) -> bool:

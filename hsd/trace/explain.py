@@ -79,6 +79,9 @@ class _StepReader:
         self.rules = {
             rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])
         }
+        if own := self.options.own:
+            name = self.options.rule
+            self.rules[name] = {"name": name, "lossless": own.lossless is True, "opaque": True}
         self.forms = known.get("forms", {})
         self.usual_law = self.law_of(known.get("usual", ""))
         self.vanilla = known.get("vanilla", "")
@@ -171,7 +174,7 @@ class _StepReader:
         name = _on_one_line(rule.get("short", judged.rule))
         forward = all(decision.test == "token" for decision in decisions)
         passed = [decision for decision in decisions if decision.accepted]
-        last = passed[-1].node if passed else 0
+        last = _last_kept(judged)
         parents = {node.parent for node in step.nodes}
         ended = self.is_tree and last > 0 and last not in parents
         kind: Any = "forward" if forward else "backward"
@@ -208,6 +211,8 @@ class _StepReader:
             name_at_start=name[:1].upper() + name[1:],
             link=name,
             lossless=rule.get("lossless", True),
+            opaque=rule.get("opaque", False),
+            unjudged=rule.get("opaque", False) and self.options.own.lossless is None,
             forward=forward,
             kind=kind,
             coupled=recipe.get("coupled", False),
@@ -239,7 +244,8 @@ class _StepReader:
 
     def spared(self, judged: Verdict) -> list[str]:
         """Return the kept tokens of a draft that min(1, p/q) would not have let pass."""
-        kept = [node for node in self.step.nodes[: judged.kept] if node.q]
+        opaque = self.rules.get(judged.rule, {}).get("opaque")
+        kept = [node for node in self.step.nodes[: judged.kept] if node.q and not opaque]
         return [str(node.id) for node in kept if node.coin >= min(1.0, node.p / node.q)]
 
     def test(self, judged: Verdict, decision: Decision) -> TestFacts:
@@ -347,11 +353,14 @@ class _StepReader:
         }
         limit = knob["exact"]
         exact = rule.get("lossless", True) or (limit is not None and value <= limit)
+        loses = filled(rule.get("loses", ""), put)
+        if rule.get("opaque"):
+            loses = _on_one_line(self.options.own.words)
         return {
             **texts,
             "sign": knob["sign"],
             "exact": exact,
-            "loses": filled(rule.get("loses", ""), put),
+            "loses": loses,
         }
 
     def best(self, judged: Verdict) -> dict[str, Any]:
@@ -445,8 +454,10 @@ def _difference(own: Verdict, other: Verdict) -> Any:
 
 
 def _last_kept(judged: Verdict) -> int:
-    passed = [decision.node for decision in judged.decisions if decision.accepted]
-    return passed[-1] if passed else 0
+    """Return the deepest node that a verdict keeps, 0 for none."""
+    if not judged.decisions:  # of a rule of one's own, for one draft
+        return judged.kept
+    return next((test.node for test in reversed(judged.decisions) if test.accepted), 0)
 
 
 def _is_of_several(judged: Verdict) -> bool:

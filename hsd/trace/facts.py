@@ -119,7 +119,10 @@ class ThroughFacts:
 
 @said("order")
 class VerdictFacts(ThroughFacts):
-    """What a rule decided about the draft, and what follows the kept tokens."""
+    """What a rule decided about the draft, and what follows the kept tokens.
+
+    opaque: it is a rule of one's own, of which no test is known; unjudged: nor how it was judged.
+    """
 
     name: str
     name_at_start: str
@@ -129,6 +132,8 @@ class VerdictFacts(ThroughFacts):
     exact: bool
     loses: Text
     lossless: bool
+    opaque: bool
+    unjudged: bool
     forward: bool
     kind: Kind
     coupled: bool
@@ -323,6 +328,14 @@ class AskBeatFacts:
     rule: str
 
 
+@said("beat_own")
+class OwnBeatFacts:
+    """A rule of one's own has judged."""
+
+    name_at_start: str
+    kept: int
+
+
 @said("beat_test")
 class TestBeatFacts(TestFacts):
     """A test is made, or of a large tree all of them."""
@@ -483,6 +496,7 @@ class CountFacts:
 class ResidualFacts:
     """What the next token was drawn from."""
 
+    opaque: bool
     tree: bool
     forward: bool
     bonus: bool
@@ -585,10 +599,10 @@ class RunFacts:
 
 @said()
 class MeanFacts:
-    """How many tokens a rule keeps on average."""
+    """How many tokens a rule keeps on average, where that is known."""
 
     name: str
-    mean: str
+    mean: Text
 
 
 @said("equal")

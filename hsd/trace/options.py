@@ -8,9 +8,10 @@ from pydantic import Field, create_model
 
 from hsd.options import MAX_LEVELS, Option, Options
 from hsd.paths import read_yaml
-from hsd.trace.values import Name, Real, Record
+from hsd.trace.values import Count, Name, Piece, Probability, Real, Record
 
 ABOUT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
+Row = Annotated[list[Probability], Field(max_length=26)]
 PLACES = {
     name: one.place.rpartition(".")[::2] for name, one in Options.options().items() if one.place
 }
@@ -53,24 +54,53 @@ _parts: dict[str, Any] = _fields("") | {
 _Groups: Any = create_model("Groups", __base__=Record, **_parts)
 
 
+class TooOften(Record):
+    """A token that a rule writes too often after a text, on a small pair of models.
+
+    p, q: the rows along that text, of a vocabulary of a few tokens. The rule's output has the token
+    with this `probability`, and the target gives it p[len(after)][token].
+    """
+
+    p: Annotated[list[Row], Field(min_length=1, max_length=MAX_LEVELS)]
+    q: Annotated[list[Row], Field(max_length=MAX_LEVELS)]
+    after: Annotated[list[Count], Field(max_length=MAX_LEVELS)]
+    token: Count
+    probability: Probability
+
+
+class OwnRecord(Record):
+    """How the run's rule was judged, if it is a verifier of one's own.
+
+    Nothing else is known of such a rule but what it kept: its verdicts have no tests, and their
+    residuals list no tokens. lossless: None where it could not be judged. words: the reason, unless
+    it is lossless. coins: whether it was given the coins, and not the times of a race alone.
+    """
+
+    lossless: bool | None
+    words: Piece = ""
+    coins: bool = True
+    example: TooOften | None = None
+
+
 class SetupOptions(_Groups):
-    """The options of a run, in groups."""
+    """The options of a run, in groups; `own` is there where the rule is one of one's own."""
 
     knobs: Annotated[
         dict[Name, Real], Field(max_length=64, description="Numbers of rules that have one.")
     ] = {}
+    own: Annotated[OwnRecord | None, Field(exclude_if=lambda own: own is None)] = None
 
     @classmethod
-    def of(cls, values: Mapping[str, Any]) -> "SetupOptions":
+    def of(cls, values: Mapping[str, Any], own: Mapping[str, Any] | None = None) -> "SetupOptions":
         """Return the options of a trace by groups, from {option: value}.
 
-        Unknown names are numbers of rules.
+        Unknown names are numbers of rules. own: the fields of `OwnRecord`.
         """
         grouped: dict[str, Any] = {group: {} for group, _ in PLACES.values()}
         for name, (group, inner) in PLACES.items():
             grouped[group][inner] = values[name]
         knobs = {name: value for name, value in values.items() if name not in Options.model_fields}
-        return cls(**grouped.pop(""), **grouped, knobs=knobs)
+        return cls(**grouped.pop(""), **grouped, knobs=knobs, own=own)
 
     def flat(self) -> dict[str, Any]:
         """Return the options of all groups as one dictionary, by option."""

@@ -173,7 +173,8 @@ class Trace(Record):
 
         Raises HsdError if these do not fit.
         """
-        return [token for step in self.steps for token in replay_step(step)]
+        own = self.setup.options.own is not None
+        return [token for step in self.steps for token in replay_step(step, own)]
 
     def to_json(self, indent: int | None = None) -> str:
         """Return this trace as JSON, in lines if `indent` says by how many spaces.

@@ -188,14 +188,17 @@ class Step(Record):
         return nodes
 
 
-def replay_step(step: Step) -> list[int]:
+def replay_step(step: Step, own: bool = False) -> list[int]:
     """Return the tokens that a step's record implies.
 
-    They are the path that its decisions keep, and what was drawn after it.
+    They are the path that its decisions keep, and what was drawn after it. own: the run's rule is
+    one of one's own, of which no decisions are known: what it kept is taken as recorded.
     """
     if step.drafted and not step.nodes:
         raise HsdError("this trace was recorded without its drafts: run again with tracing on")
     accepted = [d.node for d in step.verdict.decisions if d.accepted] if step.verdict else []
+    if own:
+        accepted = [*range(1, step.kept + 1)]
     path = [step.nodes[node - 1].token for node in step.path(accepted[-1] if accepted else 0)]
     if len(path) != step.kept or path != step.tokens[: step.kept]:
         what = f"step {step.index} of this trace contradicts itself"

@@ -47,6 +47,7 @@ interface SetupOptions {
   knobs: {
     [k: string]: number;
   };
+  own?: OwnRecord | null;
 }
 interface Draft {
   gamma: number | "auto";
@@ -75,6 +76,19 @@ interface Levels {
   exits: number[];
   thresholds: number[];
   rules: string[];
+}
+interface OwnRecord {
+  lossless: boolean | null;
+  words: string;
+  coins: boolean;
+  example: TooOften | null;
+}
+interface TooOften {
+  p: number[][];
+  q: number[][];
+  after: number[];
+  token: number;
+  probability: number;
 }
 interface ModelInfo {
   name: string;
@@ -480,6 +494,7 @@ interface Said {
   beat_ratio: RatioBeatFacts;
   beat_masses: MassesBeatFacts;
   beat_ask: AskBeatFacts;
+  beat_own: OwnBeatFacts;
   beat_test: TestBeatFacts;
   beat_know: GrowthFacts;
   beat_propose: GrowthFacts;
@@ -612,6 +627,8 @@ interface VerdictFacts {
   exact: boolean;
   loses: string | null;
   lossless: boolean;
+  opaque: boolean;
+  unjudged: boolean;
   forward: boolean;
   kind: "forward" | "backward" | "root" | "leaves" | "drafts";
   coupled: boolean;
@@ -746,6 +763,10 @@ interface MassesBeatFacts {
 interface AskBeatFacts {
   drafted: number;
   rule: string;
+}
+interface OwnBeatFacts {
+  name_at_start: string;
+  kept: number;
 }
 interface TestBeatFacts {
   test: "token" | "draft" | "prefix";
@@ -896,6 +917,7 @@ interface CountFacts {
   rarely: PieceFacts[];
 }
 interface ResidualFacts {
+  opaque: boolean;
   tree: boolean;
   forward: boolean;
   bonus: boolean;
@@ -971,7 +993,7 @@ interface EqualFacts {
 }
 interface MeanFacts {
   name: string;
-  mean: string;
+  mean: string | null;
 }
 interface SourceFacts {
   kind: string;

@@ -56,12 +56,15 @@ function button(label, title, onclick, attributes = {}) {
 }
 
 /**
- * The mark beside the name of a rule that is not lossless; null for all others.
- * @param {{lossless: boolean}} rule
+ * The mark beside the name of a rule that is not lossless, or is one of one's own; null for all
+ * others.
+ * @param {{lossless: boolean, own?: OwnRecord, mark?: string}} rule
  */
-function lossy({ lossless }) {
+function lossy({ lossless, own, mark }) {
+  if (own && own.lossless !== false)
+    return h("span.hp-lossy", { "class": lossless && "is-exact", "title": own.words }, ` ${mark}`);
   if (lossless !== false) return null;
-  const title = "its text does not follow the target's distribution exactly";
+  const title = own?.words ?? "its text does not follow the target's distribution exactly";
   return h("span.hp-lossy", { title }, " ✕ not lossless");
 }
 

@@ -28,6 +28,7 @@ const find = (known) => (name) =>
     title: name,
     short: name,
     head: name,
+    capitalised_name: name,
     lossless: true,
   });
 

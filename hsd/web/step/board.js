@@ -329,13 +329,13 @@ function bracket(view, { info, kept, decisions }, id, at) {
  */
 function laneName(view, lane, at, keeps, { judgeBy }) {
   const { judged } = lane;
-  const { forward, term: word } = judged.info;
-  const arrow = [
+  const { forward, own, term: word } = judged.info;
+  const arrow = !own && [
     forward ? "" : "← ",
     h("span", forward ? "from the left " : "from the right"),
     forward ? "→" : "",
   ];
-  const rules = lane.phase === "own" ? judges(view.original ?? view) : [];
+  const rules = lane.phase === "own" && !own ? judges(view.original ?? view) : [];
   const title = h("span.hp-lane-title", word ? term(word, named(judged)) : named(judged));
   const law = oddsOf(view, judged.rule);
   const full = word && facts.glossary[word]?.full; // what an abbreviation stands for
@@ -344,10 +344,10 @@ function laneName(view, lane, at, keeps, { judgeBy }) {
     h(
       "span.hp-lane-head",
       rules.length > 1 ? ruleMenu(view, judged, rules, judgeBy) : title,
-      h("small", arrow),
+      arrow && h("small", arrow),
     ),
     full && h("small.hp-lane-full", term(word, full)),
-    !exactly(view, judged.rule) && lossy(judged.info),
+    (own || !exactly(view, judged.rule)) && lossy(judged.info),
     keeps,
     law &&
       h(

@@ -24,7 +24,7 @@ function head(judged, keeps) {
     h("span.hp-lane-title", named(judged)),
     h("span.hp-order", order),
     keeps,
-    h("span.hp-lane-line", entry?.line || entry?.words || ""),
+    h("span.hp-lane-line", judged.info.own ? judged.info.mark : entry?.line || entry?.words || ""),
   ];
 }
 

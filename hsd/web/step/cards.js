@@ -47,7 +47,8 @@ function panel(view, judged, actions) {
     next: { piece: next.piece, origin: next.origin, cells: 16 },
     origin: next.origin,
   };
-  const order = judged.decisions.length ? say("order", verdictFacts(view, judged)) : ["no tests"];
+  const told = judged.decisions.length || judged.info.own;
+  const order = told ? say("order", verdictFacts(view, judged)) : ["no tests"];
   const shown = [
     h("h4.hp-subtitle", `${judged.info.title}${same}`),
     h("p.hp-hint", prose(order)),
@@ -117,7 +118,9 @@ function test(view, judged, decision, { i, kind, select, coin }) {
     h("div.hp-test-head", head),
     coinLine(decision),
     formula(facts.place, numbersOf(view, decision), decision.threshold),
-    view.isTrie || !coin || decision.coinless ? null : supposing(decision, coin),
+    view.isTrie || !coin || decision.coinless || view.own.info.own
+      ? null
+      : supposing(decision, coin),
   );
 }
 

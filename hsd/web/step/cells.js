@@ -64,7 +64,8 @@ const COMMON = {
   carried: "✓ kept with it",
   none: "– not reached",
 };
-const WORDS = { ...COMMON, back: "✕ step back", out: "✕ none is kept" };
+const OWN = { kept: "✓ kept", dropped: "✕ not kept" };
+const WORDS = { ...COMMON, ...OWN, back: "✕ step back", out: "✕ none is kept" };
 
 /** @typedef {keyof typeof COMMON} TestState */
 
@@ -81,7 +82,9 @@ function outcomeAt(view, judged, id) {
   const state = stateOf(judged, id, test);
   /** @type {keyof typeof WORDS} */
   let words = state;
-  if (state === "fail" && !judged.info.forward) words = view.depth.get(id) > 1 ? "back" : "out";
+  if (judged.info.own) words = judged.path.has(id) ? "kept" : "dropped";
+  else if (state === "fail" && !judged.info.forward)
+    words = view.depth.get(id) > 1 ? "back" : "out";
   return { test, state, verdict: h("b", WORDS[words]) };
 }
 
@@ -91,6 +94,7 @@ function outcomeAt(view, judged, id) {
  */
 function stateOf(judged, id, test) {
   if (test) return test.accepted ? "pass" : "fail";
+  if (judged.info.own) return judged.path.has(id) ? "pass" : "fail";
   return judged.path.has(id) ? "carried" : "none";
 }
 
@@ -109,11 +113,15 @@ function trial(view, judged, id, drag = null) {
   const [coin, threshold] = sides;
   const digits = apart(coin, threshold, 2, 1);
   const unmade = `threshold ${number(threshold)}; the test was not made`;
-  const line = gauge(coin, threshold, {
-    "data-coin": coinless ? null : id,
-    "title": test || threshold === null ? null : unmade,
-    "drag": coinless ? BAR : drag,
-  });
+  // with other coins, what a rule of one's own would keep is not known
+  const offered = view.own.info.own ? null : drag;
+  const line =
+    judged.info.own?.coins !== false &&
+    gauge(coin, threshold, {
+      "data-coin": coinless || view.own.info.own ? null : id,
+      "title": test || threshold === null ? null : unmade,
+      "drag": coinless ? BAR : offered,
+    });
   if (!test) return { state, parts: [line, h("span.hp-trial-words", h("span"), verdict)] };
   const compared = compare(test, coinless ? `${sign} ` : "");
   const words = h("span.hp-trial-words", h("span", `${compared} `), verdict);

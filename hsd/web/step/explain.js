@@ -14,6 +14,7 @@ import {
   coinOf,
   copies,
   exactly,
+  infoOf,
   knobOf,
   pathTo,
   ratio,
@@ -171,6 +172,8 @@ function verdictFacts(view, judged) {
     link: info.term ? { words: name, term: info.term } : name,
     exact: isExact,
     lossless: info.lossless,
+    opaque: info.own !== undefined,
+    unjudged: info.own?.lossless === null,
     forward,
     kind,
     coupled: info.recipe?.coupled ?? false,
@@ -290,7 +293,7 @@ function changeFacts(view, { decisions }, { after, node, weight, mass, earlier }
  * @type {(view: StepView, rule: string) => Pick<VerdictFacts, "sign" | "value" | "loses">}
  */
 function settingFacts(view, rule) {
-  const { knob, loses: usual = "" } = ruleInfo(rule);
+  const { knob, own, loses: usual = "" } = infoOf(view.options, rule);
   const { loses } = coldOf(rule, settingsOf(view.options)) ?? { loses: usual };
   const value = knob ? real(knobOf(view, rule)) : 0;
   const { kept, divergences } = view.step;
@@ -310,7 +313,7 @@ function settingFacts(view, rule) {
   return {
     sign: knob?.sign ?? "",
     value: texts.value,
-    loses: plain(filled(loses, put)),
+    loses: onOneLine(own?.words ?? plain(filled(loses, put))),
   };
 }
 
@@ -364,8 +367,8 @@ function followedFacts(view, { next, residual }) {
  * The kept tokens of a single draft that min(1, p/q) would not have let pass with the same coin.
  * @type {(view: StepView, judged: Judged) => number[]}
  */
-function sparedBy(view, { kept }) {
-  const nodes = view.step.nodes.slice(0, kept);
+function sparedBy(view, { kept, info }) {
+  const nodes = info.own ? [] : view.step.nodes.slice(0, kept);
   const spared = nodes.filter(({ id, p, q }) => {
     const threshold = Math.min(1, p / q);
     return q > 0 && coinOf(view, id) >= threshold;

@@ -217,6 +217,7 @@ function residualFacts(view, { node, origin, weight: given, draw }) {
   const recipe = recipeOf(view.rule, settingsOf(view.options));
   const { piece, origin: drawnAs, outcome } = view.drawn ?? {};
   return {
+    opaque: view.own.info.own !== undefined,
     tree: view.isTrie,
     forward: view.own.info.forward,
     bonus: origin === "bonus",

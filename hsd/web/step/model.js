@@ -19,6 +19,18 @@ function ruleOf({ rule = "", draft }) {
   return recursive || rule;
 }
 
+/**
+ * What is known of a rule in a run.
+ * @type {(options: Pick<StepOptions, "rule" | "own">, rule: string) => RuleInfo}
+ */
+function infoOf({ rule: name, own }, rule) {
+  const info = ruleInfo(rule);
+  if (!own || rule !== name) return info;
+  const lossless = own.lossless === true;
+  const judged = own.lossless === null ? "not judged" : "not lossless";
+  return { ...info, own, lossless, mark: lossless ? "judged lossless" : judged };
+}
+
 /** A step of a run. @type {(trace: Trace, index: number) => View} */
 function readStep(trace, index) {
   const before = trace.steps.slice(0, index).findLast(({ committed }) => committed.length);
@@ -92,6 +104,7 @@ function readAlone(step, options = CHAIN) {
  */
 function judge(view, given) {
   const settings = settingsOf(view.options);
+  const info = infoOf(view.options, given.rule);
   const decisions = given.decisions.map((test, i) => {
     const read = {
       ...test,
@@ -101,18 +114,20 @@ function judge(view, given) {
     return /** @type {ReadTest} */ (read);
   });
   const at = Map.groupBy(decisions, ({ node }) => node);
-  const last = decisions.findLast(({ accepted }) => accepted)?.node ?? 0;
+  const passed = decisions.findLast(({ accepted }) => accepted)?.node ?? 0;
+  const last = info.own && view.nodes.size ? given.kept : passed;
   const path = new Set(pathTo(view, last));
   /** @type {Judged["verdict"]} */
   const verdict = (id) => {
     if (path.has(id)) return "kept";
+    if (info.own) return "rejected";
     if (!at.has(id)) return "unreached";
     const { parent } = view.nodes.get(id);
     return view.isTrie || parent === 0 || path.has(parent) ? "rejected" : "over";
   };
   return {
     ...given,
-    info: ruleInfo(given.rule),
+    info,
     decisions,
     at,
     last,
@@ -151,9 +166,9 @@ function knobOf({ options }, rule) {
  * @type {(run: {options: StepOptions}, rule: string) => boolean}
  */
 function exactly(run, rule) {
-  const { lossless, knob } = ruleInfo(rule);
+  const { lossless, knob } = infoOf(run.options, rule);
   if (lossless) return true;
-  if (knob === null || knob.exact === null) return false;
+  if (!knob || knob.exact === null) return false;
   return real(knobOf(run, rule)) <= knob.exact;
 }
 
@@ -190,7 +205,7 @@ function decisive({ at }, id) {
  * @param {StepView} view
  */
 function verdicts({ own, shadow, sameRule }) {
-  const orderOf = (/** @type {Judged} */ { info }) => info.order ?? 0;
+  const orderOf = (/** @type {Judged} */ { info }) => info.order ?? (info.own ? Infinity : 0);
   const shown = shadow && !sameRule ? [own, shadow] : [own];
   return shown.sort((a, b) => orderOf(a) - orderOf(b));
 }
@@ -403,6 +418,7 @@ export {
   draftedAfter,
   exactly,
   fuzzy,
+  infoOf,
   judge,
   knobOf,
   mostApart,

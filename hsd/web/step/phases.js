@@ -71,7 +71,8 @@ function moves(view, lanes, first) {
   if (!first) all.push(["masses", "masses", 1]);
   for (const { phase, judged } of lanes) {
     const tests = judged.decisions.length;
-    if (tests) all.push([phase, judged.info.short, isTrie && tests > MOST ? 1 : tests]);
+    const beats = isTrie && tests > MOST ? 1 : tests;
+    if (beats || judged.info.own) all.push([phase, judged.info.short, beats || 1]);
   }
   if (first && stop(view) !== null) all.push(["counts", "masses", SCENES]);
   all.push(["commit", "commit", 1]);
@@ -168,6 +169,7 @@ const BEATS = {
 /** @type {(view: View, judged: Judged, i: number, phase: Phase) => BeatSentence} */
 function testBeat(view, judged, i, { beats }) {
   const { decisions, kept, info } = judged;
+  if (info.own) return ["beat_own", { name_at_start: named(judged), kept }];
   const { forward } = info;
   const test = decisions[i];
   const testedFacts = testFacts(view, judged, test);
@@ -191,7 +193,7 @@ function testBeat(view, judged, i, { beats }) {
  */
 function named({ info }) {
   const label = facts.glossary[info.term ?? ""]?.label ?? info.capitalised_name;
-  return label[0].toUpperCase() + label.slice(1);
+  return label.slice(0, 1).toUpperCase() + label.slice(1);
 }
 
 export { at, beatOf, named, pause, plan, telling };

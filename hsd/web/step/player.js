@@ -6,7 +6,7 @@ import { copy, save } from "../kit/files.js";
 import { together } from "../kit/spans.js";
 import { judges, rejudge } from "./rejudge.js";
 import { needed } from "./frame.js";
-import { coinOf, differs, readStep, ruleInfo } from "./model.js";
+import { coinOf, differs, infoOf, readStep } from "./model.js";
 import * as phases from "./phases.js";
 import { Stage } from "./stage.js";
 
@@ -399,7 +399,8 @@ class Player {
     const text = charactersOf(together(committed));
     const start = prompt.slice(0, TEXT).join("");
     const end = text.slice(-TEXT).join("");
-    const { short, mark } = ruleInfo(this.shown?.view.rule ?? "");
+    const { rule: name = "", options = {} } = this.shown?.view ?? {};
+    const { short, mark } = infoOf(options, name);
     const rule = mark ? `${short} (${mark})` : short;
     const above = [
       `${rule}, step ${this.step + 1}: ${this.stage.story.parts.lead.textContent}`,

@@ -106,7 +106,8 @@ function sameText(a, b) {
  * @param {Trace} trace
  */
 function alike({ steps, setup }) {
-  const average = (/** @type {number | null} */ total) => number((total ?? 0) / steps.length);
+  const average = (/** @type {number | null} */ total) =>
+    total === null ? null : number(total / steps.length);
   const sums = compare({ steps }).map(({ rule, mean }) => ({
     name: ruleInfo(rule).short,
     mean: average(mean),

@@ -1,6 +1,7 @@
 // Types of a read step, known in all modules. model.js makes them.
 
-type RuleInfo = ReturnType<typeof import("../kit/facts.js").rule>;
+/** own: of a rule of one's own, how it was judged; nothing else is known of it. */
+type RuleInfo = ReturnType<typeof import("../kit/facts.js").rule> & { own?: OwnRecord };
 type TokenVerdict = "kept" | "rejected" | "over" | "unreached";
 /** Two numbers that a test compares, as `comparison` of rules/tests.js has them. */
 type Compared = { sides: (number | null)[]; coinless: boolean; sign: string };
@@ -63,7 +64,7 @@ type ByNode<V> = Omit<Map<number, V>, "get"> & { get: (id: number) => V };
 type StepOptions = {
   draft: Pick<Draft, "drafts" | "tree"> & Partial<Draft>;
   fuzzy: Partial<Fuzzy>;
-} & Partial<Pick<SetupOptions, "rule" | "typical" | "sampling" | "knobs">>;
+} & Partial<Pick<SetupOptions, "rule" | "typical" | "sampling" | "knobs" | "own">>;
 /**
  * The token after the kept ones. outcome: its row of the residual; extra: tokens that were drawn
  * after it.

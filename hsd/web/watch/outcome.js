@@ -7,7 +7,7 @@ import { number, placesOf, plural, same } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
 import { showTab } from "../kit/page.js";
 import { lossy } from "../kit/controls.js";
-import { exactly } from "../step/model.js";
+import { exactly, infoOf } from "../step/model.js";
 import { compare, spread } from "../step/sums.js";
 
 const RECORDED =
@@ -106,7 +106,7 @@ function law({ steps, setup }) {
  */
 function exact({ setup, prompt }) {
   const { system, sampling, rule } = setup.options;
-  if (system !== "plain" && !exactly(setup, rule)) return lossy(ruleFacts(rule));
+  if (system !== "plain" && !exactly(setup, rule)) return lossy(infoOf(setup.options, rule));
   const after = prompt.forced ? " after the forced token" : "";
   return [
     term("lossless", "lossless"),

@@ -1,0 +1,238 @@
+"""A verifier of one's own as the rule of a run: judged once, and checked at every call."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+
+from hsd.conform.adapter import Adapter, fault, in_a_line, load_adapter
+from hsd.conform.causes import OWN
+from hsd.conform.judge import LETTERS, format_apart
+from hsd.conform.recover import Differs
+from hsd.conform.report import conform
+from hsd.conform.words import rows_in_words
+from hsd.errors import HsdError
+from hsd.rules import RULES, TREE_RULES
+from hsd.rules.rule import RuleInfo
+
+# seconds, for the judgement as a whole and for one call in a run
+JUDGING = 30.0
+CALLING = 10.0
+LONGEST = 400  # characters of a reason
+FEW = 40  # numbers that a message lists
+BELOW_ONE = {"float64": 1 - 2.0**-53, "float32": 1 - 2.0**-24}
+Result = TypeVar("Result")
+_own = threading.local()
+
+
+@dataclass(frozen=True)
+class OwnVerdict:
+    """How a rule of one's own was judged.
+
+    lossless: whether it is, by exact enumeration on small pairs of models; None where it could not
+    be judged. words: the reason, unless it is lossless. example: of a token that comes too often,
+    {"p", "q", "after", "token", "probability"} as `hsd.conform.report.conform` has them, or None.
+    """
+
+    lossless: bool | None
+    words: str = ""
+    example: dict[str, Any] | None = None
+
+    def __str__(self) -> str:
+        if self.lossless:
+            return "judged lossless"
+        return f"{'not judged' if self.lossless is None else 'not lossless'}: {self.words}"
+
+
+@dataclass(frozen=True, eq=False)
+class OwnRule(RuleInfo):
+    """A rule of which nothing is known but what it answers, and how it was judged."""
+
+    adapter: Adapter
+    verdict: OwnVerdict
+
+    def __str__(self) -> str:
+        return self.name
+
+    def __call__(self, *given: Any) -> Any:
+        return self.adapter.verify(*given)
+
+    @property
+    def coupled(self) -> bool:
+        return self.adapter.shared
+
+    def answer(
+        self,
+        p: Tensor,
+        q: Tensor,
+        tokens: Tensor,
+        *numbers: Tensor,
+        first: list[int] | None = None,
+    ) -> list[int]:
+        """Return the tokens that it commits for one draft: the kept ones and one more.
+
+        p (γ+1, V), q (γ, V), tokens (γ,), on any device. numbers: uniforms and noise, or the noise
+        alone, as the file asks for them (`hsd.conform.adapter`). first: what it returned for the
+        same before. Raises HsdError, with the call in the message, if it fails, takes more than
+        `CALLING` seconds, changes what it is given, or returns an invalid text or not `first`.
+        """
+        # those of a run are inference tensors, to which another thread cannot write
+        with torch.inference_mode(False):
+            given = [self._rows(p), self._rows(q), tokens.to("cpu", copy=True)]
+            given += [self._numbers(x) for x in numbers]
+            copies = [x.clone() for x in given]
+        try:
+            answer = within(CALLING, lambda: self._call(given))
+        except TimeoutError:
+            what = f"does not return within {CALLING:g} seconds"
+        except (Exception, SystemExit) as error:
+            what = f"raises {in_a_line(error)}"
+        else:
+            what = fault(answer, tokens.tolist(), p.shape[-1])
+        if not what and not all(map(torch.equal, given, copies)):
+            what = "changes its arguments: work on copies"
+        committed = [] if what else [*map(int, answer)]
+        if first and committed and committed != first:
+            what = f"returns {first} and then {committed} for the same numbers: {OWN}"
+        if what:
+            raise HsdError(f"{self.adapter.name}: verify {what}; sent {_sent(copies)}")
+        return committed
+
+    def _call(self, given: list[Tensor]) -> Any:
+        if not self.adapter.batched:
+            return self.adapter.verify(*given)
+        return self.adapter.verify(*(x.unsqueeze(0) for x in given))[0]
+
+    def _rows(self, rows: Tensor) -> Tensor:
+        """Return rows on the CPU, in the adapter's precision, that sum to 1 in it."""
+        rows = rows.to("cpu", torch.float64)
+        return (rows / rows.sum(-1, keepdim=True)).to(getattr(torch, self.adapter.dtype))
+
+    def _numbers(self, numbers: Tensor) -> Tensor:
+        """Return numbers in the adapter's precision, in which none of [0, 1) becomes 1."""
+        numbers = numbers.cpu()
+        rounded = numbers.to(getattr(torch, self.adapter.dtype))
+        return torch.where(numbers < 1, rounded.clamp(max=BELOW_ONE[self.adapter.dtype]), rounded)
+
+
+def own_rule(verify: Callable[..., Any] | Adapter) -> OwnRule:
+    """Return a function `verify(p, q, tokens, uniforms, noise)`, or an adapter, as a judged rule.
+
+    Its name is the function's, or the file's without its ending. Raises HsdError for the name of a
+    rule that is known here, for an adapter that cannot judge one given draft by given numbers, and
+    where equal numbers give different tokens.
+    """
+    if not isinstance(verify, Adapter):
+        verify = Adapter(str(getattr(verify, "__name__", type(verify).__name__)), verify)
+    name = verify.name.removesuffix(".py")
+    if name in RULES or name in TREE_RULES:
+        raise HsdError(f"{verify.name}: {name} is the name of a rule here: choose another one")
+    if verify.text or verify.sampled or verify.candidates:
+        raise HsdError(
+            f"{verify.name}: a run needs verify(p, q, tokens, uniforms, noise) on whole rows: "
+            "leave generate, SAMPLED and CANDIDATES to hsd conform"
+        )
+    if verify.shared and not verify.exponential:
+        raise HsdError(
+            f"{verify.name}: in a run SHARED numbers are those of a race: "
+            'set NOISE = "exponential-race"'
+        )
+    verdict = judge_own(verify)
+    return OwnRule(name, name, name, "", verdict.lossless is True, verify, verdict)
+
+
+def load_own_rule(file: str) -> OwnRule:
+    """Return the rule in a file such as `python -m hsd conform` judges. Runs the file's code.
+
+    Raises HsdError as `load_adapter` and `own_rule` do.
+    """
+    return own_rule(load_adapter(file))
+
+
+def judge_own(adapter: Adapter) -> OwnVerdict:
+    """Judge a verifier on a random pair of models and on one with zeros.
+
+    Raises HsdError if equal numbers give different tokens.
+    """
+    stopped = threading.Event()
+
+    def verify(*given: Any) -> Any:
+        if stopped.is_set():
+            raise TimeoutError
+        return adapter.verify(*given)
+
+    judged = replace(adapter, verify=verify)
+    try:
+        result = within(JUDGING, lambda: conform(judged, quick=True))
+    except TimeoutError:
+        stopped.set()
+        return OwnVerdict(None, f"that takes more than {JUDGING:g} seconds")
+    except Differs:
+        raise
+    except HsdError as error:
+        return OwnVerdict(None, str(error)[:LONGEST])
+    shown = result["counterexample"]
+    if result["lossless"]:
+        return OwnVerdict(True)
+    if not (shown and shown["p"]):
+        return OwnVerdict(False, (shown or {"words": result["cause"]})["words"][:LONGEST])
+    example = {name: value for name, value in shown.items() if name != "words"}
+    return OwnVerdict(False, _in_words(**example)[:LONGEST], example)
+
+
+def _in_words(
+    p: list[list[float]], q: list[list[float]], after: list[int], token: int, probability: float
+) -> str:
+    """Return a counterexample in words, with a, b, c, … for tokens."""
+    place = f"after {', '.join(LETTERS[x] for x in after)}" if after else "as the first token"
+    often, allowed = format_apart(probability, p[len(after)][token])
+    rows = f"p = {rows_in_words(p)} and q = {rows_in_words(q)}"
+    comes = f"{place} {LETTERS[token]} comes with probability {often}"
+    return f"{comes}, and the target gives it {allowed}, where {rows}"
+
+
+def _sent(given: list[Tensor]) -> str:
+    """Return the arguments of a call as text, of large ones the shapes."""
+    names = ["p", "q", "tokens", *["uniforms"] * (len(given) > 4), "noise"]
+    return ", ".join(f"{name} {_few(x)}" for name, x in zip(names, given, strict=True))
+
+
+def _few(numbers: Tensor) -> Any:
+    if numbers.ndim > 1 or len(numbers.view(-1)) > FEW:
+        return tuple(numbers.shape)
+    texts = [f"{x:.6g}" for x in numbers.view(-1).tolist()]
+    return f"[{', '.join(texts)}]" if numbers.ndim else texts[0]
+
+
+def within(seconds: float, work: Callable[[], Result]) -> Result:
+    """Return work(), done by another thread. Raises TimeoutError after so many seconds.
+
+    A thread that does not return is left to itself, and ends with the process.
+    """
+    if not getattr(_own, "work", None):
+        _own.work = SimpleQueue[Any]()
+        threading.Thread(target=_serve, args=(_own.work,), daemon=True).start()
+    done = SimpleQueue[Any]()
+    _own.work.put((work, done))
+    try:
+        result, error = done.get(timeout=seconds)
+    except Empty:
+        _own.work = None
+        raise TimeoutError from None
+    if error:
+        raise error
+    return result  # type: ignore[no-any-return]
+
+
+def _serve(queue: SimpleQueue[Any]) -> None:
+    """Do the work that comes, for as long as the process lives."""
+    while True:
+        work, done = queue.get()
+        try:
+            done.put((work(), None))
+        except BaseException as error:
+            done.put((None, error))
