@@ -221,7 +221,7 @@ class Sweep:
 def case_name(o: Mapping[str, Any]) -> str:
     """Return the name of a case, such as "hsd, γ=5", "n-grams, γ=5" or "fuzzy kl≤0.3, γ=5"."""
     system = o.get("system", "")
-    rule = o["rule"]
+    rule = str(o["rule"])
     copier = COPIERS.get(o.get("proposer", ""))
     knob = _knob(rule)
     if knob and knob.option in o:

@@ -97,9 +97,15 @@ def header(
         **settings,
         "machine": machine(pair),
         "cases": [
-            {"name": c.name, "options": c.options, "peer": c.runner is not None} for c in cases
+            {"name": c.name, "options": _as_data(c.options), "peer": c.runner is not None}
+            for c in cases
         ],
     }
+
+
+def _as_data(options: dict[str, Any]) -> dict[str, Any]:
+    """Return options with the name of a rule of one's own in place of it."""
+    return {name: str(x) if callable(x) else x for name, x in options.items()}
 
 
 def write_line(file: IO[str], data: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
 from functools import partial
 from json import detect_encoding
 from pathlib import Path
@@ -107,6 +108,22 @@ def load(arguments: argparse.Namespace, name: str | None, alone: bool = False, *
         sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     progress("loading the models\n")
     return load_pair(name, **where, **more)
+
+
+def rule_of(text: Any, **sizes: int) -> Any:
+    """Return the judged rule in a Python file, which a path that ends in .py names; else `text`.
+
+    Says on standard error how it was judged. sizes: see `hsd.conform.own.judge_own`. Raises
+    HsdError for a file that has none.
+    """
+    if not isinstance(text, str) or not text.endswith(".py"):
+        return text
+    from hsd.conform.own import load_own_rule
+
+    with redirect_stdout(sys.stderr):  # what the file prints is not the result
+        rule = load_own_rule(text, **sizes)
+    show(f"hsd: rule {rule.name}: {rule.verdict}", sys.stderr)
+    return rule
 
 
 class _Line:

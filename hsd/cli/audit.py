@@ -5,16 +5,30 @@ import json
 import sys
 
 from hsd.audit import audit as exact_laws
-from hsd.cli.arguments import progress, show
+from hsd.cli.arguments import progress, rule_of, show
+from hsd.errors import HsdError
+
+LOSSLESS = {True: "yes", False: "no", None: "not judged"}
 
 
 def main(arguments: argparse.Namespace) -> int:
     """Print the exact law of every rule, as a table or as JSON. Returns the exit status."""
     patience = "; trees take a minute" if arguments.drafts > 1 else ""
     progress(f"adding up every outcome{patience}\n")
-    result = exact_laws(
-        vocab=arguments.vocab, gamma=arguments.gamma, seed=arguments.seed, drafts=arguments.drafts
-    )
+    sizes = {name: getattr(arguments, name) for name in ("vocab", "gamma", "seed")}
+    own = rule_of(arguments.rule, **sizes)
+    if isinstance(own, str):
+        raise HsdError(f"--rule {own}: the rules here are all listed: give a Python file, FILE.py")
+    result = exact_laws(**sizes, drafts=arguments.drafts)
+    if own:
+        verdict = own.verdict
+        result["rules"][own.name] = {
+            "expected_accepted": verdict.kept,
+            "total_variation": verdict.total_variation,
+            "lossless": verdict.lossless,
+            "verdict": str(verdict),
+            "counterexample": verdict.example,
+        }
     if arguments.json:
         show(json.dumps(result))
         return 0
@@ -22,9 +36,10 @@ def main(arguments: argparse.Namespace) -> int:
     width = max(len(name) for name in (*result["rules"], *most, "ideal, one draft"))
     show(f"{'rule':{width}} {'E[kept]':>9} {'total variation':>16}  lossless")
     for name, row in result["rules"].items():
-        verdict = "yes" if row["lossless"] else "no"
-        numbers = f"{row['expected_accepted']:9.4f} {row['total_variation']:16.2e}"
-        show(f"{name:{width}} {numbers}  {verdict}")
+        verdict = LOSSLESS[row["lossless"]]
+        kept = _number(row["expected_accepted"], ".4f")
+        off = _number(row["total_variation"], ".2e")
+        show(f"{name:{width}} {kept:>9} {off:>16}  {verdict}")
     show(f"{'ideal, one draft':{width}} {result['ideal']:9.4f}")
     for name, kept in most.items():
         show(f"{name:{width}} " + ("too many trees" if kept is None else f"{kept:9.4f}"))
@@ -33,3 +48,8 @@ def main(arguments: argparse.Namespace) -> int:
     for name in result.get("skipped", ()):
         show(f"too many trees to enumerate: {name}", sys.stderr)
     return 0
+
+
+def _number(value: float | None, form: str) -> str:
+    """Return a number as text, "–" for one that is not known."""
+    return "–" if value is None else format(value, form)

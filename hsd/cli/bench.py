@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import redirect_stdout
 from datetime import datetime
 from functools import partial
 from itertools import count
@@ -88,7 +89,8 @@ def main(arguments: argparse.Namespace) -> int:
     head = header(pair, prompts, cases, command=_command(arguments.words), **settings)
     file = _place(out)
     records = measure(pair, cases, workers.part(texts), arguments.repetitions)
-    benchmark = workers.run(head, records, file)
+    with redirect_stdout(sys.stderr):  # what a rule of one's own prints is not the result
+        benchmark = workers.run(head, records, file)
     if benchmark:
         _print(benchmark, arguments.json)
         if not workers.cut:
@@ -175,10 +177,13 @@ def sweep(arguments: argparse.Namespace, server: Server | None = None) -> Sweep:
         "rule": (VANILLA["single"], RunOptions.default("rule")),
         "gamma": (draft_length(arguments.pair),),
     }
+    chosen = given(arguments)
+    if all(map(callable, chosen.get("rule", ("",)))):  # one's own are shown beside the usual ones
+        chosen["rule"] = (*values["rule"], *chosen["rule"])
     # a draft model in a file of its own, which another library can read
     drafting = arguments.pair in FETCHED_PAIRS or bool(arguments.draft)
     peers = partial(_peers, arguments.peer, server, drafting)
-    return Sweep(values | given(arguments), peers)
+    return Sweep(values | chosen, peers)
 
 
 def _peers(

@@ -5,7 +5,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from typing import Any
 
 from hsd import facts
-from hsd.cli.arguments import names
+from hsd.cli.arguments import names, rule_of
 from hsd.decoding.options import RunOptions
 from hsd.errors import HsdError
 from hsd.options import Option
@@ -43,6 +43,8 @@ def add_flags(
         if name not in without:
             names_of = [flag(name), *([also[name]] if also and name in also else [])]
             help_ = words(RunOptions, name, facts.menus(), usual.get(name, "")).replace("%", "%%")
+            if option.code:
+                help_ += "; or a Python file of your own, FILE.py, such as hsd conform judges"
             if option.group in ("rule", "levels"):
                 help_ = f"for {' and '.join(homes(name))}: {help_}"
             groups.get(option.group, parser).add_argument(
@@ -79,7 +81,12 @@ def _reader(option: Option, lists: bool) -> Callable[[str], Any]:
 
 
 def given(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of a run that were given by a flag, by name."""
+    """Return the options of a run that were given by a flag, by name.
+
+    A rule in a file is judged at the first call. Raises HsdError for a file that has none.
+    """
+    rule = arguments.rule
+    arguments.rule = tuple(map(rule_of, rule)) if isinstance(rule, tuple) else rule_of(rule)
     return {n: v for n in RunOptions.options() if (v := getattr(arguments, n, None)) is not None}
 
 

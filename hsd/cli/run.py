@@ -4,6 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from typing import Any
 
 import hsd
@@ -134,9 +135,10 @@ def _decode_with_progress(pair: Any, prompt: str, options: Any) -> tuple[Any, Hs
     count = 0
     failure: HsdError | None = None
     try:
-        for step in decoding:
-            count += len(step.committed)
-            progress(f"\r{count} / {options.max_new_tokens} tokens")
+        with redirect_stdout(sys.stderr):  # what a rule of one's own prints is not the result
+            for step in decoding:
+                count += len(step.committed)
+                progress(f"\r{count} / {options.max_new_tokens} tokens")
     except KeyboardInterrupt:
         progress(", stopped early")
     except HsdError as error:
@@ -165,6 +167,8 @@ def _summary(trace: Any) -> dict[str, Any]:
         levels = option.group == "levels" and o.levels.thresholds
         if levels or (option.group == "rule" and hsd.RunOptions.applies(name, flat)):
             made_by[name] = flat[name]
+    if o.own:
+        made_by["own"] = o.own.model_dump()
     made_by["notes"] = setup.notes
     return {
         "text": trace.text,

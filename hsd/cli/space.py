@@ -3,11 +3,13 @@
 import argparse
 import re
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from hsd import space
-from hsd.cli.arguments import output, refuse, save, show
+from hsd.cli.arguments import output, progress, refuse, rule_of, save, show
 from hsd.errors import HsdError
 from hsd.paths import ROOT
 from hsd.trace import Trace
@@ -35,7 +37,7 @@ def _export(arguments: argparse.Namespace) -> int:
     from hsd.app.page import single
 
     if arguments.static:
-        refuse(arguments, "--output --step --title", "--html")
+        refuse(arguments, "--output --step --title --rule", "--html")
         files = write(
             Path(arguments.static), space.load(), arguments.address or "", arguments.weights
         )
@@ -46,10 +48,21 @@ def _export(arguments: argparse.Namespace) -> int:
     refuse(arguments, "--address --weights", "--static")
     trace = Trace.from_file(arguments.html)
     target = output(arguments.output or Path(arguments.html).with_suffix(".html"), "--output")
+    if arguments.rule:
+        trace = _decoded_by(rule_of(arguments.rule), trace)
     page = single(trace, arguments.step, arguments.title or "")
     save(target, page)
     show(f"{target}: {len(page.encode()) / 1000:,.0f} kB", sys.stderr)
     return 0
+
+
+def _decoded_by(rule: Any, trace: Trace) -> Trace:
+    from hsd.decoding.loop import rerun
+    from hsd.models.loading import load_pair
+
+    progress(f"decoding again by rule {rule}\n")
+    with redirect_stdout(sys.stderr):  # what a rule of one's own prints is not the page
+        return rerun(load_pair(trace.setup.pair), trace, rule)
 
 
 def _publish(arguments: argparse.Namespace) -> int:

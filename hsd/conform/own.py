@@ -1,10 +1,11 @@
 """A verifier of one's own as the rule of a run: judged once, and checked at every call."""
 
+import signal
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import torch
 from torch import Tensor
@@ -23,10 +24,13 @@ from hsd.rules.rule import RuleInfo
 JUDGING = 30.0
 CALLING = 10.0
 LONGEST = 400  # characters of a reason
+TAKE = OWN.partition(",")[0]  # what else `hsd conform` offers, no run has
 FEW = 40  # numbers that a message lists
 BELOW_ONE = {"float64": 1 - 2.0**-53, "float32": 1 - 2.0**-24}
-Result = TypeVar("Result")
-_own = threading.local()
+
+
+class OutOfTime(BaseException):
+    """Raised in code that takes too long, past what that code catches."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +40,14 @@ class OwnVerdict:
     lossless: whether it is, by exact enumeration on small pairs of models; None where it could not
     be judged. words: the reason, unless it is lossless. example: of a token that comes too often,
     {"p", "q", "after", "token", "probability"} as `hsd.conform.report.conform` has them, or None.
+    kept: on the random pair; total_variation: the largest; None where they were not found.
     """
 
     lossless: bool | None
     words: str = ""
     example: dict[str, Any] | None = None
+    kept: float | None = None
+    total_variation: float | None = None
 
     def __str__(self) -> str:
         if self.lossless:
@@ -80,24 +87,24 @@ class OwnRule(RuleInfo):
         same before. Raises HsdError, with the call in the message, if it fails, takes more than
         `CALLING` seconds, changes what it is given, or returns an invalid text or not `first`.
         """
-        # those of a run are inference tensors, to which another thread cannot write
-        with torch.inference_mode(False):
+        what = ""
+        with torch.inference_mode(False):  # as it was judged
             given = [self._rows(p), self._rows(q), tokens.to("cpu", copy=True)]
             given += [self._numbers(x) for x in numbers]
             copies = [x.clone() for x in given]
-        try:
-            answer = within(CALLING, lambda: self._call(given))
-        except TimeoutError:
-            what = f"does not return within {CALLING:g} seconds"
-        except (Exception, SystemExit) as error:
-            what = f"raises {in_a_line(error)}"
-        else:
-            what = fault(answer, tokens.tolist(), p.shape[-1])
+            try:
+                with limited(CALLING):
+                    answer = self._call(given)
+            except OutOfTime:
+                what = f"does not return within {CALLING:g} seconds"
+            except (Exception, SystemExit) as error:
+                what = f"raises {in_a_line(error)}"
+        what = what or fault(answer, tokens.tolist(), p.shape[-1])
         if not what and not all(map(torch.equal, given, copies)):
             what = "changes its arguments: work on copies"
         committed = [] if what else [*map(int, answer)]
         if first and committed and committed != first:
-            what = f"returns {first} and then {committed} for the same numbers: {OWN}"
+            what = f"returns {first} and then {committed} for the same numbers: {TAKE}"
         if what:
             raise HsdError(f"{self.adapter.name}: verify {what}; sent {_sent(copies)}")
         return committed
@@ -119,12 +126,12 @@ class OwnRule(RuleInfo):
         return torch.where(numbers < 1, rounded.clamp(max=BELOW_ONE[self.adapter.dtype]), rounded)
 
 
-def own_rule(verify: Callable[..., Any] | Adapter) -> OwnRule:
+def own_rule(verify: Callable[..., Any] | Adapter, **sizes: int) -> OwnRule:
     """Return a function `verify(p, q, tokens, uniforms, noise)`, or an adapter, as a judged rule.
 
-    Its name is the function's, or the file's without its ending. Raises HsdError for the name of a
-    rule that is known here, for an adapter that cannot judge one given draft by given numbers, and
-    where equal numbers give different tokens.
+    Its name is the function's, or the file's without its ending. sizes: see `judge_own`. Raises
+    HsdError for the name of a rule that is known here, for an adapter that cannot judge one given
+    draft by given numbers, and where equal numbers give different tokens.
     """
     if not isinstance(verify, Adapter):
         verify = Adapter(str(getattr(verify, "__name__", type(verify).__name__)), verify)
@@ -141,58 +148,52 @@ def own_rule(verify: Callable[..., Any] | Adapter) -> OwnRule:
             f"{verify.name}: in a run SHARED numbers are those of a race: "
             'set NOISE = "exponential-race"'
         )
-    verdict = judge_own(verify)
+    verdict = judge_own(verify, **sizes)
     return OwnRule(name, name, name, "", verdict.lossless is True, verify, verdict)
 
 
-def load_own_rule(file: str) -> OwnRule:
+def load_own_rule(file: str, **sizes: int) -> OwnRule:
     """Return the rule in a file such as `python -m hsd conform` judges. Runs the file's code.
 
     Raises HsdError as `load_adapter` and `own_rule` do.
     """
-    return own_rule(load_adapter(file))
+    return own_rule(load_adapter(file), **sizes)
 
 
-def judge_own(adapter: Adapter) -> OwnVerdict:
+def judge_own(adapter: Adapter, **sizes: int) -> OwnVerdict:
     """Judge a verifier on a random pair of models and on one with zeros.
 
-    Raises HsdError if equal numbers give different tokens.
+    sizes: vocab, gamma and seed of the random pair, as of `hsd.conform.report.conform`. Raises
+    HsdError if equal numbers give different tokens.
     """
-    stopped = threading.Event()
-
-    def verify(*given: Any) -> Any:
-        if stopped.is_set():
-            raise TimeoutError
-        return adapter.verify(*given)
-
-    judged = replace(adapter, verify=verify)
     try:
-        result = within(JUDGING, lambda: conform(judged, quick=True))
-    except TimeoutError:
-        stopped.set()
+        with limited(JUDGING):
+            result = conform(adapter, **sizes, quick=True)
+    except OutOfTime:
         return OwnVerdict(None, f"that takes more than {JUDGING:g} seconds")
-    except Differs:
-        raise
+    except Differs as error:
+        raise HsdError(str(error).replace(OWN, TAKE)) from None
     except HsdError as error:
         return OwnVerdict(None, str(error)[:LONGEST])
-    shown = result["counterexample"]
+    numbers = result["expected_kept"], result["total_variation"]
     if result["lossless"]:
-        return OwnVerdict(True)
-    if not (shown and shown["p"]):
-        return OwnVerdict(False, (shown or {"words": result["cause"]})["words"][:LONGEST])
-    example = {name: value for name, value in shown.items() if name != "words"}
-    return OwnVerdict(False, _in_words(**example)[:LONGEST], example)
+        return OwnVerdict(True, "", None, *numbers)
+    shown = result["counterexample"] or {"words": result["cause"], "p": []}
+    words = shown.pop("words")
+    example = shown if shown["p"] else None
+    words = _in_words(**example) if example else words
+    return OwnVerdict(False, words[:LONGEST], example, *numbers)
 
 
 def _in_words(
     p: list[list[float]], q: list[list[float]], after: list[int], token: int, probability: float
 ) -> str:
     """Return a counterexample in words, with a, b, c, … for tokens."""
-    place = f"after {', '.join(LETTERS[x] for x in after)}" if after else "as the first token"
+    place = f"after {' '.join(LETTERS[x] for x in after)}" if after else "at the start"
     often, allowed = format_apart(probability, p[len(after)][token])
     rows = f"p = {rows_in_words(p)} and q = {rows_in_words(q)}"
-    comes = f"{place} {LETTERS[token]} comes with probability {often}"
-    return f"{comes}, and the target gives it {allowed}, where {rows}"
+    comes = f"{place}, token {LETTERS[token]} comes with probability {often}"
+    return f"{comes} where the target gives it {allowed}, for {rows}"
 
 
 def _sent(given: list[Tensor]) -> str:
@@ -208,31 +209,23 @@ def _few(numbers: Tensor) -> Any:
     return f"[{', '.join(texts)}]" if numbers.ndim else texts[0]
 
 
-def within(seconds: float, work: Callable[[], Result]) -> Result:
-    """Return work(), done by another thread. Raises TimeoutError after so many seconds.
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """Raise OutOfTime in this block after so many seconds.
 
-    A thread that does not return is left to itself, and ends with the process.
+    Only in the main thread, and not on Windows, which has no such signal.
     """
-    if not getattr(_own, "work", None):
-        _own.work = SimpleQueue[Any]()
-        threading.Thread(target=_serve, args=(_own.work,), daemon=True).start()
-    done = SimpleQueue[Any]()
-    _own.work.put((work, done))
+    if threading.current_thread() is not threading.main_thread() or not hasattr(signal, "SIGALRM"):
+        yield
+        return
+
+    def stop(*_: object) -> NoReturn:
+        raise OutOfTime
+
+    handler = signal.signal(signal.SIGALRM, stop)
+    timer = signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
     try:
-        result, error = done.get(timeout=seconds)
-    except Empty:
-        _own.work = None
-        raise TimeoutError from None
-    if error:
-        raise error
-    return result  # type: ignore[no-any-return]
-
-
-def _serve(queue: SimpleQueue[Any]) -> None:
-    """Do the work that comes, for as long as the process lives."""
-    while True:
-        work, done = queue.get()
-        try:
-            done.put((work(), None))
-        except BaseException as error:
-            done.put((None, error))
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, *timer)
+        signal.signal(signal.SIGALRM, handler)

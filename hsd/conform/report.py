@@ -192,7 +192,7 @@ def _judged(adapter: Adapter, cases: list[BatteryCase]) -> tuple[dict[str, Judge
             if any(one.total_variation > adapter.tolerance for one in judged.values()):
                 return judged, ""
             where = f"; on the pair {case.name!r} ({case.covers})" if judged else ""
-            raise HsdError(f"{error}{where}") from error
+            raise type(error)(f"{error}{where}") from error
         if case is cases[0] and all(law.constant for law in one.laws.values()):
             raise HsdError(
                 f"{adapter.name}: verify ignores uniforms and noise: "

@@ -11,6 +11,7 @@ from collections.abc import Callable, Generator, Iterator
 from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
+from itertools import count
 from typing import Any, Literal
 
 import torch
@@ -293,10 +294,12 @@ def run(pair: Pair, prompt: Prompt, **options: Any) -> Trace:
     return decoding.trace()
 
 
-def rerun(pair: Pair, trace: Trace) -> Trace:
+def rerun(pair: Pair, trace: Trace, rule: Any = None) -> Trace:
     """Return the trace of decoding again with the random numbers in `trace`.
 
-    The same models give the same tokens. Raises HsdError for anything else than a pair and a trace.
+    The same models give the same tokens. rule: in place of the trace's, to the end of the text and
+    with its seed's numbers. Raises HsdError for anything else than a pair and a trace, and for a
+    trace by a rule of one's own without `rule`.
     """
     _check_pair(pair)
     if not isinstance(trace, Trace):
@@ -317,10 +320,13 @@ def rerun(pair: Pair, trace: Trace) -> Trace:
         "engine": "eager",
         "forced": ids[at:],
     }
+    if rule is not None:
+        chosen["rule"] = rule
+        numbers = Streams(o.seed)
     system = make_system(pair, RunOptions(**o.flat() | chosen))
     decoding = Decoding(system, trace.prompt.text, numbers, ids[:at])
-    # no further than the record, which may have been stopped early
-    for _ in zip(trace.steps, decoding, strict=False):
+    # by the same rule no further than the record, which may have been stopped early
+    for _ in zip(trace.steps if rule is None else count(), decoding, strict=False):
         pass
     decoding.close()
     return decoding.trace()

@@ -18,7 +18,8 @@ def decide(rule: OwnRule, draft: Draft, rows: Rows, dice: Dice) -> Ruling:
     """Return the rule's decision on a chain of n tokens. rows: of the target, (n+1, V).
 
     Without a draft the rule is not asked: the target picks alone, in a race if the rule is coupled.
-    Raises HsdError as `OwnRule.answer` does.
+    One that could not be judged is asked twice, as equal numbers may give other tokens. Raises
+    HsdError as `OwnRule.answer` does.
     """
     count = len(draft.tokens)
     none = torch.empty(0, dtype=torch.float64, device="cpu")
@@ -36,4 +37,6 @@ def decide(rule: OwnRule, draft: Draft, rows: Rows, dice: Dice) -> Ruling:
     given = (rows.p, draft.q, draft.tokens, *numbers)
     answer = rule.answer(*given)
     again = partial(rule.answer, *given, first=answer)
+    if rule.verdict.lossless is None:
+        again()
     return OwnDecision(range(1, len(answer)), answer[-1], made, number, again)

@@ -290,7 +290,9 @@ def _settings(
         "thresholds": list(levels.thresholds),
         "level_rules": list(judges.level_names),
     }
-    own = None
+    own: dict[str, Any] | None = None
     if isinstance(options.rule, OwnRule):
-        own = vars(options.rule.verdict) | {"coins": not options.rule.coupled}
+        verdict = options.rule.verdict
+        own = {name: getattr(verdict, name) for name in ("lossless", "words", "example")}
+        own |= {"coins": not options.rule.coupled}
     return SetupOptions.of(dict(options) | chosen, own)

@@ -189,6 +189,8 @@ function residualPart(view, node) {
   const all = [...residual.top].sort((a, b) => b.probability - a.probability);
   const largest = Math.max(all[0]?.probability ?? 0, 1e-9);
   const facts = residualFacts(view, residual);
+  if (facts.opaque)
+    return h("div.hp-residual", h("p.hp-note", prose(say("ledger_residual", facts))));
   const kind = whole ? "overlap" : "deficient";
   const rows = all.map(({ token: id, piece, probability }) => {
     const origin = view.drawn?.token === id ? view.drawn.origin : null;

@@ -106,7 +106,8 @@ function law({ steps, setup }) {
  */
 function exact({ setup, prompt }) {
   const { system, sampling, rule } = setup.options;
-  if (system !== "plain" && !exactly(setup, rule)) return lossy(infoOf(setup.options, rule));
+  const info = infoOf(setup.options, rule);
+  if (system !== "plain" && (info.own || !exactly(setup, rule))) return lossy(info);
   const after = prompt.forced ? " after the forced token" : "";
   return [
     term("lossless", "lossless"),
