@@ -231,7 +231,7 @@ def lane_name(o: RunOptions) -> str:
         words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}")
         for name in _own(o)
     ]
-    return ", ".join(filter(None, [by, facts.capitalised_name(o.rule), *own]))
+    return ", ".join(filter(None, [by, facts.capitalised_name(str(o.rule)), *own]))
 
 
 def to_link(lanes: Sequence[Values]) -> str:

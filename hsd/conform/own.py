@@ -126,7 +126,7 @@ class OwnRule(RuleInfo):
         return torch.where(numbers < 1, rounded.clamp(max=BELOW_ONE[self.adapter.dtype]), rounded)
 
 
-def own_rule(verify: Callable[..., Any] | Adapter, **sizes: int) -> OwnRule:
+def own_rule(verify: Callable[..., Any] | Adapter, **sizes: Any) -> OwnRule:
     """Return a function `verify(p, q, tokens, uniforms, noise)`, or an adapter, as a judged rule.
 
     Its name is the function's, or the file's without its ending. sizes: see `judge_own`. Raises
@@ -152,7 +152,7 @@ def own_rule(verify: Callable[..., Any] | Adapter, **sizes: int) -> OwnRule:
     return OwnRule(name, name, name, "", verdict.lossless is True, verify, verdict)
 
 
-def load_own_rule(file: str, **sizes: int) -> OwnRule:
+def load_own_rule(file: str, **sizes: Any) -> OwnRule:
     """Return the rule in a file such as `python -m hsd conform` judges. Runs the file's code.
 
     Raises HsdError as `load_adapter` and `own_rule` do.
@@ -160,7 +160,7 @@ def load_own_rule(file: str, **sizes: int) -> OwnRule:
     return own_rule(load_adapter(file), **sizes)
 
 
-def judge_own(adapter: Adapter, **sizes: int) -> OwnVerdict:
+def judge_own(adapter: Adapter, **sizes: Any) -> OwnVerdict:
     """Judge a verifier on a random pair of models and on one with zeros.
 
     sizes: vocab, gamma and seed of the random pair, as of `hsd.conform.report.conform`. Raises

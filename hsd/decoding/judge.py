@@ -7,6 +7,7 @@ from functools import cached_property, partial
 
 from torch import Tensor
 
+from hsd.decoding.options import AnyRule
 from hsd.draft import Draft
 from hsd.draft.draft import Growth
 from hsd.models.reading import Rows
@@ -28,11 +29,12 @@ class TestResult:
     accepted: bool
 
 
-def judge(rule: Rule | TreeRule, draft: Draft, rows: Rows) -> "Ruling":
-    """Return a rule's decision on a draft of n tokens.
+def judge(rule: AnyRule, draft: Draft, rows: Rows) -> "Ruling":
+    """Return a rule's decision on a draft of n tokens; not of a rule of one's own, see `own.py`.
 
     rows: the target's, after the text and each node, (n+1, V).
     """
+    assert isinstance(rule, Rule | TreeRule)
     draft = draft.to(rows.p.device)
     draws = not (isinstance(rule, Rule) and rule.recipe.follow)
     if not len(draft.tokens) and draws:  # nothing to judge: plain decoding must not pay for a rule

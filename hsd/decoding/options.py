@@ -216,7 +216,7 @@ class RunOptions(Tuned):
             if self.system == "speculative"
             else (VANILLA["mixed"],) * 2
         )
-        rule, other = map(find_tree_rule, names)
+        rule, other = map(find_tree_rule, map(str, names))
         return best_shape(
             self.temperature,
             rule,

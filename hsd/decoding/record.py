@@ -230,7 +230,7 @@ class _Step:
         number = self.number
         if isinstance(ruling, OwnDecision):
             number = ruling.number
-            top, hidden = [], 1.0  # nothing is known of what it draws from
+            top, hidden = list[Any](), 1.0  # nothing is known of what it draws from
         else:
             top, hidden = self._describe.outcomes(ruling.next.cpu(), self.rows.p[node], q, [token])
         weight, mass = (None if bonus else ruling.residual) or (None, None)

@@ -80,8 +80,12 @@ class _StepReader:
             rule["name"]: rule | (rule.get(cold) or {}) for rule in known.get("rules", [])
         }
         if own := self.options.own:
-            name = self.options.rule
-            self.rules[name] = {"name": name, "lossless": own.lossless is True, "opaque": True}
+            self.rules[self.options.rule] = {
+                "opaque": True,
+                "lossless": own.lossless is True,
+                "unjudged": own.lossless is None,
+                "words": own.words,
+            }
         self.forms = known.get("forms", {})
         self.usual_law = self.law_of(known.get("usual", ""))
         self.vanilla = known.get("vanilla", "")
@@ -212,7 +216,7 @@ class _StepReader:
             link=name,
             lossless=rule.get("lossless", True),
             opaque=rule.get("opaque", False),
-            unjudged=rule.get("opaque", False) and self.options.own.lossless is None,
+            unjudged=rule.get("unjudged", False),
             forward=forward,
             kind=kind,
             coupled=recipe.get("coupled", False),
@@ -353,9 +357,7 @@ class _StepReader:
         }
         limit = knob["exact"]
         exact = rule.get("lossless", True) or (limit is not None and value <= limit)
-        loses = filled(rule.get("loses", ""), put)
-        if rule.get("opaque"):
-            loses = _on_one_line(self.options.own.words)
+        loses = _on_one_line(rule.get("words") or filled(rule.get("loses", ""), put))
         return {
             **texts,
             "sign": knob["sign"],

@@ -7,6 +7,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from random import Random
@@ -20,8 +22,10 @@ from sentence_facts import scopes
 
 import hsd.facts
 from hsd import RULES, Pair, run
+from hsd.conform import load_adapter
+from hsd.conform.own import OwnRule, OwnVerdict, own_rule
 from hsd.facts import facts
-from hsd.paths import TRACES
+from hsd.paths import ROOT, TRACES
 from hsd.trace import Trace, sentences, step_in_words
 from hsd.trace.explain import step_facts
 from hsd.trace.facts import SAID_OF
@@ -37,6 +41,21 @@ TELL = """(trace) => trace.steps.map((_, i) => {
   if (!Object.values(told).flat().every(known)) throw new Error(JSON.stringify(told));
   return [explain.lines(view).join("\\n"), ...Object.values(told).map(sentences.plain)];
 })"""
+
+
+@cache
+def own(file: str, name: str = "", lossless: bool | None = False) -> OwnRule:
+    """A rule of one's own, from an adapter of the examples."""
+    adapter = replace(load_adapter(ROOT / "examples" / "conform" / file), name=name or file)
+    rule = own_rule(adapter)
+    return replace(rule, verdict=OwnVerdict(None, "a {reason}")) if lossless is None else rule
+
+
+OWN = {
+    "wrong_block.py": lambda: own("wrong_block.py"),
+    "gumbel.py": lambda: own("coupled.py", "gumbel.py"),
+    "unjudged.py": lambda: own("block.py", "unjudged.py", None),
+}
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +91,16 @@ def test_so_they_do_of_a_run_by_any_rule(
         "drafts": drafts,
     }
     assert_same_words(run(byte_pair, "Once upon a time", rule=rule, **options), page)
+
+
+@pytest.mark.parametrize("file", ["wrong_block.py", "gumbel.py", "unjudged.py"])
+@pytest.mark.parametrize("shadow", ["", "hsd"])
+def test_so_they_do_of_a_run_by_a_rule_of_ones_own(
+    file: str, shadow: str, byte_pair: Pair, page: Engine
+):
+    trace = run(byte_pair, "Once upon a time", rule=OWN[file](), shadow=shadow, max_new_tokens=20)
+    assert trace.setup.options.own is not None
+    assert_same_words(trace, page)
 
 
 @pytest.mark.parametrize(
