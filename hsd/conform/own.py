@@ -5,6 +5,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import torch
@@ -150,6 +151,12 @@ def own_rule(verify: Callable[..., Any] | Adapter, **sizes: Any) -> OwnRule:
         )
     verdict = judge_own(verify, **sizes)
     return OwnRule(name, name, name, "", verdict.lossless is True, verify, verdict)
+
+
+@lru_cache(maxsize=16)
+def function_rule(verify: Callable[..., Any]) -> OwnRule:
+    """Return `own_rule(verify)`, judged once however many runs there are."""
+    return own_rule(verify)
 
 
 def load_own_rule(file: str, **sizes: Any) -> OwnRule:

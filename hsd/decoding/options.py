@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import create_model, field_validator
 
-from hsd.conform.own import OwnRule, own_rule
+from hsd.conform.own import OwnRule, function_rule
 from hsd.draft import COPIERS, LAYOUTS, Layout
 from hsd.draft.shapes import best_shape
 from hsd.errors import HsdError
@@ -73,7 +73,7 @@ class RunOptions(Tuned):
     @classmethod
     def _judged(cls, rule: Any) -> Any:
         """Return a name as it is, and a function of one's own as a rule that was judged."""
-        return rule if isinstance(rule, str | OwnRule) else own_rule(rule)
+        return rule if isinstance(rule, str | OwnRule) else function_rule(rule)
 
     @classmethod
     def menus(cls) -> Mapping[str, Sequence[str]]:

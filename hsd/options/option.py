@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, ClassVar, Self, get_args, get_origin
@@ -90,7 +90,7 @@ class Option:
             if known_truth is None:
                 raise HsdError(f"{called} {shown(value, 40)}: choose true or false")
             return known_truth
-        if self.code and callable(value):
+        if self.code and callable(value) and isinstance(value, Hashable):
             return value
         if self.kind is str:
             if not isinstance(value, str):

@@ -8,10 +8,10 @@ from pydantic import Field, create_model
 
 from hsd.options import MAX_LEVELS, Option, Options
 from hsd.paths import read_yaml
-from hsd.trace.values import Count, Name, Piece, Probability, Real, Record
+from hsd.trace.values import Count, Most, Name, Piece, Probability, Real, Record
 
 ABOUT: dict[str, str] = read_yaml(Path(__file__).with_suffix(".yaml"))
-Row = Annotated[list[Probability], Field(max_length=26)]
+Row = Annotated[list[Probability], Field(max_length=Most.TOP)]
 PLACES = {
     name: one.place.rpartition(".")[::2] for name, one in Options.options().items() if one.place
 }
@@ -61,9 +61,9 @@ class TooOften(Record):
     with this `probability`, and the target gives it p[len(after)][token].
     """
 
-    p: Annotated[list[Row], Field(min_length=1, max_length=MAX_LEVELS)]
-    q: Annotated[list[Row], Field(max_length=MAX_LEVELS)]
-    after: Annotated[list[Count], Field(max_length=MAX_LEVELS)]
+    p: Annotated[list[Row], Field(min_length=1, max_length=Most.TOP)]
+    q: Annotated[list[Row], Field(max_length=Most.TOP)]
+    after: Annotated[list[Count], Field(max_length=Most.TOP)]
     token: Count
     probability: Probability
 

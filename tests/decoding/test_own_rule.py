@@ -13,7 +13,7 @@ from torch import Tensor
 import hsd
 from hsd import HsdError, Pair, Trace
 from hsd.conform import load_adapter
-from hsd.conform.own import own_rule
+from hsd.conform.own import OwnVerdict, own_rule
 from hsd.facts import facts
 from hsd.paths import ROOT
 from hsd.trace import step_in_words
@@ -230,3 +230,20 @@ def test_a_trace_is_decoded_again_by_another_rule_only(tiny: Pair, wrong: Any):
     assert hsd.rerun(tiny, trace, rule=wrong).tokens == trace.tokens
     other = hsd.rerun(tiny, trace, rule="tokenwise")
     assert other.tokens == hsd.run(tiny, PROMPT, rule="tokenwise", **HOW).tokens
+
+
+def test_a_function_is_judged_once(tiny: Pair, monkeypatch: pytest.MonkeyPatch):
+    judged = []
+
+    def counted(adapter: Any, **sizes: Any) -> OwnVerdict:
+        judged.append(adapter)
+        return OwnVerdict(True)
+
+    monkeypatch.setattr("hsd.conform.own.judge_own", counted)
+
+    def mine(*given: Tensor) -> list[int]:
+        return tokenwise(*given)
+
+    for _ in range(2):
+        hsd.run(tiny, PROMPT, rule=mine, max_new_tokens=4)
+    assert len(judged) == 1

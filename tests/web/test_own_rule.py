@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 import pytest
-from player_page import Stage, word_pair
+from engine import Engine
+from player_page import Stage, word_pair, word_trace
 
 import hsd
 from hsd.conform import Adapter, load_adapter
@@ -109,3 +110,12 @@ def test_it_is_not_judged_again(stage: Stage, wrong: dict) -> None:
     assert stage.page.evaluate("window.player.judgeBy('wrong_block')") is False
     assert stage.page.evaluate("window.player.judgeBy('hsd')") is True
     assert "what if" in stage.page.inner_text(".hp-story").lower()
+
+
+def test_the_page_asks_for_the_usual_rule_where_it_runs_the_prompt_again(wrong: dict) -> None:
+    engine = Engine({"links": "watch/links.js"})
+    asked = engine.call("(trace) => links.optionsOf(trace)", wrong)
+    usual = engine.call("(trace) => links.optionsOf(trace)", word_trace())
+    engine.stop()
+    assert "rule" not in asked
+    assert usual["rule"] == "hsd"

@@ -139,7 +139,8 @@ class Beside {
     const [own, beside] = this.rules;
     if (this.on && !this.second && !this.live && beside) {
       const rule = chainOf(beside.rule);
-      const options = { ...this.options(), rule, shadow: chainOf(own.rule) };
+      const shadow = this.run?.setup.options.own ? "" : chainOf(own.rule);
+      const options = { ...this.options(), rule, shadow };
       this.second = new Run(options, (run, steps) => this.grew(run, steps));
     }
     this.draw();

@@ -115,6 +115,7 @@ function optionsOf({ setup, prompt }, link) {
     delete options.gamma;
     delete options.proposer;
   }
+  if (setup.options.own) delete options.rule; // a file that no page runs
   Object.assign(options, target ? { target, draft } : { pair: setup.pair });
   options.forced = prompt.forced ? prompt.ids.slice(-prompt.forced) : undefined;
   if (seed) options.seed = seed;
