@@ -270,7 +270,8 @@ def decode(pair: Pair, prompt: Prompt, **options: Any) -> Decoding:
     """Return an iterator that decodes `prompt` step by step.
 
     prompt: a text, or token ids as they are, without a chat template. options: the fields of
-    `RunOptions`, by keyword.
+    `RunOptions`, by keyword; `rule` may also be a function verify(p, q, tokens, uniforms, noise),
+    as `hsd.conform.adapter` describes it, which is judged before its first run.
 
     gamma is by default the pair's own (`draft_length`), and seed is 0: a call gives the same text
     again unless another seed is given. Raises HsdError for bad options here,
