@@ -46,7 +46,9 @@
   const theme = query.get("__theme") ?? query.get("theme") ?? kept("hsd-theme");
   page.classList.toggle("dark", theme ? theme === "dark" : Boolean(attempt(prefersDark)));
   page.classList.toggle("hsd-embedded", query.get("embed") === "1");
-  page.classList.toggle("hsd-present", query.get("present") === "1"); // for a room
+  // for a room; lessons have a view of their own for it
+  const lesson = query.has("lesson") || query.get("tab") === "learn";
+  page.classList.toggle("hsd-present", query.get("present") === "1" && !lesson);
   // in a frame: without the controls
   page.classList.toggle("hsd-bare", query.get("controls") === "0");
   page.dataset.lanes = query.get("lanes") ?? ""; // and with one rule's lane: "own" or "other"
