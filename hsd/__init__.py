@@ -53,6 +53,7 @@ __all__ = [
     "load_pair",
     "rerun",
     "run",
+    "show",
 ]
 LATER = {
     **dict.fromkeys(("Decoding", "decode", "rerun", "run"), "hsd.decoding.loop"),
@@ -61,6 +62,7 @@ LATER = {
     "RunOptions": "hsd.decoding.options",
     "custom_generate": "hsd.generate",
     "load_pair": "hsd.models.loading",
+    "show": "hsd.app.element",
 }
 
 

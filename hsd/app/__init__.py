@@ -25,16 +25,21 @@ def launch(
     manifest: Space | None = None,
     decode: "Decoder | None" = None,
     watched: "Watched | None" = None,
-) -> None:
-    """Start the app and serve it until interrupted; prints the address once it is ready.
+    block: bool = True,
+    share: bool | None = None,
+) -> str:
+    """Start the app, print its address once it is ready, and serve it until interrupted.
+
+    Returns the address; at once where `block` is false, as a notebook wants it.
 
     trace_file: a saved trace to show first. host, port: by default 127.0.0.1 and the first free
     port from 7860, or what Gradio's environment variables say; port 0: any free one. download:
     fetch the manifest's missing models in the background; HSD_DOWNLOAD=0 turns this off too.
     allowed_hosts: see `hsd.app.trust`. manifest: used in place of the Spacefile. decode: in place
     of `hsd.app.runs.decode`, where prompts are run elsewhere. watched: runs that grow elsewhere,
-    which the page lists and plays. Raises HsdError for an address that is not of this machine, and
-    when the port is taken.
+    which the page lists and plays. share: also by a public address of gradio.live, which is then
+    the one that is returned; by default as Gradio decides, which shares on Colab. Raises HsdError for an address that is not of this machine, when the
+    port is taken, and when nothing is shared.
     """
     from hsd import space
     from hsd.app import address, device
@@ -52,12 +57,13 @@ def launch(
     port = address.chosen_port(host, port)
     try:
         with address.without_proxy(host):
-            app, url, _ = server.launch(
+            app, url, shared = server.launch(
                 server_name=host,
                 server_port=port,
                 inbrowser=open_browser,
                 prevent_thread_lock=True,
                 quiet=True,
+                share=share,
                 ssr_mode=False,
                 mcp_server=find_spec("mcp") is not None,  # endpoints as tools of a language model
                 run_history=False,
@@ -71,6 +77,13 @@ def launch(
     threading.Thread(target=preload, args=[manifest], daemon=True).start()
     if download:
         downloads.begin(manifest, lambda name: pairs.describe(manifest, name))
+    if share and not shared:
+        raise HsdError(f"gradio.live gave no address: leave share out, and open {url}")
+    if shared:
+        trust.current = trust.current.also(shared)
     # a browser may not know the address that stands for all of this machine's
-    print(f"The app is ready: {url.replace('[::]', '[::1]')}", flush=True)
-    app.get_blocks().block_thread()
+    place = str(shared or url.replace("[::]", "[::1]"))
+    print(f"The app is ready: {place}", flush=True)
+    if block:
+        app.get_blocks().block_thread()
+    return place

@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hsd.app import browser
+from hsd.app import browser, element
 from hsd.app.presets import SYSTEM_WORDS
 from hsd.app.site import site
 from hsd.errors import HsdError
@@ -42,6 +42,7 @@ def write(folder: Path, space: Space, address: str = "", weights: bool = False) 
         parts = site(space, answers, address=place, weights=weights)
         contents = {
             "README.md": readme(space).encode(),
+            element.SCRIPT: element.element().encode(),
             **{path: content() for path, content in parts.items()},
         }
         with TemporaryDirectory(prefix=".hsd-", dir=folder) as work:

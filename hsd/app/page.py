@@ -184,8 +184,13 @@ def with_run(run: dict[str, Any]) -> str:
 
     run: the trace, the step from 0, the title, and a selected node.
     """
+    return filled_with(template(), run)
+
+
+def filled_with(file: str, run: dict[str, Any]) -> str:
+    """Return a file with plain data in its place for a run."""
     data = _data(json.dumps(run, ensure_ascii=False, separators=(",", ":")))
-    return template().replace(">RUN<", f">{data}<", 1)
+    return file.replace(">RUN<", f">{data}<", 1)
 
 
 @cache
@@ -194,23 +199,30 @@ def template() -> str:
 
     The page fills it in as well (step/export.js).
     """
-    code = script("early.js", "answers/file.js", *ON_DEMAND, *ENTRIES)
-    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     needed: dict[str, Any] = {name: {"modules": [], "styles": []} for name in SCREENS}
+    code = script("early.js", "answers/file.js", *ON_DEMAND, *ENTRIES)
+    blocks = {"hsd-facts": facts_json(), "hsd-modules": json.dumps(needed)}
+    parts = in_one_file(code, blocks)
+    return _filled(answers="file", title="A run, step by step", **parts)
+
+
+def in_one_file(code: str, blocks: dict[str, str]) -> dict[str, str]:
+    """Return what a file that has all in itself is filled with: its policy, head and data.
+
+    code: its script; blocks: JSON by the ids of the elements that hold it, beside a place for a run.
+    """
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = POLICY.format(script=f"'sha256-{digest}'")
     data = [
-        _block("hsd-facts", facts_json()),
-        _block("hsd-modules", json.dumps(needed)),
+        *(_block(name, text) for name, text in blocks.items()),
         '<script type="application/json" id="hsd-one-run">RUN</script>',
         f'<script type="module">{code}</script>',
     ]
-    return _filled(
-        answers="file",
-        policy=policy.replace("'self' ", "").replace("connect-src 'self'; ", ""),
-        title="A run, step by step",
-        head=f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
-        data="\n".join(data),
-    )
+    return {
+        "policy": policy.replace("'self' ", "").replace("connect-src 'self'; ", ""),
+        "head": f"<style>\n{''.join(map(read, SHARED_STYLES))}</style>",
+        "data": "\n".join(data),
+    }
 
 
 def _filled(**words: str) -> str:
@@ -223,7 +235,12 @@ def _filled(**words: str) -> str:
         "about": ABOUT.read_text("utf-8"),
         **words,
     }
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: known[match[1]], read("index.html"))
+    return fill("index.html", known)
+
+
+def fill(name: str, words: dict[str, str]) -> str:
+    """Return a file of `hsd/web` with words in the places that it names in double braces."""
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: words[match[1]], read(name))
 
 
 def _block(name: str, data: str) -> str:

@@ -6,7 +6,7 @@ points at 127.0.0.1 makes them look like the app's own. So the name in a request
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from ipaddress import ip_address
 from urllib.parse import urlsplit
@@ -26,6 +26,10 @@ class Trust:
 
     loopback: bool = True
     names: tuple[str, ...] = ()
+
+    def also(self, address: str) -> "Trust":
+        """Return a trust that has the host in this address as well."""
+        return replace(self, names=(*self.names, _parts(address)[0]))
 
     def refusal(self, headers: Headers, changes: bool) -> str:
         """Return why a request is refused, in one line; "" if it may pass.

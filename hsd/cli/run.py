@@ -5,6 +5,7 @@ import json
 import sys
 from collections.abc import Mapping
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import hsd
@@ -38,7 +39,10 @@ from hsd.models.loading.registry import (
     usual,
 )
 from hsd.trace.format import plural
+from hsd.trace.table import as_csv, as_parquet
+from hsd.writing import write_file
 
+TABLES = {".csv": as_csv, ".parquet": as_parquet}
 CALIBRATION_PROMPTS = 12
 
 
@@ -73,12 +77,13 @@ def main(arguments: argparse.Namespace) -> int:
     # where none is named, a system with levels runs the toy pair, which has them
     named = {arguments.pair, arguments.target, arguments.draft} != {None}
     name = arguments.pair if named or values.get("system") in LEVELLED else usual()
-    recorded = {"trace": arguments.trace is not None}
+    recorded = {"trace": arguments.trace is not None or arguments.table is not None}
     options = hsd.RunOptions(**{"gamma": draft_length(name), **values, **recorded})
     alone = options.system in ("plain", "hispec") or options.copies
     target = None
     if arguments.trace is not None:
         target = output(arguments.trace, "--trace", arguments.json)
+    table = None if arguments.table is None else _table(arguments.table)
     pair = load(arguments, name, alone, quantize=arguments.quantize, smaller=arguments.smaller)
     if arguments.quantile is not None:
         options = _calibrated(pair, options, arguments)
@@ -91,9 +96,21 @@ def main(arguments: argparse.Namespace) -> int:
         save(target, whole.to_json())
     if target and not standard:
         show(f"trace saved to {target}", sys.stderr if SPEAKS else sys.stdout)
+    if table:
+        write_file(table, TABLES[table.suffix](trace.steps))
+        show(f"table saved to {table}", sys.stderr)
     if failure:
         raise failure
     return 0
+
+
+def _table(path: Path) -> Path:
+    """Return where the table of drafted tokens is written. Raises HsdError before any work."""
+    if path.suffix not in TABLES:
+        raise HsdError(f"--table {str(path)!r}: name a file that ends in {' or '.join(TABLES)}")
+    if path.suffix == ".parquet":
+        as_parquet([])  # where a package is missing, this says so
+    return output(path)
 
 
 def _check_belonging(arguments: argparse.Namespace, values: Mapping[str, Any]) -> None:

@@ -33,9 +33,15 @@ def _check(arguments: argparse.Namespace) -> int:
 
 
 def _export(arguments: argparse.Namespace) -> int:
+    from hsd.app.element import element
     from hsd.app.export import write
     from hsd.app.page import single
 
+    if arguments.element:
+        flags = "--output --step --title --address --weights"
+        refuse(arguments, flags, "--html or --static")
+        save(output(arguments.element, "--element"), element())
+        return 0
     if arguments.static:
         refuse(arguments, "--output --step --title --rule", "--html")
         files = write(

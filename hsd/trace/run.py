@@ -2,15 +2,18 @@
 
 import json
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 from pydantic_core import from_json
 
-from hsd.errors import HsdError, first_line
+from hsd.errors import HsdError, first_line, one_line
+from hsd.trace.format import plural
 from hsd.trace.options import SetupOptions
 from hsd.trace.step import Step, replay_step
+from hsd.trace.table import as_frame
 from hsd.trace.values import (
     MAX_BYTES,
     Count,
@@ -106,6 +109,8 @@ class Scores(Record):
 
 
 MOST_INDENT = 16  # spaces
+# the page is above this room, and loaded only where a notebook shows a run
+PAGE = "hsd.app.element"
 
 
 class Trace(Record):
@@ -119,6 +124,12 @@ class Trace(Record):
     steps: Annotated[list[Step], Field(max_length=Most.STEPS)]
     result: Result
     scores: Annotated[Scores | None, Field(exclude_if=lambda scores: scores is None)] = None
+
+    @model_validator(mode="after")
+    def _known_to_its_steps(self) -> "Trace":
+        for step in self.steps:
+            object.__setattr__(step, "_run", self)
+        return self
 
     @model_validator(mode="after")
     def _scores_fit(self) -> "Trace":
@@ -151,6 +162,21 @@ class Trace(Record):
             raise ValueError(f"a token is outside the vocabulary of {self.setup.vocab_size:,}")
         return self
 
+    def __repr__(self) -> str:
+        options = self.setup.options
+        made_by = options.system if options.system == "plain" else options.rule
+        counts = f"{plural(len(self.tokens), 'token')} in {plural(len(self.steps), 'step')}"
+        return one_line(f"<Trace: {self.setup.pair}, {made_by}, {counts}>")
+
+    __str__ = __repr__
+
+    def _html(self, step: int | None = None) -> str:
+        """Return a step as HTML for a notebook, from 1; by default the most telling one."""
+        return str(import_module(PAGE).show(self, step)._repr_html_())
+
+    def _repr_html_(self) -> str:
+        return self._html()
+
     @property
     def text(self) -> str:
         """The new text, without the prompt."""
@@ -175,6 +201,14 @@ class Trace(Record):
         """
         own = self.setup.options.own is not None
         return [token for step in self.steps for token in replay_step(step, own)]
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame with a row per drafted token.
+
+        `hsd.trace.table.COLUMNS` says what each column means. Raises HsdError where pandas is not
+        installed, and for a run without its drafts.
+        """
+        return as_frame(self.steps)
 
     def to_json(self, indent: int | None = None) -> str:
         """Return this trace as JSON, in lines if `indent` says by how many spaces.

@@ -1,10 +1,11 @@
 """One round of decoding, what levels below the target did in it, and the tokens that it implies."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from hsd.errors import HsdError
+from hsd.trace.format import plural, quoted, together
 from hsd.trace.values import (
     Coin,
     Count,
@@ -118,6 +119,17 @@ class Step(Record):
     kept_law: dict[
         Name, Annotated[list[Probability], Field(min_length=1, max_length=Most.NODES)]
     ] = {}
+
+    def __repr__(self) -> str:
+        kept = f"{self.kept} of {plural(self.drafted, 'drafted token')} kept"
+        return f"<Step {self.index + 1}: {kept}, {quoted(together(self.committed))}>"
+
+    __str__ = __repr__
+
+    def _repr_html_(self) -> str | None:
+        """Return this step as `hsd.show` does; None where its run is not known, as in `decode`."""
+        run: Any = getattr(self, "_run", None)
+        return run._html(self.index + 1) if run else None
 
     @property
     def tokens(self) -> list[int]:

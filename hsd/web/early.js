@@ -45,18 +45,19 @@
   const prefersDark = () => window.matchMedia("(prefers-color-scheme: dark)").matches;
   const theme = query.get("__theme") ?? query.get("theme") ?? kept("hsd-theme");
   page.classList.toggle("dark", theme ? theme === "dark" : Boolean(attempt(prefersDark)));
-  page.classList.toggle("hsd-embedded", query.get("embed") === "1");
   // for a room; lessons have a view of their own for it
   const lesson = query.has("lesson") || query.get("tab") === "learn";
   page.classList.toggle("hsd-present", query.get("present") === "1" && !lesson);
+  const embedded = query.get("embed") === "1";
+  page.classList.toggle("hsd-embedded", embedded);
   // in a frame: without the controls
   page.classList.toggle("hsd-bare", query.get("controls") === "0");
   page.dataset.lanes = query.get("lanes") ?? ""; // and with one rule's lane: "own" or "other"
 
-  // Who comes for the first time has a first look; a frame and a link to a what-if need the whole
-  // board.
+  // Who comes for the first time has a first look; a link to a what-if needs the whole board, and
+  // so does a frame that does not ask for the first look.
   const whole =
-    query.get("embed") === "1" ||
+    (embedded && query.get("board") !== "first") ||
     ["coins", "judge", "mode", "node"].some((name) => query.has(name));
   const full =
     (query.get("board") ?? kept("hsd-board")) === "full" || page.dataset.answers === "file";
@@ -67,7 +68,7 @@
   const other = [...query.keys()].some((name) => !known.includes(name));
   page.classList.toggle(
     "hsd-other",
-    whole || full || other || window.location.hash.startsWith("#trace="),
+    embedded || whole || full || other || window.location.hash.startsWith("#trace="),
   );
 
   // The tab that the address asks for; a lesson's link need not name it.
