@@ -38,8 +38,8 @@ def launch(
     allowed_hosts: see `hsd.app.trust`. manifest: used in place of the Spacefile. decode: in place
     of `hsd.app.runs.decode`, where prompts are run elsewhere. watched: runs that grow elsewhere,
     which the page lists and plays. share: also by a public address of gradio.live, which is then
-    the one that is returned; by default as Gradio decides, which shares on Colab. Raises HsdError for an address that is not of this machine, when the
-    port is taken, and when nothing is shared.
+    returned; by default as Gradio decides, which shares on Colab. Raises HsdError for an address
+    that is not of this machine, when the port is taken, and when gradio.live gives no address.
     """
     from hsd import space
     from hsd.app import address, device

@@ -209,7 +209,8 @@ def template() -> str:
 def in_one_file(code: str, blocks: dict[str, str]) -> dict[str, str]:
     """Return what a file that has all in itself is filled with: its policy, head and data.
 
-    code: its script; blocks: JSON by the ids of the elements that hold it, beside a place for a run.
+    code: its script; blocks: JSON by the ids of the elements that hold it. A place for a run is in
+    the data, too.
     """
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     policy = POLICY.format(script=f"'sha256-{digest}'")

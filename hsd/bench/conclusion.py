@@ -19,11 +19,8 @@ def conclusions(cases: Sequence[Measurement]) -> list[str]:
     plain = {Sampling.of(m.case.options): m for m in cases if is_plain(m)}
     found = []
     for sampling, alone in plain.items():
-        ways = [
-            m
-            for m in cases
-            if not is_plain(m) and Sampling.of(m.case.options) == sampling and "steps" in m.records[0]
-        ]
+        ways = [m for m in cases if m is not alone and Sampling.of(m.case.options) == sampling]
+        ways = [m for m in ways if "steps" in m.records[0]]  # else it is another library's
         if ways:
             head = f"Temperature {sampling.temperature:g}: " if len(plain) > 1 else ""
             found.append(head + _conclusion(ways, alone))

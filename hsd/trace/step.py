@@ -95,6 +95,8 @@ class Step(Record):
     that a grown tree was cut from.
     """
 
+    __slots__ = ("_run",)  # the Trace that it is shown in: no part of its data
+
     index: Count
     context_length: Count
     drafted: Count
