@@ -21,6 +21,13 @@ SCRIPT = "hsd-step.js"
 BOARDS = {"full": 450, "first": 540}
 """How much of a board is drawn, with the pixels that a frame is high."""
 
+DRESS = (
+    "const [red, green, blue] = getComputedStyle(this).color.match(/[\\d.]+/g).map(Number);"
+    "const theme = red + green + blue > 384 ? 'dark' : 'light';"
+    "this.contentWindow.postMessage({ theme }, '*')"
+)
+"""What a notebook's frame does once it is loaded: it is dark where the text around it is light."""
+
 
 @cache
 def frame() -> str:
@@ -80,7 +87,7 @@ class StepView:
         }
         return (
             '<iframe sandbox="allow-scripts allow-popups" allow="fullscreen" '
-            'title="speculative decoding, step by step" '
+            f'title="speculative decoding, step by step" onload="{escape(DRESS)}" '
             f'style="width: 100%; height: {BOARDS[self.board]}px; border: 0" '
             f'srcdoc="{escape(filled_with(frame(), run))}"></iframe>'
         )

@@ -3,19 +3,21 @@
 import math
 from collections.abc import Sequence
 
-from hsd.bench.summary import FEW, Interval, Measurement, is_plain, student
+from hsd.bench.report import Benchmark, interval
+from hsd.bench.summary import FEW, Interval, Measurement, is_plain, measurements, student
 from hsd.sampling import Sampling
 
 MOST = 100_000  # prompts, from which on no number is given
 USUAL = 1.96  # standard errors to each side of a 95 % interval of many prompts
-ESTIMATE = "python -m hsd estimate says it for every draft length, without drafting"
+ESTIMATE = "`python -m hsd estimate` answers for every draft length, without drafting."
 
 
-def conclusions(cases: Sequence[Measurement]) -> list[str]:
+def conclusions(benchmark: Benchmark) -> list[str]:
     """Return a paragraph for each temperature: the fastest way, beside plain and the next one.
 
-    cases: as `measurements` returns them. Only ways of this project are compared.
+    Only ways of this project are compared. Raises HsdError where no prompt was measured in all.
     """
+    cases = measurements(benchmark.cases(), benchmark.records)
     plain = {Sampling.of(m.case.options): m for m in cases if is_plain(m)}
     found = []
     for sampling, alone in plain.items():
@@ -29,40 +31,31 @@ def conclusions(cases: Sequence[Measurement]) -> list[str]:
 
 def _conclusion(ways: Sequence[Measurement], plain: Measurement) -> str:
     """Return what one temperature comes to."""
-    ranked = sorted(ways, key=lambda way: way.speedup(plain)[0], reverse=True)
-    best = ranked[0]
+    best, *others = sorted(ways, key=lambda way: way.speedup(plain)[0], reverse=True)
+    name = best.case.name
     prompts = len({record["prompt"] for record in best.records})
     speed = best.speedup(plain)
-    times = f"{best.case.name} is {_times(speed, prompts)} as fast as plain decoding"
     if prompts == 1:
-        return f"{times} on one prompt, which tells nothing of others: measure {FEW} or more."
-    if speed[1] > 1:
-        words = f"It pays to draft here: {times}"
-    elif speed[2] < 1:
-        words = f"No draft pays here: at best {times}"
-    else:
-        words = f"Whether a draft pays here cannot be told: {times}, and {_needed(speed, prompts)}"
-    parts = [f"{words}."]
-    if len(ranked) > 1 and speed[2] >= 1:
-        second = ranked[1]
-        lead = best.speedup(second)
-        beside = f"{best.case.name} is {_times(lead, prompts)} as fast as {second.case.name}"
+        times = f"{speed[0]:.2f} × plain decoding on one prompt"
+        return f"{name} is the fastest, {times}, which tells nothing of others: time {FEW} or more."
+    times = f"{interval(speed)} × plain decoding, with its 95 % interval over {prompts} prompts"
+    if speed[2] < 1:
+        return f"No draft that was timed pays here: the best, {name}, is {times}. {ESTIMATE}"
+    if speed[1] <= 1:
+        untold = "Whether a draft pays here cannot be told"
+        return f"{untold}: the best, {name}, is {times}; {would_tell(speed, prompts)}. {ESTIMATE}"
+    words = [f"{name} pays here: {times}."]
+    if others:
+        lead = best.speedup(others[0])
+        beside = f"the next, {others[0].case.name}: {interval(lead, 3)} ×"
         if lead[1] > 1:
-            parts.append(f"It is the best way for sure: {beside}, the next.")
+            words.append(f"It is faster than {beside}.")
         else:
-            which = "Which way is the best cannot be told"
-            parts.append(f"{which}: {beside}, and {_needed(lead, prompts)}.")
-    return " ".join([*parts, f"{ESTIMATE}."])
+            words.append(f"It cannot be told from {beside}; {would_tell(lead, prompts)}.")
+    return " ".join([*words, ESTIMATE])
 
 
-def _times(speed: Interval, prompts: int) -> str:
-    """Return a ratio of speeds, with its 95 % interval if there are several prompts."""
-    value, low, high = speed
-    around = f" ({low:.2f}–{high:.2f} in 95 of 100 cases)" if prompts > 1 else ""
-    return f"{value:.2f} times{around}"
-
-
-def _needed(speed: Interval, prompts: int) -> str:
+def would_tell(speed: Interval, prompts: int) -> str:
     """Return about how many prompts would tell a ratio of speeds from 1.
 
     An interval becomes narrower as the square root of the number of prompts grows.

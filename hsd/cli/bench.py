@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from hsd.bench.conclusion import conclusions
 from hsd.bench.concurrency import as_json, loads, words
 from hsd.bench.llama import NAME, llama_cases
 from hsd.bench.measure import RECORDING, Case, Record, Sweep, fitting, measure
@@ -281,5 +282,8 @@ def _warn(prompts: PromptSet, left_out: int) -> None:
 
 
 def _print(benchmark: Benchmark, as_json: bool) -> None:
-    whole = {"rows": benchmark.rows(), "view": view(benchmark)} if as_json else {}
-    show(json.dumps({**benchmark.header, **whole}) if as_json else markdown(benchmark))
+    if not as_json:
+        show("\n\n".join([markdown(benchmark), *conclusions(benchmark)]))
+        return
+    whole = {"rows": benchmark.rows(), "conclusions": conclusions(benchmark)}
+    show(json.dumps({**benchmark.header, **whole, "view": view(benchmark)}))

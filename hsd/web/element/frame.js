@@ -2,6 +2,7 @@
 // itself. hsd/app/element.py writes the frame's document.
 import { check } from "../answers/check.js";
 import { find, h } from "../kit/dom.js";
+import { matches } from "../kit/features.js";
 import "../kit/glossary.js"; // which explains words
 import { create } from "../step/player.js";
 
@@ -47,15 +48,9 @@ function start(root) {
   player.load(opened.trace, { step: opened.step });
 }
 
-const prefersDark = window.matchMedia("(prefers-color-scheme: dark)");
-if (run.theme) {
-  dress(run.theme);
-  window.addEventListener("message", ({ source, data }) => {
-    if (source === window.parent && data?.theme) dress(data.theme);
-  });
-} else {
-  const follow = () => dress(prefersDark.matches ? "dark" : "light");
-  prefersDark.addEventListener("change", follow);
-  follow();
-}
+const system = matches("(prefers-color-scheme: dark)") ? "dark" : "light";
+dress(run.theme || system);
+window.addEventListener("message", ({ source, data }) => {
+  if (source === window.parent && data?.theme) dress(data.theme);
+});
 start(find(".hf-player"));
