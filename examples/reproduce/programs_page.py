@@ -1,4 +1,4 @@
-"""Write the blocks of the page "For programs" about traces: their limits, and how to read one.
+"""Write the blocks of the page "For programs" about traces: limits, how to read one, its table.
 
     python examples/reproduce/programs_page.py
 
@@ -12,13 +12,14 @@ import io
 import sys
 from pathlib import Path
 
-from pages import DOCS, ROOT, prose, write
+from pages import DOCS, ROOT, prose, table, write
 
 # so that this runs without installing the package
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from hsd.trace import MAX_BYTES
 from hsd.trace.run import SCHEMA_ID
+from hsd.trace.table import COLUMNS, JUDGED
 from hsd.trace.values import Most
 
 PAGE = DOCS / "programs.md"
@@ -52,7 +53,12 @@ def made() -> dict[str, str]:
         f"{Most.NODES:,} drafted tokens in a step."
     )
     reading = f"```python\n{READING}\n```\n\n```text\n{read.getvalue().strip()}\n```"
-    return {"limits": prose(limits), "reading": reading}
+    names = {name: words for name, words in COLUMNS.items() if not name.startswith("other_")}
+    others = ", ".join(f"`other_{name}`" for name in JUDGED)
+    lines = [[f"`{name}`", words] for name, words in names.items()]
+    lines.append([others, "the same of the rule to compare with, on the same draft and coins"])
+    columns = table(["column", "meaning"], lines)
+    return {"limits": prose(limits), "reading": reading, "columns": columns}
 
 
 if __name__ == "__main__":

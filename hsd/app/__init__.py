@@ -46,6 +46,8 @@ def launch(
 
     host = address.chosen_host(host)
     manifest = manifest or space.load()
+    if share:
+        manifest = manifest.model_copy(update={"own_pair": "never"})  # nor folders of this machine
     device.prepare_environment(manifest)  # before gradio is imported: it reads the environment then
     with address.without_proxy(host):  # gradio makes clients when it is imported
         from hsd.app import downloads, pairs, trust

@@ -1,59 +1,69 @@
-"""The notebook in examples runs from its first cell to its last, and shows what it says."""
+"""The notebooks in examples run from their first cell to their last, and show what they say."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import io
 import json
+from pathlib import Path
 from typing import Any
 
-import plotly.graph_objects as go
 import pytest
 
 from hsd.paths import ROOT
 
 EXAMPLES = ROOT / "examples"
-NOTEBOOK = json.loads((EXAMPLES / "audit_and_run.ipynb").read_text(encoding="utf-8"))
-CODE = [cell for cell in NOTEBOOK["cells"] if cell["cell_type"] == "code"]
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
+FIRST = {"see_a_step.ipynb", "test_a_rule.ipynb", "decide_about_a_pair.ipynb"}
 
 
-def executed() -> tuple[dict[str, Any], list[str], list[Any]]:
-    """The names that are there at the end; what each cell printed; the value of its last line, if
-    it is one.
-    """
-    names: dict[str, Any] = {"__name__": "__main__"}
-    printed = []
-    values = []
-    for cell in CODE:
-        body = ast.parse("".join(cell["source"])).body
-        last = ast.Expression(body.pop().value) if isinstance(body[-1], ast.Expr) else None  # type: ignore[attr-defined]
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            exec(compile(ast.Module(body, []), "notebook", "exec"), names)
-            values.append(eval(compile(last, "notebook", "eval"), names) if last else None)
-        printed.append(out.getvalue())
-    return names, printed, values
+def executed(name: str) -> list[dict[str, Any]]:
+    """The outputs of a notebook: text, or data by its kind."""
+    nbformat = pytest.importorskip("nbformat")
+    nbclient = pytest.importorskip("nbclient")
+    pytest.importorskip("ipykernel")
+    notebook = nbformat.read(EXAMPLES / name, as_version=4)
+    where = {"metadata": {"path": str(EXAMPLES)}}
+    nbclient.NotebookClient(notebook, timeout=1800, resources=where).execute()
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    return [output.get("data", output) for cell in cells for output in cell.outputs]
 
 
-def test_the_notebook_runs_and_its_figures_have_what_the_trace_has(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.syspath_prepend("")  # what it adds to the path goes away with this
-    monkeypatch.chdir(EXAMPLES)
-    names, printed, values = executed()
-    audit, kept, law = [value for value in values if isinstance(value, go.Figure)]
-    trace = names["trace"]
-    step = names["step"]
-    rules = {points.name: min(points.x) for points in audit.data}
-    assert (
-        max(rules[name] for name in ("tokenwise", "blockwise", "hsd"))
-        < 1e-12
-        < rules["hsd-released"]
-    )
-    assert list(kept.data[2].y) == [judged.kept for judged in trace.steps if judged.expected_kept]
-    assert list(law.data[1].y) == step.kept_law["hsd"]
-    assert "derived once more from drafts and coins alone: True" in "".join(printed)
-    assert any(text.startswith(f"Step {step.index + 1} of ") for text in printed)
+def texts(outputs: list[dict[str, Any]]) -> str:
+    return "\n".join(output.get("text", "") for output in outputs)
 
 
-def test_the_notebook_is_kept_without_outputs():
-    assert not any(cell["outputs"] or cell["execution_count"] for cell in CODE)
-    assert len({cell["id"] for cell in NOTEBOOK["cells"]}) == len(NOTEBOOK["cells"])
+def test_a_run_and_its_steps_show_themselves_in_frames_and_as_a_table():
+    outputs = executed("see_a_step.ipynb")
+    frames = [one for one in outputs if one.get("text/html", "").startswith("<iframe")]
+    shown = [one["text/plain"] for one in frames]
+    assert [words[:6] for words in shown] == ["<Trace", "<Step ", "<step "]
+    assert all(len(words) < 100 and "\n" not in words for words in shown)
+    assert ["hsd-brief" in one["text/html"] for one in frames] == [True] * 3  # each has the page
+    tables = [one["text/html"] for one in outputs if "<table" in one.get("text/html", "")]
+    assert len(tables) == 2
+    assert "other_kept" in tables[0]
+
+
+def test_a_rule_of_ones_own_is_judged_wrong_and_then_right():
+    words = texts(executed("test_a_rule.ipynb"))
+    assert "wrong: NOT lossless" in words
+    assert "counterexample" in words
+    assert "right: lossless" in words
+
+
+def test_a_pair_gets_advice_with_intervals():
+    words = texts(executed("decide_about_a_pair.ipynb"))
+    assert "× plain decoding by its passes (6 texts of" in words
+    assert "HSD − vanilla" in words
+
+
+@pytest.mark.parametrize("file", NOTEBOOKS, ids=lambda file: file.stem)
+def test_a_notebook_is_kept_without_outputs_and_is_short(file: Path):
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    code = [cell for cell in cells if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in code)
+    assert len({cell["id"] for cell in cells}) == len(cells)
+    assert sum(len(cell["source"]) for cell in code) < 60
+
+
+def test_the_three_notebooks_are_those_that_the_documents_name():
+    assert {file.name for file in NOTEBOOKS} == FIRST

@@ -147,3 +147,13 @@ def lanes_of(visitor) -> list[str]:
     return visitor.page.eval_on_selector_all(
         ".hp-trial-words", "(all) => all.map((one) => one.textContent)"
     )
+
+
+@pytest.mark.recorded
+def test_a_frame_that_asks_for_a_first_look_has_one(visitors):
+    query = "?preset=story&at_step=4&embed=1"
+    frame = visitors(width=850, height=540, brief=True).open(f"{query}&board=first", options=False)
+    assert frame.page.locator(".is-brief").count() == 1
+    assert frame.page.evaluate(OUTSIDE) == []
+    whole = visitors(width=850, height=540, brief=True).open(query, options=False)
+    assert whole.page.locator(".is-brief").count() == 0
