@@ -3,7 +3,7 @@
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
@@ -38,11 +38,15 @@ from hsd.models.loading.registry import (
     draft_length,
     usual,
 )
+from hsd.trace import Step
 from hsd.trace.format import plural
 from hsd.trace.table import as_csv, as_parquet
 from hsd.writing import write_file
 
-TABLES = {".csv": as_csv, ".parquet": as_parquet}
+TABLES: dict[str, Callable[[Sequence[Step]], str | bytes]] = {
+    ".csv": as_csv,
+    ".parquet": as_parquet,
+}
 CALIBRATION_PROMPTS = 12
 
 

@@ -12,6 +12,7 @@ import httpx
 import pytest
 
 from hsd import HsdError, Trace, space
+from hsd.app import element
 from hsd.app.export import write
 from hsd.app.server import FOREVER
 from hsd.app.site import folder_of_modules, key_of, site
@@ -83,7 +84,8 @@ def test_a_preset_that_is_not_recorded_is_refused():
 
 def test_an_export_is_the_site_and_a_page_about_it(tmp_path: Path):
     written = {path.relative_to(tmp_path).as_posix() for path in write(tmp_path / "out", SPACE)}
-    assert written == {f"out/{path}" for path in [*site(SPACE, "browser"), "README.md"]}
+    more = ["README.md", element.SCRIPT]
+    assert written == {f"out/{path}" for path in [*site(SPACE, "browser"), *more]}
 
 
 # ---- served
