@@ -58,7 +58,7 @@ def _untold(schema: Any) -> Any:
 @cache
 def element() -> str:
     """Return the script that defines <hsd-step>; hsd/web/element/element.js says what it takes."""
-    document = json.dumps(frame(), ensure_ascii=False)
+    document = json.dumps(frame(), ensure_ascii=False).replace("</", "<\\/")  # if it is inlined
     code = script("element/element.js")
     return f"(async () => {{\n{code}$element_element.define({document});\n}})();\n"
 

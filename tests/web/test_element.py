@@ -67,6 +67,8 @@ def test_an_element_plays_its_step_by_keys_and_the_page_stays_as_it_was(post):
     page = guest.page
     step = frame(guest)
     step.locator(BOARD).wait_for()
+    loaded = "performance.getEntriesByType('resource').map((one) => one.name.split('/').at(-1))"
+    assert page.evaluate(loaded) == [SCRIPT, "run.json"]
     assert "3/20" in step.locator(".hp-place").inner_text()
     lead = step.locator(".hp-lead")
     assert lead.evaluate("(e) => getComputedStyle(e).fontFamily") != "serif"
@@ -166,6 +168,7 @@ def test_the_script_is_small_and_the_export_has_it(folder: Path):
     script = element().encode()
     assert len(gzip.compress(script)) < 120_000
     assert (folder / SCRIPT).read_bytes() == script
+    assert b"</script" not in script  # so that it may be inlined
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

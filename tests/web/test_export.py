@@ -454,11 +454,13 @@ def test_an_export_takes_the_place_of_an_older_one_and_of_nothing_else(monkeypat
         lambda *_, **__: {"index.html": lambda: index, "data/new.json": lambda: b"{}"},
     )
     written = export.write(tmp_path / "page", space.load())
-    assert [path.name for path in written] == ["README.md", "new.json", "index.html"]
+    names = ["README.md", "new.json", "hsd-step.js", "index.html"]
+    assert [path.name for path in written] == names
     kept = {
         path.relative_to(tmp_path / "page").as_posix() for path in (tmp_path / "page").rglob("*")
     }
-    assert kept == {".git", "notes.txt", "README.md", "index.html", "data", "data/new.json"}
+    own = {"README.md", "hsd-step.js", "index.html", "data", "data/new.json"}
+    assert kept == {".git", "notes.txt", *own}
 
 
 def test_bad_traces_steps_and_options_are_one_line(capsys, tmp_path: Path):

@@ -53,7 +53,9 @@ function define(template) {
     static observedAttributes = ["src", "step", "theme", ...LOOKS];
 
     frame = document.createElement("iframe");
-    observer = new MutationObserver(() => setTimeout(() => this.dress(), SETTLED));
+    settle = () => setTimeout(() => this.dress(), SETTLED);
+    observer = new MutationObserver(this.settle);
+    system = window.matchMedia("(prefers-color-scheme: dark)");
     turn = 0; // how often it was drawn: a run that comes late is not shown
 
     constructor() {
@@ -71,11 +73,13 @@ function define(template) {
     connectedCallback() {
       for (const part of [document.documentElement, document.body])
         this.observer.observe(part, { attributes: true });
+      this.system.addEventListener("change", this.settle);
       this.draw();
     }
 
     disconnectedCallback() {
       this.observer.disconnect();
+      this.system.removeEventListener("change", this.settle);
     }
 
     attributeChangedCallback() {
@@ -91,9 +95,8 @@ function define(template) {
       this.frame.contentWindow?.postMessage({ theme: this.theme }, "*");
     }
 
-    /** Resolve to what answers of frame.js: a run as JSON, or why there is none. */
+    /** Resolve to the run's plain data. Rejects with a line for the reader. */
     async run() {
-      await read;
       const inside = this.querySelector(RUN)?.textContent;
       const src = this.getAttribute("src");
       if (!inside && !src)
@@ -109,6 +112,8 @@ function define(template) {
     async draw() {
       this.turn += 1;
       const { turn } = this;
+      await read;
+      if (turn !== this.turn) return; // another attribute is read, too
       const look = Object.fromEntries(LOOKS.map((name) => [name, this.getAttribute(name)]));
       const step = this.getAttribute("step");
       const place = step === null ? null : Number(step);
