@@ -216,8 +216,9 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
             "hsd.run(hsd.load_pair('tiny'), 'Once upon a time', max_new_tokens=2)",
             {"gradio", "plotly", "transformers"},
         ),
+        ("hsd.show", {"gradio", "plotly", "starlette"}),
     ],
-    ids=["import", "run"],
+    ids=["import", "run", "show"],
 )
 def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need(
     code: str, heavy: set[str]
