@@ -12,7 +12,7 @@ from hsd.app.replies import compact, shortened
 from hsd.errors import HsdError
 from hsd.facts import facts
 from hsd.trace import MAX_BYTES, Trace
-from hsd.values import shown
+from hsd.values import shown, whole
 from hsd.version import __version__
 
 SCRIPT = "hsd-step.js"
@@ -37,22 +37,22 @@ def frame() -> str:
     """
     known = facts()
     blocks = {
-        "hsd-facts": {**known, "options": _untold(known["options"])},
-        "hsd-format": {"schema": _untold(Trace.schema_for_others()), "most": MAX_BYTES},
+        "hsd-facts": {**known, "options": _without_texts(known["options"])},
+        "hsd-format": {"schema": _without_texts(Trace.schema_for_others()), "most": MAX_BYTES},
     }
     code = script("step/folds.js", "element/frame.js")
     parts = in_one_file(code, {name: compact(data) for name, data in blocks.items()})
     return fill("element/frame.html", {"version": __version__, **parts})
 
 
-def _untold(schema: Any) -> Any:
+def _without_texts(schema: Any) -> Any:
     """Return a JSON Schema without its titles and descriptions, which nobody reads in a frame."""
     if isinstance(schema, list):
-        return [_untold(part) for part in schema]
+        return [_without_texts(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    told = {name for name in ("title", "description") if isinstance(schema.get(name), str)}
-    return {name: _untold(part) for name, part in schema.items() if name not in told}
+    texts = {name for name in ("title", "description") if isinstance(schema.get(name), str)}
+    return {name: _without_texts(part) for name, part in schema.items() if name not in texts}
 
 
 @cache
@@ -104,7 +104,8 @@ def show(trace: Trace, step: int | None = None, board: str = "full") -> StepView
     if board not in BOARDS:
         raise HsdError(f"board {shown(board)}: choose {' or '.join(BOARDS)}")
     if step is None:
-        step = telling_step(trace) + 1
-    elif not 1 <= step <= len(trace.steps):
+        return StepView(trace, telling_step(trace) + 1, board)
+    place = whole(step)
+    if place is None or not 1 <= place <= len(trace.steps):
         raise HsdError(f"there is no step {shown(step)}: this run has {len(trace.steps)}")
-    return StepView(trace, step, board)
+    return StepView(trace, place, board)

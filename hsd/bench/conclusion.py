@@ -19,14 +19,14 @@ def conclusions(benchmark: Benchmark) -> list[str]:
     """
     cases = measurements(benchmark.cases(), benchmark.records)
     plain = {Sampling.of(m.case.options): m for m in cases if is_plain(m)}
-    found = []
+    paragraphs = []
     for sampling, alone in plain.items():
         ways = [m for m in cases if m is not alone and Sampling.of(m.case.options) == sampling]
         ways = [m for m in ways if "steps" in m.records[0]]  # else it is another library's
         if ways:
             head = f"Temperature {sampling.temperature:g}: " if len(plain) > 1 else ""
-            found.append(head + _conclusion(ways, alone))
-    return found
+            paragraphs.append(head + _conclusion(ways, alone))
+    return paragraphs
 
 
 def _conclusion(ways: Sequence[Measurement], plain: Measurement) -> str:
@@ -42,8 +42,8 @@ def _conclusion(ways: Sequence[Measurement], plain: Measurement) -> str:
     if speed[2] < 1:
         return f"No draft that was timed pays here: the best, {name}, is {times}. {ESTIMATE}"
     if speed[1] <= 1:
-        untold = "Whether a draft pays here cannot be told"
-        return f"{untold}: the best, {name}, is {times}; {would_tell(speed, prompts)}. {ESTIMATE}"
+        doubt = "Whether a draft pays here cannot be told"
+        return f"{doubt}: the best, {name}, is {times}; {would_tell(speed, prompts)}. {ESTIMATE}"
     words = [f"{name} pays here: {times}."]
     if others:
         lead = best.speedup(others[0])
@@ -67,6 +67,6 @@ def would_tell(speed: Interval, prompts: int) -> str:
     needed = prompts * (half / apart) ** 2 if apart else math.inf
     if needed > MOST:
         return "no number of prompts is likely to tell"
-    digits = 10 ** max(int(math.log10(needed)) - 1, 0)
+    digits = 10 ** max(int(math.log10(max(needed, 1))) - 1, 0)
     rounded = max(math.ceil(needed / digits) * digits, prompts + 1)
     return f"about {rounded:,} such prompts would tell"

@@ -73,6 +73,7 @@ def test_what_cannot_be_told_says_how_many_prompts_would_tell():
     # twice as wide as it may be takes four times as many; of few prompts it is wider than of many
     assert would_tell((1.1, 0.9, 1.3), 40) == "about 160 such prompts would tell"
     assert would_tell((1.1, 0.9, 1.3), 4) == "about 7 such prompts would tell"
+    assert would_tell((0.9, 0.9, 0.9), 40) == "about 41 such prompts would tell"
     assert would_tell((1.0, 0.9, 1.1), 40) == "no number of prompts is likely to tell"
 
 

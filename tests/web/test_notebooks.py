@@ -87,6 +87,7 @@ def test_a_step_of_no_run_is_shown_as_its_line(trace: Trace):
     [
         ({"step": 0}, "there is no step 0: this run has 21"),
         ({"step": 22}, "there is no step 22: this run has 21"),
+        ({"step": "3"}, "there is no step '3': this run has 21"),
         ({"board": "small"}, "board 'small': choose full or first"),
     ],
 )

@@ -11,7 +11,7 @@ const SHEET = [
 ].join(" ");
 
 /** Resolve once all of the page is there, and with it what stands inside an element. */
-const read = new Promise((resolve) => {
+const wholePage = new Promise((resolve) => {
   if (document.readyState !== "loading") resolve(undefined);
   else document.addEventListener("DOMContentLoaded", resolve);
 });
@@ -112,7 +112,7 @@ function define(template) {
     async draw() {
       this.turn += 1;
       const { turn } = this;
-      await read;
+      await wholePage;
       if (turn !== this.turn) return; // another attribute is read, too
       const look = Object.fromEntries(LOOKS.map((name) => [name, this.getAttribute(name)]));
       const step = this.getAttribute("step");
