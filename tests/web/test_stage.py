@@ -14,6 +14,7 @@ from web_page import Browser, Guest
 
 from hsd import space
 from hsd.app import race
+from hsd.app.presets import definitions
 from hsd.paths import ASSETS, TRACES
 
 WAITING = {
