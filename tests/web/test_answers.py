@@ -147,14 +147,16 @@ def test_a_page_of_files_says_what_takes_a_model(chromium: Browser, served):
 def test_a_run_that_the_server_stopped_says_why_and_keeps_its_steps():
     engine = Engine({"run": "answers/run.js"})
     take = """(message) => {
-      const it = { steps: [], heard() {} };
-      run.Run.prototype.take.call(it, message);
+      const it = Object.create(run.Run.prototype);
+      Object.assign(it, { steps: [], unheard: null, heard() {} });
+      it.take(message);
       return it;
     }"""
     why = "stopped after 120 s, the longest time here: ask for less"
     run = engine.call(take, {"steps": [1, 2], "message": why, "finish": "cancelled"})
     engine.stop()
     assert run.pop("started") > 0
+    assert run.pop("unheard") is None
     assert run == {"steps": [1, 2], "problem": why, "finish": "cancelled"}
 
 

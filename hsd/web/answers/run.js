@@ -1,5 +1,6 @@
 // A run as it arrives: requested, added to step by step, and stopped when it is not wanted. The
 // steps that came stay.
+import { inFrame } from "../kit/features.js";
 import { Refusal, stream } from "./answers.js";
 
 /** The result of a run that goes on. @type {Result} */
@@ -22,6 +23,7 @@ class Run {
   link = /** @type {Values | null} */ (null);
   // the step to look at, once it has ended without being stopped
   telling = /** @type {number | null} */ (null);
+  unheard = /** @type {Step[] | null} */ (null); // the news that `heard` has not had: new steps
   begun = Date.now();
   started = 0; // when its first steps came
   stop = new AbortController();
@@ -76,14 +78,25 @@ class Run {
   }
 
   /**
-   * Take in news. steps: those that are new; message: why the server ended it early.
+   * Take in news, of which `heard` is told once a frame, and at once at the end. steps: those that
+   * are new; message: why the server ended it early.
    * @param {Values} news
    */
   take({ steps = [], message, ...news }) {
     Object.assign(this, message ? { ...news, problem: message } : news);
     this.started ||= steps.length ? Date.now() : 0;
     this.steps.push(...steps);
-    this.heard(this, steps);
+    const waiting = this.unheard !== null;
+    this.unheard = [...(this.unheard ?? []), ...steps];
+    if (this.ended) this.tell();
+    else if (!waiting) inFrame(() => this.tell());
+  }
+
+  /** Tell the news, if there are any. */
+  tell() {
+    const steps = this.unheard;
+    this.unheard = null;
+    if (steps) this.heard(this, steps);
   }
 
   /** Stop the run after its current step. */

@@ -104,13 +104,16 @@ const compiled = (bytes) => settle(() => WebAssembly.compile(bytes), null);
 /** Return how many threads can compute at once. */
 const processors = () => attempt(() => self.navigator.hardwareConcurrency, 1) || 1;
 
+/** Whether the page's server isolates it from pages of others, so that threads may share memory. */
+const isolated = () => attempt(() => self.crossOriginIsolated, false);
+
 /**
  * Return memory that threads share. Null unless the page's server isolates it from pages of others,
  * and where it is too much to reserve.
  * @param {{initial: number, maximum: number}} pages - of 64 KiB
  */
 function sharedMemory(pages) {
-  if (!attempt(() => self.crossOriginIsolated, false)) return null;
+  if (!isolated()) return null;
   return attempt(() => new WebAssembly.Memory({ ...pages, shared: true }), null);
 }
 
@@ -161,6 +164,13 @@ const copiedSelection = () => attempt(() => document.execCommand("copy"), false)
 
 /** Whether a media query fits. @param {string} query */
 const matches = (query) => attempt(() => window.matchMedia(query).matches, false);
+
+/**
+ * Call `act` when the next frame is drawn, which waits while nobody sees the page; at once where the
+ * browser draws none.
+ * @param {() => void} act
+ */
+const inFrame = (act) => attempt(() => requestAnimationFrame(act), null) ?? act();
 
 /** Whether motion that nobody asked for is unwelcome. */
 const calm = () => matches("(prefers-reduced-motion: reduce)");
@@ -244,7 +254,9 @@ export {
   fileStore,
   hasWorkers,
   hideAbove,
+  inFrame,
   inTurn,
+  isolated,
   keep,
   kept,
   matches,

@@ -2,7 +2,7 @@
 // pass, p under q, the masses of what may follow each token, and a lane per rule with its tests,
 // what it keeps, and its chances. Every part carries the beat at which it appears (data-at), so
 // that a beat only changes classes.
-import { h, prose, targetOf, token } from "../kit/dom.js";
+import { afterLayout, h, prose, targetOf, token } from "../kit/dom.js";
 import { facts } from "../kit/facts.js";
 import { number, percent, visible } from "../kit/format.js";
 import { term } from "../kit/glossary.js";
@@ -76,7 +76,8 @@ function create(actions) {
    */
   function beat(now, ended) {
     appear(drawing, now);
-    follow(scroller, ended ? deciding : grid.querySelector(".hp-cell-of.is-current"));
+    const part = ended ? deciding : grid.querySelector(".hp-cell-of.is-current");
+    afterLayout(() => part?.isConnected && follow(scroller, part));
   }
 
   function select(/** @type {number} */ node) {

@@ -1,6 +1,6 @@
 // What is on screen: holds the parts of one player and fills them. Knows how to draw a state, not
 // how to move.
-import { h, prose, targetOf } from "../kit/dom.js";
+import { afterLayout, h, prose, targetOf } from "../kit/dom.js";
 import { listen } from "../kit/keys.js";
 import { said } from "../kit/controls.js";
 import * as board from "./board.js";
@@ -128,7 +128,10 @@ class Stage {
   place(record, step, live) {
     // while a run comes in it only grows, so that the board holds still
     const { element } = this.story;
-    if (live) element.style.minHeight = `${element.offsetHeight}px`;
+    if (live)
+      afterLayout(() => {
+        if (this.player.live) element.style.minHeight = `${element.offsetHeight}px`;
+      });
     this.text.select(step);
     this.transport.select(record, step, live);
     this.transport.setup.textContent = setupLine(record, live);
