@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import struct
 from collections.abc import Iterator
@@ -244,7 +245,12 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     page.locator(".hf-source", has_text="● live").wait_for()
     page.locator("#hsd-run:enabled").wait_for()
     assert page.locator(".hf-device").inner_text() == "in this browser"
-    assert "here a check of" in page.locator(".hf-outcome").inner_text()
+    outcome = page.locator(".hf-outcome").inner_text()
+    assert ("one thread decodes" in outcome) == ((os.cpu_count() or 1) > 1)
+    # what a check costs is said where times are steady
+    checks = re.findall("here a check of .*", outcome)
+    tries = r"here a check of 3 rows costs [\d.]+ passes \([\d.]+ to [\d.]+ in \d tries\); .*"
+    assert all(re.fullmatch(tries, check) for check in checks)
 
     page.goto(
         page.url.split("?")[0]
@@ -252,6 +258,9 @@ def test_a_prompt_that_is_typed_is_decoded_and_kept_for_the_next_visit(guest: Pa
     )
     page.locator(".hf-source", has_text="● live").wait_for()  # without a question
     page.locator("#hsd-run:enabled").wait_for()
+    page.click("#hsd-run")
+    page.locator("#hsd-run:enabled").wait_for()
+    assert "one thread decodes" not in page.locator(".hf-outcome").inner_text(), "said once"
     assert "The capital of France is Paris." in page.inner_text(".hp-flow").replace("\u00a0", " ")
     with page.expect_download() as saved:
         page.get_by_role("button", name="JSON", exact=True).click()

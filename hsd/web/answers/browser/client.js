@@ -11,6 +11,7 @@ const LOST =
   "the model was lost, as a browser may do with a page in the background: press Run again";
 const NO_WORKER =
   "this browser starts no model here: open the page in a tab of its own, or in a newer browser";
+const AHEAD = 2; // messages that are asked for: the worker makes one while the page draws another
 const DECLINED = "nothing was loaded: press Run to be asked again; recorded runs need no model";
 
 /**
@@ -140,20 +141,24 @@ async function* stream(name, page, given, { signal, status }) {
  */
 async function* run(request, signal) {
   let message = await call("begin", { request });
+  const coming = /** @type {Promise<Values>[]} */ ([]);
   try {
     yield { ...message, words: "" };
-    while (!message.result && !signal?.aborted) {
-      message = await call("next");
-      yield message;
-    }
-    if (!message.result) {
-      const ended = await call("end");
-      message = { steps: [], ...ended };
+    while (!message.result) {
+      while (coming.length < AHEAD && !signal?.aborted) coming.push(asked("next"));
+      message = (await coming.shift()) ?? { steps: [], ...(await call("end")) };
       yield message;
     }
   } finally {
-    if (!message.result && worker) call("end").catch(() => {});
+    if (!message.result && worker) asked("end");
   }
+}
+
+/** Send a request whose answer may be left unheard. @param {string} name */
+function asked(name) {
+  const answer = call(name);
+  answer.catch(() => {});
+  return answer;
 }
 
 export { stream };

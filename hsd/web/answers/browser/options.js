@@ -117,6 +117,7 @@ function readRequest(given, { limits, browser }) {
   if (line) throw new Refusal(line);
   const sure =
     options.gamma === "auto" && options.system !== "plain" && options.proposer === "model";
+  const free = sure && !options.confidence;
   options.confidence = sure ? options.confidence || LEAST : 0;
   const settings = { ...SETTINGS };
   for (const name of Object.keys(SETTINGS)) {
@@ -124,7 +125,7 @@ function readRequest(given, { limits, browser }) {
   }
   settings.mode = options.fuzzy_mode;
   settings.temperature = options.temperature;
-  return { prompt, options: { ...options, engine: browser.engine }, settings };
+  return { prompt, options: { ...options, engine: browser.engine }, settings, free };
 }
 
 /**

@@ -5,6 +5,7 @@ import { Decoding } from "./decoding.js";
 import { Engine, loadHead, loadModel } from "./engine.js";
 import { readGguf, readSafetensors } from "./gguf.js";
 import { link, notes, recorded } from "./options.js";
+import { Passes, words } from "./passes.js";
 import { Codec } from "./text.js";
 
 /**
@@ -21,7 +22,8 @@ async function makePair(about, { module, shared, weights, head }) {
   const file = await readGguf(weights);
   const target = await loadModel(new Engine(module, shared), file, about.config.target_layers);
   const drafter = await loadHead(target, about.config, await readSafetensors(head));
-  return { about, target, head: drafter, codec: new Codec(file.fields, about.chat) };
+  const codec = new Codec(file.fields, about.chat);
+  return { about, target, head: drafter, codec, passes: new Passes(target, drafter) };
 }
 
 /**
@@ -48,7 +50,7 @@ function described(text, ids, forced, codec) {
 
 /** Begin a run for a player, whose messages are as hsd/app/runs.py has them. @type {MakeRun} */
 function playedRun(pair, request) {
-  const { prompt, options } = request;
+  const { prompt, options, said = [] } = request;
   const { about, target, head, codec } = pair;
   const decoding = new Decoding(pair, request);
   const drafted = options.system !== "plain" && options.proposer === "model";
@@ -85,24 +87,26 @@ function playedRun(pair, request) {
   let telling = null;
   return {
     decoding,
-    first: { header, link: link(prompt, options, about) },
+    first: { header, link: link(prompt, options, about), cost: said.join("; ") },
     message(step) {
       telling ??= differs(step) ? step.index : null;
       return step;
     },
-    last: () => ({ telling: telling ?? 0, cost: costOf(decoding) }),
+    last: () => ({
+      telling: telling ?? 0,
+      cost: [...said, ...checked(pair, options, decoding.longest + 1)].join("; "),
+    }),
   };
 }
 
 /**
- * Say what a check of a whole draft costs on this machine; "" without drafts.
- * @param {Decoding} decoding
+ * Say what a check of a whole draft costs on this machine; nothing without drafts of one length,
+ * and where its times are too far apart.
+ * @type {(pair: Pair, options: FlatOptions, rows: number) => string[]}
  */
-function costOf(decoding) {
-  const rows = decoding.longest + 1;
-  if (rows === 1 || rows > decoding.pair.target.context - decoding.target.length) return "";
-  const passes = decoding.timed(rows) / decoding.timed(1);
-  return `here a check of ${rows} rows costs ${passes.toFixed(1)} passes; on a GPU about one`;
+function checked({ passes }, { gamma }, rows) {
+  const cost = rows === 1 || gamma === "auto" ? null : passes.check(rows);
+  return cost ? [`here a check of ${rows} rows costs ${words(cost, 1)}; on a GPU about one`] : [];
 }
 
 export { makePair, playedRun };

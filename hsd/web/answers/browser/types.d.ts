@@ -39,11 +39,24 @@ type Pair = {
   target: Model;
   head: Head;
   codec: Codec;
+  passes: import("./passes.js").Passes;
 };
+/** A median, the quarters below and above it, and of how many turns. */
+type PassCost = { middle: number; low: number; high: number; turns: number };
 /** The options of a run by their names in a link. */
 type FlatOptions = Sampling & { max_new_tokens: number; [name: string]: any };
-/** A run that is asked for; bare: without the details of its steps. */
-type RunRequest = { prompt: string; options: FlatOptions; settings: Settings; bare?: boolean };
+/**
+ * A run that is asked for. free: the visitor left it to the page how sure a draft must be; said:
+ * what the page says of it; bare: without the details of its steps.
+ */
+type RunRequest = {
+  prompt: string;
+  options: FlatOptions;
+  settings: Settings;
+  free?: boolean;
+  said?: string[];
+  bare?: boolean;
+};
 
 /**
  * Begins a run: with its first message, the message of each step, and what comes with the last of

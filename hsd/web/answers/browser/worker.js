@@ -1,18 +1,20 @@
 // The worker: it holds the model and the run under way, and answers the requests of client.js, one
 // after another.
-import { compiled } from "../../kit/features.js";
+import { compiled, isolated, processors } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
 import { sharing } from "./engine.js";
 import { fetched, keeps, lacking, whole } from "./files.js";
 import { makePair, playedRun } from "./pair.js";
+import { fitted } from "./passes.js";
 import { timedRun } from "./timed.js";
 
-const UPDATE = 0.05; // seconds: at most 20 messages of steps each
+const UPDATE = 0.1; // seconds between messages: drawing one keeps a processor from decoding
 
 /** @type {Pair} loaded before a run begins */
 let pair;
 /** @type {ReturnType<MakeRun> | null} */
 let run = null;
+let alone = /** @type {string[]} */ ([]); // why one thread computes: a line that is said once
 
 /** @type {Record<string, (argument?: any, progress?: any) => any>} */
 const DOES = {
@@ -46,12 +48,20 @@ const DOES = {
     if (!module) throw new Refusal(NO_ENGINE);
     pair = await makePair(about, { module, shared, weights: large, head: small });
     await pair.target.engine.there;
-    return pair.target.engine.threads;
+    const { threads } = pair.target.engine;
+    if (threads === 1 && processors() > 1 && !isolated()) alone = [ALONE];
+    return threads;
   },
   /** Begin a run, of which times alone are kept where it is timed; returns its first message. */
   begin({ request, timed }) {
     DOES.end();
-    run = (timed ? timedRun : playedRun)(pair, request);
+    const fit = fitted(request, () => pair.passes.draft());
+    if (timed) {
+      run = timedRun(pair, fit);
+    } else {
+      run = playedRun(pair, { ...fit, said: [...alone, ...(fit.said ?? [])] });
+      alone = [];
+    }
     return run.first;
   },
   /** Return the steps of so many seconds, and with the last of them the result. */
@@ -74,6 +84,8 @@ const DOES = {
   },
 };
 
+const ALONE =
+  "one thread decodes: the server of this page does not isolate it, so threads cannot share memory";
 const NO_ENGINE =
   "this browser does not run the page's engine: open the page in a newer browser, or run the app";
 const LITTLE =
