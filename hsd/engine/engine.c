@@ -1417,6 +1417,10 @@ int pick(const float *row, int width, double number, double *sums) {
   return 8 * at + last;
 }
 
+#if defined __wasm__ || defined WITH_ROWS
+#include "rows.h"
+#endif
+
 /* ---- what a host calls ---- */
 
 /* Where the host writes the ids of the tokens to read, at most ROWS. */

@@ -48,7 +48,17 @@ PROMPTS = (
     "Count from one to ten.",
     "Why is the sky blue?",
 )
-MODULES = ("pair", "decoding", "engine", "gguf", "numbers", "options", "sampling", "text")
+MODULES = (
+    "pair",
+    "decoding",
+    "engine",
+    "gguf",
+    "numbers",
+    "options",
+    "passes",
+    "sampling",
+    "text",
+)
 MAKE = """async (told, [module, weights, head], real) => {
   const bytes = (path) => { const b = process.getBuiltinModule("fs").readFileSync(path);
     return new Uint8Array(b.buffer, b.byteOffset, b.length); };
@@ -384,6 +394,85 @@ def test_a_context_that_is_full_ends_a_text_as_in_python(node: Engine, small):
     assert same(node, pair, "x" * 508, told, gamma=3) <= 4
     with pytest.raises(AssertionError, match="context 512: shorten the prompt"):
         node.call(RUN, {"prompt": "x" * 600}, told)
+
+
+STAYING = """(given, page) => {
+  const { decoding } = pair.playedRun(it, options.readRequest(given, page));
+  const { engine } = it.target;
+  const strayed = new Set();
+  const details = decoding.recorder.details.bind(decoding.recorder);
+  decoding.recorder.details = (round) => {
+    const rows = { p: round.p, q: round.q, row: [round.row] };
+    for (const [name, all] of Object.entries(rows)) {
+      const stays = (row) => row.length && row.buffer === engine.memory.buffer;
+      if (!all.every(stays)) strayed.add(name);
+    }
+    return details(round);
+  };
+  const take = (bytes) => engine.made("take", engine.place, bytes);
+  const length = () => engine.memory.buffer.byteLength;
+  const exhaust = () => {
+    for (const size = length(); length() === size; ) take(1 << 12);
+    take((1 << 20) - (1 << 12)); // of a megabyte that it takes at once
+  };
+  let tokens = 0;
+  let step;
+  do {
+    if (Math.abs(decoding.text.length - 60) < 6) exhaust(); // before the text's second page
+    step = decoding.step();
+    tokens += step?.committed.length ?? 0;
+  } while (step);
+  decoding.close();
+  return [[...strayed], tokens];
+}"""
+
+
+@for_each(
+    "how",
+    [
+        {"system": "plain"},
+        {"gamma": 1},
+        {"gamma": 5, "rule": "tokenwise", "shadow": "hsd"},
+        {"gamma": 3, "rule": "naive-hsd"},
+        {"gamma": "auto", "temperature": 0.5},
+        {"gamma": 2, "temperature": 0},
+        {"gamma": 4, "proposer": "ngram", "temperature": 0.3},
+        {"gamma": 2, "top_k": 9, "top_p": 0.8},
+    ],
+)
+def test_every_row_of_a_step_stays_in_the_engines_memory(node: Engine, small, how: dict[str, Any]):
+    """Where the engine takes more memory for the text, no row is lost with the memory before."""
+    given = {"prompt": "a long line, a long line", "max_new_tokens": 160, "seed": 3, **how}
+    strayed, tokens = node.call(STAYING, given, small[1])
+    assert strayed == []
+    assert tokens > 45
+
+
+def test_a_second_run_takes_no_more_memory_than_the_first(node: Engine, small):
+    given = {"prompt": "a text", "gamma": 3, "max_new_tokens": 60}
+    node.call(RUN, given, small[1])
+    take = "() => it.target.engine.made('take', it.target.engine.place, 64)"
+    before = node.call(take)
+    node.call(RUN, given, small[1])
+    assert node.call(take) == before + 64
+
+
+def test_passes_are_timed_beside_a_text_that_goes_on(node: Engine, small):
+    """What they cost is known or not, as times go; the text is the same."""
+    call = """(given, page) => {
+      const { decoding } = pair.playedRun(it, options.readRequest(given, page));
+      const timer = new passes.Passes(it.target, it.head);
+      const costs = [];
+      while (decoding.step()) {
+        if (decoding.count === 3 && given.timed) costs.push(timer.check(4), timer.draft());
+      }
+      decoding.close();
+      const known = costs.filter(Boolean);
+      return [decoding.text, costs.length, known.every(({ turns }) => turns >= 5)];
+    }"""
+    given = {"prompt": "a text", "gamma": 3, "max_new_tokens": 60}
+    text, *_ = node.call(call, given, small[1])
+    assert node.call(call, {**given, "timed": True}, small[1]) == [text, 2, True]
 
 
 BEYOND = """() => {

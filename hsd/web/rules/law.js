@@ -159,7 +159,7 @@ for (const [name, number] of Object.entries(LETTERS)) {
  * Return a row like this one with everything on the token x.
  * @type {(row: Row, x: number) => Row}
  */
-const oneHot = (row, x) => row.map((_, i) => Number(i === x));
+const oneHot = (row, x) => row.engine?.oneHot(row, x) ?? row.map((_, i) => Number(i === x));
 
 /**
  * Return rows like these with everything on the tokens drawn from them.
@@ -169,6 +169,7 @@ const oneHots = (rows, tokens) => rows.map((row, t) => oneHot(row, tokens[t]));
 
 /** Return the token with the most, the first of equals. @param {Row} row */
 function likeliest(row) {
+  if (row.engine) return row.engine.largest(row, 1)[0];
   let best = 0;
   for (let i = 1; i < row.length; i += 1) {
     if (row[i] > row[best]) best = i;
@@ -256,8 +257,11 @@ const groundsAt = ({ recipe, along, threshold }, t) =>
  * @param {Row} q
  * @param {number} a
  * @param {number} b
+ * @returns {Row}
  */
 function residualOf(p, q, a, b) {
+  const left = p.engine && p.engine === q.engine ? p.engine.residual(p, q, a, b) : null;
+  if (left) return left;
   const round = p instanceof Float32Array ? Math.fround : (/** @type {number} */ x) => x;
   const residual = p.slice();
   const factor = round(a);
@@ -271,7 +275,7 @@ function residualOf(p, q, a, b) {
 
 /**
  * Return the row of the token after t kept ones: the residual, p itself where none is left, the
- * bonus row, or a likeliest token.
+ * bonus row, or a likeliest token. A residual in an engine's memory is not divided by its sum.
  * @param {Law} law
  * @param {number} t
  * @returns {Row}
@@ -288,6 +292,7 @@ function next({ recipe, along, threshold, a, b, p, q, tokens }, t) {
     : residualOf(p[t], q[t], a[t], b[t]);
   const mass = sum(residual);
   if (!(mass > 0)) return p[t];
+  if (residual.engine) return residual;
   return Float64Array.from(residual, (x) => x / mass);
 }
 
@@ -321,6 +326,7 @@ const mean = (chances) => chances.reduce((total, chance, t) => total + t * chanc
  * @type {(row: Row, u: number) => number}
  */
 function pick(row, u) {
+  if (row.engine) return row.engine.pick(row, u);
   const total = sum(row);
   let reached = 0;
   for (let x = 0; x < row.length; x += 1) {

@@ -8,6 +8,21 @@ type Row = {
   fill: (x: number) => Row;
   map: (change: (x: number, token: number) => number) => Row;
   reduce: (add: (total: number, x: number, token: number) => number, start: number) => number;
+  engine?: RowEngine; // of a row in its memory
+};
+/**
+ * What makes sums and draws of the rows in its memory, each as the function of this name in law.js
+ * and divergence.js does. residual: the row max(a p − b q, 0), not divided by its sum; largest: the
+ * places of so many numbers, the largest first.
+ */
+type RowEngine = {
+  sum: (row: any) => number;
+  entropy: (row: any) => number;
+  leftOver: (a: number, b: number, p: any, q: any) => number;
+  residual: (p: any, q: any, a: number, b: number) => Row | null; // null: no room for one more
+  largest: (row: any, count: number) => number[];
+  pick: (row: any, u: number) => number;
+  oneHot: (row: any, x: number) => Row;
 };
 /** By name: of an object's own parts those that are numbers, or null. */
 type Numbers = Record<string, any>;

@@ -7,6 +7,7 @@ ends the process with a report.
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -34,6 +35,7 @@ COMPILED = (
     "-O1",
     "-g",
     "-fPIC",
+    "-DWITH_ROWS",
     "-ffp-contract=off",
     "-fsanitize=address",
     "-fno-sanitize=undefined",
@@ -43,6 +45,14 @@ TEXTS = 40
 DAMAGED = 400
 TEXTS_OF_TYPE = 2
 DAMAGED_OF_TYPE = 12
+# what rows.h has beside what the libraries have, as machine.SIGNATURES says it
+ROWS = {
+    "hold": "i:pi",
+    "total": "d:pi",
+    "residual": "v:ppiffp",
+    "entropy": "d:pi",
+    "largest": "i:piip",
+}
 TAKE = "EXPORT(take)\nvoid *take(Engine *e, Size bytes) {\n"
 # each piece with its ends
 ALONE = "void *watched_memory(Size bytes);\n" + TAKE + "  return watched_memory(bytes);\n"
@@ -128,9 +138,25 @@ def read_at_random(model: SmallModel, folder: Path, chance: Random) -> None:
     sums.soften(p, 0.5)
     sums.surplus(p, q, torch.ones(2))
     sums.pick(p[0], torch.tensor(chance.random()))
+    read_rows(p[0], q[0], chance)
     if chance.random() < 0.5:
         draft.close()
         text.close()
+
+
+def read_rows(p: torch.Tensor, q: torch.Tensor, chance: Random) -> None:
+    """Have all made of two rows that a page has made of them, see rows.h."""
+    width = len(p)
+    places = torch.empty(chance.choice([1, 8, width]), dtype=torch.int32)
+    left = torch.empty(width)
+    at = [row.data_ptr() for row in (p, q)]
+    sums.library()["residual"](*at, width, chance.random(), chance.random(), left.data_ptr())
+    for row in (*at, left.data_ptr()):
+        assert math.isfinite(sums.library()["total"](row, width))
+        assert math.isfinite(sums.library()["entropy"](row, width))
+        count = sums.library()["largest"](row, width, len(places), places.data_ptr())
+        assert 0 < count <= len(places)
+        assert 0 <= int(places[:count].min()) <= int(places[:count].max()) < width
 
 
 def read_type_at_random(file: Path, vocab: int, chance: Random) -> None:
@@ -178,6 +204,7 @@ def read_damaged(folder: Path, chance: Random, whole: bytes, taps: tuple[int, ..
 
 
 def main(library: str, name: str, seed: int) -> None:
+    machine.SIGNATURES.update(ROWS)
     machine.usable = sums.usable = lambda: [(machine.load_library(Path(library)), name)]
     chance = Random(seed)
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,7 +1,6 @@
 // Decoding as hsd/decoding has it, for one draft: draft, score by one pass, judge by the rules of
 // the page, commit, record.
 import { facts } from "../../kit/facts.js";
-import { median } from "../../kit/statistics.js";
 import { openResidual } from "../../rules/audit.js";
 import { kept, likeliest, next, pick, place, chain as ruleOf, VANILLA } from "../../rules/law.js";
 import { draftOf, lawOver } from "./draft_rows.js";
@@ -12,7 +11,7 @@ import { HeadText, TargetText } from "./engine.js";
 import { streams } from "./numbers.js";
 import { longest } from "./options.js";
 import { Recorder } from "./record.js";
-import { rowsOf, spread } from "./sampling.js";
+import { rowsOf } from "./sampling.js";
 import { stoppingState } from "./stopping.js";
 
 /**
@@ -55,7 +54,8 @@ function drafter({ head, about, codec }, target, options, keepsRaw) {
   const { gamma, confidence, temperature } = options;
   const going =
     gamma === "auto" ? stoppingState(about.config.stopping, confidence, temperature) : null;
-  const wide = (/** @type {WideRow} */ row) => spread(row, head.vocab, target.model.vocab);
+  const { longRows } = target.engine;
+  const wide = (/** @type {WideRow} */ row) => longRows.spread(row, head.vocab, target.model.vocab);
   /**
    * Read new tokens; returns the row after them.
    * @type {(tokens: number[], raw: boolean) => Sampled}
@@ -130,7 +130,9 @@ function copier(_, target, { proposer }) {
   return {
     propose(text, draws) {
       const tokens = followed(text, draws.length, recordOf(proposer).longest);
-      const certain = tokens.map((token) => spread([1], [token], target.model.vocab));
+      const { longRows } = target.engine;
+      const whole = { length: target.model.vocab };
+      const certain = tokens.map((token) => longRows.oneHot(whole, token));
       rows = certain.map((row) => ({ row, raw: row }));
       begin = text.length;
       return { tokens, rows, support: [...new Set(tokens)] };
@@ -188,6 +190,7 @@ class Decoding {
       this.plain ? this.rule : options.shadow || null,
       settings,
     );
+    target.engine.longRows.reserve(target.vocab, this.rows);
     this.read(this.prompt.slice(0, -1), 0); // its last token is fed by the first round
     this.seconds = now() - this.begin;
   }
@@ -196,6 +199,17 @@ class Decoding {
   get room() {
     const most = this.prompt.length + this.options.max_new_tokens;
     return Math.min(most, this.pair.target.context) - this.text.length;
+  }
+
+  /**
+   * How many long rows a step has: those of target and draft, twice where they are also wanted at
+   * temperature 1, the draft's likeliest tokens, and the rows from which two rules draw. The few
+   * that some rules have beyond these lie in JavaScript's memory.
+   */
+  get rows() {
+    const { longest: most, keepsRaw } = this;
+    const drafted = keepsRaw || this.options.gamma === "auto" ? 2 * most : most;
+    return (keepsRaw ? 2 : 1) * (most + 1) + drafted + most + 2;
   }
 
   /**
@@ -218,9 +232,12 @@ class Decoding {
     const texts = [target, proposer.text];
     const calls = () => texts.map((text) => text?.times.length ?? 0);
     const length = this.text.length;
+    const most = Math.min(this.longest, this.room - 1);
+    target.engine.longRows.forget();
+    for (const text of texts) text?.hold(length + most + 1);
     const before = calls();
     const { times, lap } = clock();
-    const played = this.play(Math.min(this.longest, this.room - 1), lap);
+    const played = this.play(most, lap);
     this.text.push(...played.committed);
     const details = this.bare
       ? /** @type {ReturnType<Recorder["details"]>} */ ({})
@@ -357,21 +374,6 @@ class Decoding {
       ? whole.slice(before.length)
       : codec.decode(this.text.slice(this.prompt.length));
     return { text, finish: this.finish, seconds: this.seconds };
-  }
-
-  /**
-   * Return the seconds of a pass over so many rows after the text, the median of three. The text
-   * stays as it is.
-   * @param {number} rows
-   */
-  timed(rows) {
-    const { length } = this.target;
-    const seconds = [1, 2, 3].map(() => {
-      this.target.read(this.text.slice(-rows), rows, () => null);
-      this.target.crop(length);
-      return this.target.times[this.target.times.length - 1][1];
-    });
-    return median(seconds);
   }
 
   close() {

@@ -4,6 +4,7 @@
 import { processors, sharedMemory, startWorker } from "../../kit/features.js";
 import { Refusal } from "../refusal.js";
 import { need, numbers } from "./gguf.js";
+import { LongRow, LongRows } from "./long_rows.js";
 
 const ROWS = 8; // tokens of one pass, at most
 const STAGED = 1 << 20; // bytes of a tensor that are handed over at once
@@ -41,6 +42,7 @@ class Engine {
   staging = 0;
   softened = 0; // numbers of a row for which there is room at `powers`
   powers = 0;
+  longRows = new LongRows(this);
 
   /**
    * module: for as many threads as `sharing` gives; they help once `there` resolves.
@@ -113,11 +115,17 @@ class Engine {
    * @type {<T>(place: number, count: number, width: number, make: (row: Float32Array) => T) => T[]}
    */
   rows(place, count, width, make) {
-    if (width > this.softened) this.powers = this.made("take", this.place, 12 * width);
-    this.softened = width;
+    this.widen(width);
     return range(0, count).map((i) =>
-      make(new Float32Array(this.memory.buffer, place + 4 * i * width, width)),
+      make(new LongRow(this.longRows, place + 4 * i * width, width)),
     );
+  }
+
+  /** Have room at `powers` for so many numbers in double precision, and then in single. */
+  widen(/** @type {number} */ width) {
+    if (width <= this.softened) return;
+    this.powers = this.made("take", this.place, 12 * width);
+    this.softened = width;
   }
 
   vector(/** @type {ArrayLike<number>} */ numbers) {
@@ -127,13 +135,17 @@ class Engine {
   }
 
   /**
-   * The softmax of a row that `rows` gives, at a temperature above 0.
-   * @type {(row: WideRow, temperature: number) => WideRow}
+   * The softmax of a row that `rows` gives, at a temperature above 0. brief: it is there until the
+   * next call, not until the next step.
+   * @type {(row: WideRow, temperature: number, brief: boolean) => WideRow}
    */
-  soften({ byteOffset, length }, temperature) {
-    const place = this.powers + 8 * length; // behind as many numbers in double precision
+  soften({ byteOffset, length }, temperature, brief) {
+    const row = brief ? null : this.longRows.fresh(length);
+    const place = row?.byteOffset ?? this.powers + 8 * length; // behind numbers in double precision
     this.calls.soften(byteOffset, length, temperature, place, this.powers);
-    return new Float32Array(this.memory.buffer, place, length).slice();
+    if (row) return row;
+    const softened = new LongRow(this.longRows, place, length);
+    return brief ? softened : softened.slice();
   }
 
   /**
@@ -148,8 +160,10 @@ class Engine {
     const row = bytes / rows;
     const group = width || 1;
     const room = Math.max(STAGED, row * group);
-    if (room > this.staged) this.staging = this.made("take", this.place, room);
-    this.staged = room;
+    if (room > this.staged) {
+      this.staging = this.made("take", this.place, room);
+      this.staged = room;
+    }
     const part = Math.floor(this.staged / row / group) * group;
     for (let first = 0; first < rows; first += part) {
       const count = Math.min(part, rows - first);
@@ -280,6 +294,15 @@ class TargetText {
     }
     this.times.push([tokens.length, (performance.now() - begin) / 1000]);
     return rows;
+  }
+
+  /**
+   * Take memory for all that reading up to so many tokens needs: no view of memory that is not shared
+   * lasts when more of it is taken.
+   * @param {number} length
+   */
+  hold(length) {
+    this.engine.made("hold", this.place, Math.min(length, LONGEST));
   }
 
   /** How many tokens one pass may read. */

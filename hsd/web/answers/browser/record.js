@@ -19,6 +19,7 @@ const written = (x) => (x === Infinity ? "Infinity" : x);
  * @type {(row: Row, count: number) => number[]}
  */
 function largest(row, count) {
+  if (row.engine) return row.engine.largest(row, count);
   /** @type {number[]} */
   const top = [];
   let least = -Infinity;
@@ -210,9 +211,10 @@ class Recorder {
     if (token === null) return nothing;
     const bonus = count === tokens.length;
     const places = ranked([row], [token]);
+    const mass = bonus ? 1 : sum(row); // a residual may be one that was not divided
     const top = places.map((candidate) => ({
       ...this.codec.described(candidate),
-      probability: row[candidate],
+      probability: row[candidate] / mass,
       p: p[count][candidate],
       q: bonus ? null : q[count][candidate],
     }));
@@ -223,7 +225,7 @@ class Recorder {
       origin: bonus ? "bonus" : "correction",
       draw: number,
       top,
-      rest: rest(row, places),
+      rest: rest(row, places) / mass,
       ...left(law, count),
     };
     return { ...nothing, residual, next };

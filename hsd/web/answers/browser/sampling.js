@@ -25,8 +25,8 @@ function topped(row, k) {
 }
 
 /**
- * Keep the fewest likeliest tokens whose mass reaches `topP`, normalised again; of equal tokens the
- * first.
+ * Keep the fewest likeliest tokens whose mass reaches `topP`, normalised again, in place; of equal
+ * tokens the first.
  * @type {(shares: WideRow, topP: number) => WideRow}
  */
 function nucleus(shares, topP) {
@@ -42,20 +42,27 @@ function nucleus(shares, topP) {
   const total = fround(sum);
   const least = order[count - 1];
   let equal = count - order.indexOf(least); // how many that equal the last may still be kept
-  return shares.map((x) => {
+  for (let i = 0; i < shares.length; i += 1) {
+    const x = shares[i];
     if (x === least) equal -= 1;
     const kept = x > least || (x === least && equal >= 0);
-    return kept ? x / total : 0;
-  });
+    shares[i] = kept ? x / total : 0;
+  }
+  return shares;
 }
 
 /**
- * The probabilities of logits that stand in the engine's memory; top-k cuts them there.
- * @type {(logits: WideRow, sampling: Sampling, engine: import("./engine.js").Engine) => WideRow}
+ * The probabilities of logits that stand in the engine's memory; top-k cuts them there. brief: see
+ * Engine.soften.
+ * @param {WideRow} logits
+ * @param {Sampling} sampling
+ * @param {import("./engine.js").Engine} engine
+ * @param {boolean} brief
+ * @returns {WideRow}
  */
-function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine) {
+function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine, brief) {
   if (temperature < COLDEST) return /** @type {WideRow} */ (oneHot(logits, likeliest(logits)));
-  return nucleus(engine.soften(topped(logits, topK), temperature), topP);
+  return nucleus(engine.soften(topped(logits, topK), temperature, brief), topP);
 }
 
 /**
@@ -65,27 +72,18 @@ function probabilities(logits, { temperature, top_k: topK, top_p: topP }, engine
  * @param {Sampling} sampling
  * @param {import("./engine.js").Engine} engine
  * @param {boolean} wanted
- * @param {(row: WideRow) => WideRow} change - applied to each row
+ * @param {((row: WideRow) => WideRow) | null} change - applied to each row
  * @returns {Sampled}
  */
-function rowsOf(logits, sampling, engine, wanted, change = (row) => row) {
+function rowsOf(logits, sampling, engine, wanted, change = null) {
+  const made = (/** @type {Sampling} */ how) => {
+    const row = probabilities(logits, how, engine, change !== null);
+    return change ? change(row) : row;
+  };
   // first, as top-k cuts the logits
-  const raw = wanted ? change(probabilities(logits, UNCUT, engine)) : null;
-  const row = change(probabilities(logits, sampling, engine));
+  const raw = wanted ? made(UNCUT) : null;
+  const row = made(sampling);
   return { row, raw: raw ?? row };
 }
 
-/**
- * Return a row of this size with the numbers of a row over `tokens` in their places, and 0
- * elsewhere.
- * @type {(row: ArrayLike<number>, tokens: number[], size: number) => WideRow}
- */
-function spread(row, tokens, size) {
-  const whole = new Float32Array(size);
-  for (let i = 0; i < row.length; i += 1) {
-    whole[tokens[i]] = row[i];
-  }
-  return whole;
-}
-
-export { rowsOf, spread };
+export { rowsOf };
