@@ -11,7 +11,7 @@ import json
 from typing import Any
 
 from measuring import RESULTS, interval
-from pages import table
+from pages import prose, table
 
 NO_REASON = "not measured in this run"
 SAME = 0.9  # share of likeliest tokens from which on an engine has read the same model
@@ -53,6 +53,51 @@ def readme(found: dict[str, Any]) -> str:
         f"SmolLM2-135M-Instruct with its head on {named(machine)}, two threads, load {low:g} to "
         f"{high:g}: {speed:.0f} tokens a second plainly, and HSD is at best {gain(found)}."
     )
+
+
+def of_page(found: dict[str, Any]) -> str:
+    """Return the block on the page's own decoding: speeds of shown and raced runs, and where the
+    time of a step goes. found: of engines/page_speed.py.
+    """
+    machine = found["machine"]
+    asked = found["asked"]
+    pages = found["pages"]
+    heads = ["", *(f"{kind}, {name}" for kind in ("shown", "raced") for name in pages)]
+    rows = [
+        [
+            f"{way}, {threads.removeprefix('threads ')} threads".replace("1 threads", "1 thread"),
+            *(
+                page_cell(pages[name][threads][kind][way])
+                for kind in ("shown", "raced")
+                for name in pages
+            ),
+        ]
+        for threads in next(iter(pages.values()))
+        for way in next(iter(pages.values()))[threads]["shown"]
+    ]
+    steps = {
+        name: page["threads 2"]["shown"]["gamma 1"]["milliseconds_of_a_step"]
+        for name, page in pages.items()
+    }
+    parts = [[name, *(f"{of[0]:.2f}" for of in step.values())] for name, step in steps.items()]
+    frames = pages["now"]["threads 2"]["frames"]["milliseconds"]
+    setting = (
+        f"{named(machine)}, load {min(machine['load']):g} to {max(machine['load']):g}, Chromium "
+        f"{machine['chromium']}; {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, "
+        f"T = {asked['temperature']}, {asked['rounds']} rounds, pages in turn. Tokens per second, and "
+        "how many times those of plain decoding in the same column:"
+    )
+    words = (
+        "Milliseconds of a shown step at γ = 1 on two threads, and between steps; between the frames "
+        f"of 256 shown tokens with every fold open {frames['half']:g} ms (median), {frames['95 %']:g} "
+        f"(95 %), {frames['most']:g} (most):"
+    )
+    lines = table(["", *next(iter(steps.values()))], parts)
+    return f"{prose(setting)}\n\n{table(heads, rows)}\n\n{prose(words)}\n\n{lines}"
+
+
+def page_cell(way: Case) -> str:
+    return f"{way['tokens_per_second'][0]:.0f} (×{way['beside_plain'][0]:.2f})"
 
 
 def by_threads(found: dict[str, Any], engine: str) -> dict[int, Case]:

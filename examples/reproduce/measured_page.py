@@ -80,6 +80,7 @@ def made() -> dict[str, str]:
         "bench": benchmark("bench-smollm2"),
         "bench_greedy": greedy(),
         **measured_engines.made(measured_engines.results()),
+        "page": measured_engines.of_page(measured_engines.results("page_speed.json")),
         **measured_pair.made(measured_pair.results()),
         **measured_trees.made(),
         "tiny": tiny(),

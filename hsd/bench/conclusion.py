@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 
-from hsd.bench.report import Benchmark, interval
+from hsd.bench.report import Benchmark, case_title, interval
 from hsd.bench.summary import FEW, Interval, Measurement, is_plain, measurements, student
 from hsd.sampling import Sampling
 
@@ -32,7 +32,7 @@ def conclusions(benchmark: Benchmark) -> list[str]:
 def _conclusion(ways: Sequence[Measurement], plain: Measurement) -> str:
     """Return what one temperature comes to."""
     best, *others = sorted(ways, key=lambda way: way.speedup(plain)[0], reverse=True)
-    name = best.case.name
+    name = case_title(best.case.name, best.case.options)
     prompts = len({record["prompt"] for record in best.records})
     speed = best.speedup(plain)
     if prompts == 1:
@@ -47,7 +47,8 @@ def _conclusion(ways: Sequence[Measurement], plain: Measurement) -> str:
     words = [f"{name} pays here: {times}."]
     if others:
         lead = best.speedup(others[0])
-        beside = f"the next, {others[0].case.name}: {interval(lead, 3)} ×"
+        following = others[0].case
+        beside = f"the next, {case_title(following.name, following.options)}: {interval(lead, 3)} ×"
         if lead[1] > 1:
             words.append(f"It is faster than {beside}.")
         else:

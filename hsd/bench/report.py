@@ -156,10 +156,15 @@ def cells(row: Row) -> list[str]:
 
     A cell is empty if it has no meaning, such as the limit of plain decoding.
     """
-    rule = str(row["options"].get("rule", ""))
-    known = RULES.get(rule)
-    name = row["case"].replace(rule, known.short, 1) if known else row["case"]
+    name = case_title(row["case"], row["options"])
     return [name, *(_cell(row, **column) for column in TABLES["formats"])]
+
+
+def case_title(name: str, options: dict[str, Any]) -> str:
+    """Return a case's name with its rule's name in words: "HSD, γ=5" for "hsd, γ=5"."""
+    rule = str(options.get("rule", ""))
+    known = RULES.get(rule)
+    return name.replace(rule, known.short, 1) if known else name
 
 
 def _cell(

@@ -70,6 +70,8 @@ def _judged(step: Step, verdict: Verdict | None) -> dict[int, Row]:
     tests = {test.node: test for test in verdict.decisions}
     accepted = [test.node for test in verdict.decisions if test.accepted]
     path = step.path(accepted[-1] if accepted else 0)
+    if not verdict.decisions:  # a rule of one's own tells no tests
+        path = [node.id for node in step.nodes[: verdict.kept]]
     return {
         node.id: {
             "rule": verdict.rule,

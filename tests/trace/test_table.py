@@ -126,3 +126,13 @@ def test_what_cannot_be_written_is_refused_before_any_work(
 def test_the_page_for_programs_lists_every_column():
     text = (ASSETS / "docs" / "programs.md").read_text(encoding="utf-8")
     assert [name for name in COLUMNS if f"`{name}`" not in text] == []
+
+
+def test_a_rule_that_tells_no_tests_keeps_its_tokens_in_the_table() -> None:
+    """As one's own rule does, of which only the answer is known."""
+    trace = Trace.from_file(TRACES / "harbour.json")
+    step = next(step for step in trace.steps if step.kept == 2)
+    own = step.verdict.model_copy(update={"decisions": []})
+    silent = step.model_copy(update={"verdict": own})
+    assert [row["kept"] for row in rows([silent])] == [True, True, False]
+    assert {row["threshold"] for row in rows([silent])} == {None}

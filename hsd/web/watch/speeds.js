@@ -27,7 +27,7 @@ function show(speeds) {
   });
   const lengths = [...new Set(lanes.flatMap(({ gamma }) => gamma ?? []))].join(" and ");
   const how = `measured: drafts of ${lengths}, T ${temperature}, ${processor}, ${cores} cores`;
-  const title = `${prompts} prompts of four kinds, lanes in turn, load ${load}`;
+  const title = `${prompts} prompts of four kinds, reading them included, in turn; load ${load}`;
   const why = h("a", { href: address({ tab: "speed" }) }, "Why not more?");
   element.replaceChildren(...bars, h("small", { title }, how, ". ", why));
 }
