@@ -18,6 +18,13 @@ SAME = 0.9  # share of likeliest tokens from which on an engine has read the sam
 OURS = ("native", "torch", "wasm")
 PEER = "llama.cpp"
 WAYS = {"plain": "plain", "HSD, γ = 2": "hsd 2", "HSD, γ = 3": "hsd 3"}
+PAGE_WAYS = {
+    "plain": "plain",
+    "gamma 1": "HSD, γ = 1",
+    "gamma 2": "HSD, γ = 2",
+    "auto": "HSD, γ = auto",
+}
+THREADS = {"threads 1": "1 thread", "threads 2": "2 threads"}
 Case = dict[str, Any]
 
 
@@ -62,18 +69,15 @@ def of_page(found: dict[str, Any]) -> str:
     machine = found["machine"]
     asked = found["asked"]
     pages = found["pages"]
-    heads = ["", *(f"{kind}, {name}" for kind in ("shown", "raced") for name in pages)]
+    first = next(iter(pages.values()))
+    columns = [(kind, name) for kind in ("shown", "raced") for name in pages]
     rows = [
         [
-            f"{way}, {threads.removeprefix('threads ')} threads".replace("1 threads", "1 thread"),
-            *(
-                page_cell(pages[name][threads][kind][way])
-                for kind in ("shown", "raced")
-                for name in pages
-            ),
+            f"{PAGE_WAYS[way]}, {THREADS[threads]}",
+            *(page_cell(pages[name][threads][kind][way]) for kind, name in columns),
         ]
-        for threads in next(iter(pages.values()))
-        for way in next(iter(pages.values()))[threads]["shown"]
+        for threads in first
+        for way in first[threads]["shown"]
     ]
     steps = {
         name: page["threads 2"]["shown"]["gamma 1"]["milliseconds_of_a_step"]
@@ -82,18 +86,19 @@ def of_page(found: dict[str, Any]) -> str:
     parts = [[name, *(f"{of[0]:.2f}" for of in step.values())] for name, step in steps.items()]
     frames = pages["now"]["threads 2"]["frames"]["milliseconds"]
     setting = (
-        f"{named(machine)}, load {min(machine['load']):g} to {max(machine['load']):g}, Chromium "
+        f"On {named(machine)}, load {min(machine['load']):g} to {max(machine['load']):g}, Chromium "
         f"{machine['chromium']}; {len(asked['prompts'])} prompts of {asked['new_tokens']} tokens, "
-        f"T = {asked['temperature']}, {asked['rounds']} rounds, pages in turn. Tokens per second, and "
-        "how many times those of plain decoding in the same column:"
+        f"T = {asked['temperature']}, {asked['rounds']} rounds, pages in turn. Tokens per second, "
+        "and how many times those of plain decoding in the same column:"
     )
     words = (
-        "Milliseconds of a shown step at γ = 1 on two threads, and between steps; between the frames "
-        f"of 256 shown tokens with every fold open {frames['half']:g} ms (median), {frames['95 %']:g} "
-        f"(95 %), {frames['most']:g} (most):"
+        "Milliseconds of a shown step at γ = 1 on two threads, and between steps. Between the "
+        f"frames of 256 shown tokens with every fold open lie {frames['half']:g} ms (median; 95 %: "
+        f"{frames['95 %']:g}, most {frames['most']:g}):"
     )
+    speeds = table(["", *(f"{kind}, {name}" for kind, name in columns)], rows)
     lines = table(["", *next(iter(steps.values()))], parts)
-    return f"{prose(setting)}\n\n{table(heads, rows)}\n\n{prose(words)}\n\n{lines}"
+    return f"{prose(setting)}\n\n{speeds}\n\n{prose(words)}\n\n{lines}"
 
 
 def page_cell(way: Case) -> str:

@@ -4,7 +4,7 @@ import { find, h } from "../kit/dom.js";
 import { rule as ruleInfo } from "../kit/facts.js";
 import { address } from "../kit/link.js";
 
-const LONGEST = 60; // pixels of a bar
+const LONGEST = 44; // pixels of a bar
 
 /**
  * Show the speeds of a pair in the head of the page, or nothing where none was measured.
@@ -26,7 +26,8 @@ function show(speeds) {
     );
   });
   const lengths = [...new Set(lanes.flatMap(({ gamma }) => gamma ?? []))].join(" and ");
-  const how = `measured: drafts of ${lengths}, T ${temperature}, ${processor}, ${cores} cores`;
+  const machine = processor.replace(/\(R\)| Processor| CPU/g, "");
+  const how = `measured: drafts of ${lengths}, T ${temperature}, ${machine}, ${cores} cores`;
   const title = `${prompts} prompts of four kinds, reading them included, in turn; load ${load}`;
   const why = h("a", { href: address({ tab: "speed" }) }, "Why not more?");
   element.replaceChildren(...bars, h("small", { title }, how, ". ", why));
