@@ -12,12 +12,11 @@ import httpx
 import pytest
 
 from hsd import HsdError, Trace, space
-from hsd.app import element
+from hsd.app import element, race
 from hsd.app.export import write
 from hsd.app.server import FOREVER
 from hsd.app.site import folder_of_modules, key_of, site
-from hsd.bench.report import read
-from hsd.paths import RESULTS, TRACES
+from hsd.paths import TRACES
 
 SPACE = space.load()
 HOST = "http://127.0.0.1"
@@ -60,12 +59,10 @@ def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
     assert [path for path in server if server[path]() != files[path]()] == ["index.html"]
 
 
-def test_the_first_screen_says_how_fast_the_quickest_case_of_the_benchmark_was():
-    plain, *cases = read(RESULTS / "bench-smollm2.jsonl").rows()
-    assert plain["case"] == "plain"
-    quickest = max(case["speedup"] for case in cases)
-    words = f'<a href="?tab=speed">On a CPU: up to {quickest:.2f} × as fast</a>'
-    assert words in site(space.load(), "files")["index.html"]().decode()
+def test_the_page_is_told_how_fast_the_pairs_were_in_their_races():
+    told = json.loads(site(space.load(), "files")["data/page.json"]())
+    assert told["speeds"] == race.speeds()
+    assert set(told["speeds"]) == {"qwen-coder", "smollm2"}
 
 
 def test_the_name_of_an_answers_file_is_made_of_what_is_asked():

@@ -41,8 +41,8 @@ def said(found: Benchmark) -> str:
 
 def test_the_fastest_way_is_named_beside_plain_and_beside_the_next():
     words = said(benchmark(20, 0.05, hsd=1.2, longer=1.5))
-    assert words.startswith("hsd, longer pays here: 1.5")
-    assert "over 20 prompts. It is faster than the next, hsd: 1.2" in words
+    assert words.startswith("HSD, longer pays here: 1.5")
+    assert "over 20 prompts. It is faster than the next, HSD: 1.2" in words
     assert words.endswith(
         "`python -m hsd estimate` answers for every draft length, without drafting."
     )
@@ -56,19 +56,19 @@ def test_ways_that_are_too_close_are_not_told_apart():
 
 def test_a_loss_is_called_a_loss():
     assert said(benchmark(12, 0.05, hsd=0.7, longer=0.6)).startswith(
-        "No draft that was timed pays here: the best, hsd, is 0.7"
+        "No draft that was timed pays here: the best, HSD, is 0.7"
     )
 
 
 def test_one_prompt_tells_nothing_of_others():
     assert said(benchmark(1, hsd=1.5)).startswith(
-        "hsd is the fastest, 1.50 × plain decoding on one prompt, which tells nothing of others"
+        "HSD is the fastest, 1.50 × plain decoding on one prompt, which tells nothing of others"
     )
 
 
 def test_what_cannot_be_told_says_how_many_prompts_would_tell():
     words = said(benchmark(16, 0.9, hsd=1.05))
-    assert words.startswith("Whether a draft pays here cannot be told: the best, hsd, is ")
+    assert words.startswith("Whether a draft pays here cannot be told: the best, HSD, is ")
     assert re.search(r"; about [\d,]+ such prompts would tell\.", words)
     # twice as wide as it may be takes four times as many; of few prompts it is wider than of many
     assert would_tell((1.1, 0.9, 1.3), 40) == "about 160 such prompts would tell"

@@ -47,7 +47,7 @@ STILL = {"reduced_motion": "reduce"}
 
 @pytest.mark.core
 @pytest.mark.recorded
-@pytest.mark.parametrize(("width", "height", "controls"), [(1280, 800, 20), (390, 844, 15)])
+@pytest.mark.parametrize(("width", "height", "controls"), [(1280, 800, 22), (390, 844, 15)])
 def test_the_first_screen_has_few_controls_and_both_rules(visitors, width, height, controls):
     visitor = visitors(width=width, height=height, brief=True, **STILL).open(options=False)
     _, found = visitor.page.evaluate(SEEN, height)
