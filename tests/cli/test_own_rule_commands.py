@@ -70,8 +70,8 @@ def test_bench_times_it_beside_vanilla_and_hsd(command, mine: Path, tmp_path: Pa
     status, out, _ = command("bench", *how, "--gamma", "3", "--rules", mine, "--out", out_file)
     assert status == 0
     assert [row.split("|")[1].strip() for row in out.splitlines() if "γ=3" in row][:3] == [
-        "tokenwise, γ=3",
-        "hsd, γ=3",
+        "vanilla, γ=3",
+        "HSD, γ=3",
         "mine, γ=3",
     ]
     rows = json.loads(command("bench", "--report", out_file, "--json")[1])["rows"]
@@ -84,7 +84,7 @@ def test_bench_takes_the_rules_that_are_listed_beside_it(command, mine: Path, tm
     how = ("--pair", "tiny", "--limit", "1", "--repetitions", "1", "--max-new-tokens", "4")
     rules = f"hsd,{mine}"
     _, out, _ = command("bench", *how, "--gamma", "2", "--rules", rules, "--out", tmp_path / "b")
-    assert "tokenwise" not in out
+    assert "vanilla" not in out
     assert re.search(r"mine, γ=2", out)
 
 

@@ -14,6 +14,7 @@ import pytest
 from engine import Engine
 
 import hsd
+from hsd import space
 from hsd.app import race, site
 from hsd.bench.report import cells, read
 from hsd.bench.view import view
@@ -144,15 +145,19 @@ def test_the_race_is_in_the_first_window_and_no_number_stands_twice(visitors):
 @pytest.mark.recorded
 def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors, recorded):
     visitor = opened(visitors())
+    card = visitor.page.get_by_role("region", name="The race")
     choices = [
-        visitor.page.get_by_role("group", name=name, exact=True)
-        for name in ("Prompts", "Temperature")
+        card.get_by_role("group", name=name, exact=True)
+        for name in ("Prompts", "Temperature", "Models")
     ]
+    titles = {pair.name: pair.title.partition(" · ")[0] for pair in space.load().pairs}
     assert choices[0].locator(".hp-option").all_inner_texts() == list(
         dict.fromkeys(one["domain"] for one in recorded)
     )
     for one in recorded[::-1]:
         heat = f"{one['header']['sampling']['temperature']:g}"
+        pair = one["header"]["pair"]
+        choices[2].get_by_role("radio", name=titles[pair]).check()
         choices[1].get_by_role("radio", name=f"T = {heat}", exact=True).check()
         choices[0].get_by_role("radio", name=one["domain"]).check()
         assert verdict(visitor) == one["report"]["verdict"]
@@ -163,7 +168,8 @@ def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors, r
         if one["domain"] != "All":
             assert one["header"]["prompt"][:40] in visitor.page.inner_text(".hf-asked")
             assert len({len(track["tokens"]) for track in state(visitor)["tracks"]}) == 1
-        visitor.until(f"location.search.includes('domain={one['domain']}&temperature={heat}')")
+        place = f"domain={one['domain']}&temperature={heat}&pair={pair}"
+        visitor.until(f"location.search.includes('{place}')")
     again = opened(visitors(), {"domain": "Sums", "temperature": "0"})
     assert (state(again)["domain"], state(again)["header"]["sampling"]["temperature"]) == (
         "Sums",
