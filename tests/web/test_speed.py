@@ -798,7 +798,7 @@ def test_a_file_of_the_command_opens_with_a_server_and_without(visitors, tmp_pat
     printed = tmp_path / "printed.json"
     printed.write_text(json.dumps({**read(TOY).header, "view": view(read(TOY))}))
     box.set_input_files(printed)
-    visitor.until("window.__hsdSpeed.benchmark.rows[1][0] === 'tokenwise, γ=3'")
+    visitor.until("window.__hsdSpeed.benchmark.rows[1][0] === 'vanilla, γ=3'")
     assert visitor.page.locator(".hf-alert").is_hidden()
 
 
