@@ -1,6 +1,7 @@
 """A step of a run in a page of somebody else: in a frame, made by a script, or in a notebook."""
 
 import json
+import re
 from functools import cache
 from html import escape
 from typing import Any
@@ -17,6 +18,9 @@ from hsd.version import __version__
 
 SCRIPT = "hsd-step.js"
 """The name of the script that defines <hsd-step>."""
+
+ELSEWHERE = ("race_", "calculator", "beat_ask")
+"""How sentences begin that no step is told in."""
 
 BOARDS = {"full": 450, "first": 540}
 """How much of a board is drawn, with the pixels that a frame is high."""
@@ -36,12 +40,17 @@ def frame() -> str:
     Its policy lets it load nothing and send nothing.
     """
     known = facts()
+    sentences = {
+        name: ways for name, ways in known["sentences"].items() if not name.startswith(ELSEWHERE)
+    }
+    options = _without_texts(known["options"])
     blocks = {
-        "hsd-facts": {**known, "options": _without_texts(known["options"])},
+        "hsd-facts": {**known, "sentences": sentences, "options": options},
         "hsd-format": {"schema": _without_texts(Trace.schema_for_others()), "most": MAX_BYTES},
     }
     code = script("step/folds.js", "element/frame.js")
     parts = in_one_file(code, {name: compact(data) for name, data in blocks.items()})
+    parts["head"] = re.sub(r"/\*.*?\*/|^\s+", "", parts["head"], flags=re.DOTALL | re.MULTILINE)
     return fill("element/frame.html", {"version": __version__, **parts})
 
 
