@@ -69,7 +69,8 @@ def test_bench_times_it_beside_vanilla_and_hsd(command, mine: Path, tmp_path: Pa
     how = ("--pair", "tiny", "--limit", "1", "--repetitions", "1", "--max-new-tokens", "8")
     status, out, _ = command("bench", *how, "--gamma", "3", "--rules", mine, "--out", out_file)
     assert status == 0
-    assert [row.split("|")[1].strip() for row in out.splitlines() if "γ=3" in row][:3] == [
+    rows = [row for row in out.splitlines() if row.startswith("|") and "γ=3" in row]
+    assert [row.split("|")[1].strip() for row in rows][:3] == [
         "vanilla, γ=3",
         "HSD, γ=3",
         "mine, γ=3",
