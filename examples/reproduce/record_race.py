@@ -5,7 +5,7 @@
     python examples/reproduce/record_race.py --pair tiny  the embedded pair; needs --out FILE
 
 The rows are written to lengths.json, and both files are in assets/results. The races of qwen-coder
-(race-qwen-coder.json, 9 minutes) were recorded with --prompts 4 --seeds 2 --max-new-tokens 64
+(race-qwen-coder.json, 15 minutes) were recorded with --prompts 4 --seeds 2 --max-new-tokens 64
 --temperatures 0.7 --gamma 3.
 
 A race: plain decoding, vanilla, HSD and n-grams of the text take turns on eight prompts of a kind

@@ -299,10 +299,10 @@ def recordings(*files: Path) -> dict[str, Any]:
 
     files: by default those of the repository. Raises HsdError where none is recorded.
     """
-    found = [_recordings(file) for file in files or FILES if file.is_file()]
-    if not found:
+    recorded = [_recordings(file) for file in files or FILES if file.is_file()]
+    if not recorded:
         raise HsdError(MISSING)
-    return {"races": [one for races in found for one in races["races"]]}
+    return {"races": [one for races in recorded for one in races["races"]]}
 
 
 def speeds() -> dict[str, Any]:
@@ -313,13 +313,13 @@ def speeds() -> dict[str, Any]:
     was. Of races at several temperatures those at the first count, of all kinds of prompts
     together. The numbers are those that Speed shows of them: medians over rounds.
     """
-    found: dict[str, Any] = {}
+    by_pair: dict[str, Any] = {}
     for one in recordings()["races"]:
         header = one["header"]
-        own = found.setdefault(header["pair"], {"header": header, "races": []})
+        own = by_pair.setdefault(header["pair"], {"header": header, "races": []})
         if header["sampling"] == own["header"]["sampling"]:
             own["races"].append(one)
-    return {pair: _speeds(**own) for pair, own in found.items()}
+    return {pair: _speeds(**own) for pair, own in by_pair.items()}
 
 
 def _speeds(header: dict[str, Any], races: list[dict[str, Any]]) -> dict[str, Any]:
@@ -329,12 +329,12 @@ def _speeds(header: dict[str, Any], races: list[dict[str, Any]]) -> dict[str, An
         for event in one["events"]
         if event.get("record")
     ]
-    shown = [
+    lanes = [
         (place, lane["options"])
         for place, lane in enumerate(header["lanes"])
         if place == 0 or lane["own"].keys() == {"rule", "gamma"}
     ]
-    rates = {place: _rate([one for one in records if one["lane"] == place]) for place, _ in shown}
+    rates = {place: _rate([one for one in records if one["lane"] == place]) for place, _ in lanes}
     return {
         "temperature": header["sampling"]["temperature"],
         "prompts": sum(one["header"]["prompts"] for one in races),
@@ -346,7 +346,7 @@ def _speeds(header: dict[str, Any], races: list[dict[str, Any]]) -> dict[str, An
                 "tokens_per_second": rates[place],
                 "times": rates[place] / rates[0],
             }
-            for place, options in shown
+            for place, options in lanes
         ],
     }
 

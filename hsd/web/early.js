@@ -24,7 +24,7 @@
   document.addEventListener("click", ({ target }) => {
     const waits = document.body.classList.contains("hsd-opening");
     if (!waits || !(target instanceof Element && target.closest("#hsd-run"))) return;
-    page.dataset.wanted = document.querySelector("textarea")?.value ?? "";
+    page.dataset.earlyPrompt = document.querySelector("textarea")?.value ?? "";
   });
 
   // A frame without an origin of its own gets no modules, and an older browser cannot read them.

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from example_script import example_script
 from torch import Tensor
 
 import hsd
@@ -48,18 +49,7 @@ def race() -> Any:
     return own_rule(Adapter("gumbel.py", gumbel, noise="exponential-race", shared=True))
 
 
-def tokenwise(p: Tensor, q: Tensor, tokens: Tensor, uniforms: Tensor, noise: Tensor) -> list[int]:
-    kept = len(tokens)
-    rest = p[-1]
-    for t, token in enumerate(tokens):
-        if uniforms[t] >= p[t, token] / q[t, token]:
-            kept = t
-            rest = (p[t] - q[t]).clamp(min=0)
-            break
-    drawn = torch.searchsorted(rest.cumsum(0), noise * rest.sum(), right=True)
-    return [*tokens[:kept].tolist(), int(drawn)]
-
-
+tokenwise = example_script("conform/tokenwise").verify
 tokenwise.__name__ = "mine"
 
 

@@ -102,7 +102,7 @@ def test_the_masses_are_counted_and_seen_to_move(visitors):
     counts = visitor.page.locator(".hp-board .hp-counts")
     dots = [counts.locator(f".hp-dots.is-{name} i").count() for name in ("on", "stay", "leave")]
     assert sum(dots) == 100
-    told = counts.locator(".hp-counts-told").inner_text()
+    told = counts.locator(".hp-counts-sentence").inner_text()
     on, back, stay = (
         int(re.search(rf"(\d+) {word}", told)[1]) for word in ("go on", "come", "are")
     )
@@ -350,7 +350,6 @@ def test_before_a_room_the_film_waits_and_asks(visitors):
     seen = [page.evaluate(phase)]
     while seen[-1] != "commit":
         page.keyboard.press("Space")
-        page.wait_for_timeout(0)
         seen.append(page.evaluate(phase))
         if seen[-1] == "ask":
             assert "How many of the 3 does vanilla keep?" in page.locator(".hp-lead").inner_text()

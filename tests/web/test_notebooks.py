@@ -115,4 +115,5 @@ def test_the_html_export_of_a_notebook_still_plays_the_step(
     frame.locator(BOARD).wait_for()
     frame.locator(".hf-player").press("Shift+ArrowRight")
     frame.locator(".hp-place", has_text="4/21").wait_for()
+    assert frame.locator(".hp-place").inner_text() == "step 4/21"
     guest.close()

@@ -623,7 +623,8 @@ def test_the_share_that_the_calculator_multiplies_by_is_that_of_the_races(
             and one["header"]["sampling"]["temperature"]
         )
         own = [row["efficiency"] for row in whole["report"]["rows"][1:3]]
-        assert share == pytest.approx(min(sum(own) / 2, 1))
+        assert share["share"] == pytest.approx(min(sum(own) / 2, 1))
+        assert share["processor"] == whole["header"]["machine"]["processor"]
         passes = node.call("recorded.passesIn", whole)
         plain, vanilla = whole["report"]["rows"][:2]
         assert passes["times"]["1"] == plain["target_call_ms"]

@@ -615,21 +615,13 @@ def test_a_trace_and_a_benchmark_give_the_rows_that_python_has(costs):
 
 @pytest.mark.core
 @pytest.mark.recorded
-def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, costs, tmp_path):
+def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(
+    visitors, costs, reports, tmp_path
+):
     visitor = opened(visitors())
     card = visitor.page.locator(".hf-calculator")
     recorded = [json.loads(file.read_text()) for file in site.LENGTHS]
-    shares = {
-        pair: visitor.page.evaluate(
-            """async ([races, pair]) => {
-              const place = document.querySelector("script[type=module]").src;
-              const { sharesOf } = await import(new URL("speed/recorded.js", place).href);
-              return sharesOf(races)[pair] ?? null;
-            }""",
-            [race.recordings()["races"], pair],
-        )
-        for pair in {told["pair"] for told in recorded}
-    }
+    shares = reports.call("recorded.sharesOf", race.recordings()["races"])
     shown = "costs.points(costs.gathered(told.samples), costs.costsOf(told.passes[name]), share)"
     say = f"(told, name, share = undefined) => costs.answer({shown}, name, share)"
     verdict = card.locator(".hf-verdict")
@@ -638,7 +630,9 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
         for name, words in (("here", "CPU, as recorded"), ("browser", "browser, as recorded")):
             if name in told["passes"]:
                 card.get_by_role("radio", name=words).check()
-                share = shares[told["pair"]]
+                raced = shares[told["pair"]]
+                is_here = name == "here" and raced["processor"] == told["machine"]["processor"]
+                share = raced["share"] if is_here else None
                 assert verdict.inner_text() == costs.call(say, told, name, *filter(None, [share]))
                 known = "of what the passes alone allow" if share else "if only the passes took"
                 assert known in verdict.inner_text()
@@ -679,6 +673,15 @@ def test_the_calculator_answers_for_its_costs_and_for_a_visitors_file(visitors, 
     box.set_input_files(TOY)
     card.get_by_role("radio", name="your file").wait_for()
     assert card.locator("tbody th").all_inner_texts() == ["3", "5", "10"]
+    assert "at your costs" in verdict.inner_text()
+    card.get_by_role("radio", name="all kinds").check()
+    card.get_by_role("radio", name="CPU, as recorded").check()
+    card.get_by_role("radio", name="your file").check()
+    assert "at assumed costs" in verdict.inner_text(), "they are of another pair"
+    assert "if only the passes took time" in verdict.inner_text()
+    assert not card.get_by_role("radio", name="CPU, as recorded").count()
+    card.get_by_role("radio", name="all kinds").check()
+    assert "at the costs of the recorded CPU" in verdict.inner_text()
     box.set_input_files(TRACES / "lighthouse.json")
     visitor.until("window.__hsdSpeed.calculator.length === 4")
 

@@ -27,6 +27,7 @@ const PRESETS = {
   here: "CPU, as recorded",
   browser: "browser, as recorded",
   own: "your own",
+  assumed: "assumed: set your own",
 };
 const COSTS = ["a further token of the target's pass", "a drafted token"];
 const HALF_A_STEP = 0.005; // of a slider
@@ -56,6 +57,7 @@ const LOOKS = ["is-vanilla", "is-own"];
 class Calculator {
   kind = "";
   preset = "here";
+  base = "here"; // the measured costs that the sliders scale
   file = /** @type {LengthRow[] | null} */ (null);
   shown = /** @type {CalculatorPoint[]} */ ([]);
   /** By pair what a race here measured. @type {Record<string, RacePasses>} */
@@ -69,7 +71,7 @@ class Calculator {
 
   /**
    * @param {Lengths[]} recorded
-   * @param {Record<string, number>} shares - by pair, see `sharesOf` of recorded.js
+   * @param {Record<string, RaceShare>} shares - by pair, see `sharesOf` of recorded.js
    */
   constructor(recorded, shares) {
     this.all = recorded;
@@ -137,6 +139,19 @@ class Calculator {
     return own ? { ...passes, measured: own.times } : passes;
   }
 
+  /**
+   * Which share of the speed-up that the passes alone allow was reached where the costs were
+   * measured; undefined where no race tells.
+   */
+  get share() {
+    const { pair, machine } = this.recorded;
+    if (this.kind === "file") return undefined;
+    if (this.base === "measured") return this.own[pair]?.share;
+    const raced = this.shares[pair];
+    const isHere = this.base === "here" && raced?.processor === machine.processor;
+    return isHere ? raced.share : undefined;
+  }
+
   /** Show another pair, at its own costs and on all kinds. @param {string} pair */
   choose(pair, preset = "here") {
     this.recorded = this.all.find((own) => own.pair === pair) ?? this.all[0];
@@ -156,12 +171,20 @@ class Calculator {
     this.draw({ preset: "own" });
   }
 
-  /** Show all, after a choice. @param {{kind?: string, preset?: string}} choice */
-  draw({ kind = this.kind, preset = this.preset }) {
+  /**
+   * Show all, after a choice. The drafts of a visitor's file have no measured costs: those of the
+   * pair are a first guess, and called so.
+   * @param {{kind?: string, preset?: string}} choice
+   */
+  draw({ kind = this.kind, preset: chosen = this.preset }) {
+    const isFile = kind === "file";
+    const left = !isFile && chosen === "assumed" ? this.base : chosen;
+    const preset = isFile && chosen !== "own" ? "assumed" : left;
+    const { file, recorded, passes } = this;
     this.kind = kind;
     this.preset = preset;
-    const { file, recorded, passes } = this;
     if (preset in passes) {
+      this.base = preset;
       this.measured = costsOf(passes[preset]);
       this.costs = this.measured;
     }
@@ -176,12 +199,11 @@ class Calculator {
     this.kinds.set(kind, kinds);
     this.presets.set(
       preset,
-      Object.entries(PRESETS).filter(([name]) => name in passes || name === preset),
+      Object.entries(PRESETS).filter(([name]) => (name in passes && !isFile) || name === preset),
     );
     const own = recorded.samples.filter((sample) => !kind || sample.kind === kind);
-    const rows = kind === "file" && file ? file : gathered(own);
-    const measured = preset === "measured" && this.own[recorded.pair]?.share;
-    const share = measured || this.shares[recorded.pair];
+    const rows = isFile && file ? file : gathered(own);
+    const { share } = this;
     this.shown = points(rows, this.costs, share);
     for (const [i, cost] of valuesOf(this.costs).entries()) {
       const digits = cost.toFixed(2);

@@ -53,10 +53,10 @@ class Race {
   /**
    * @param {RecordedRaces} recorded
    * @param {Values} about - the answer to ask("page")
-   * @param {(race: RecordedRace) => void} timed - gets a race that was run here
+   * @param {(race: RecordedRace) => void} onRace - gets a race that was run here
    */
-  constructor(recorded, about, timed) {
-    this.timed = timed;
+  constructor(recorded, about, onRace) {
+    this.onRace = onRace;
     this.races = withAll(recorded.races);
     const titles = about.pairs.map((/** @type {Named} */ { name, title }) => [name, title]);
     this.titles = /** @type {Record<string, string>} */ (Object.fromEntries(titles));
@@ -240,7 +240,7 @@ class Race {
       problem = signal.aborted ? "" : refusal.message;
     }
     if (race) this.show(race);
-    if (race?.report) this.timed(race);
+    if (race?.report) this.onRace(race);
     const cut = race?.ending ?? (signal.aborted ? "the race was cancelled" : "");
     if (problem) this.turn("failed");
     else this.turn(cut ? "cancelled" : "done");

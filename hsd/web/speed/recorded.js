@@ -68,14 +68,17 @@ function passesIn(race) {
 }
 
 /**
- * By pair the share of `passesIn` in its recorded races above temperature 0, all kinds together.
+ * By pair the share of `passesIn` in its recorded races above temperature 0, all kinds together, and
+ * the processor that they ran on.
  * @param {RecordedRace[]} races
  */
 function sharesOf(races) {
-  const shares = /** @type {Record<string, number>} */ ({});
+  const shares = /** @type {Record<string, RaceShare>} */ ({});
   for (const race of withAll(races)) {
-    const share = Number(heatOf(race)) > 0 ? passesIn(race)?.share : null;
-    if (share) shares[race.header.pair] = share; // the last one of a pair is that of all kinds
+    const { pair, machine } = race.header;
+    const passes = Number(heatOf(race)) > 0 ? passesIn(race) : null;
+    // the last one of a pair is that of all kinds
+    if (passes) shares[pair] = { share: passes.share, processor: machine.processor };
   }
   return shares;
 }

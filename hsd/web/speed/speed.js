@@ -15,9 +15,7 @@ async function start(/** @type {HTMLElement} */ root) {
   const [recorded, lengths, about] = await Promise.all([ask("races"), ask("lengths"), ask("page")]);
   const calculator = new Calculator(lengths, sharesOf(recorded.races));
   const benchmark = new Benchmark(about);
-  const race = new Race(recorded, about, (ended) =>
-    calculator.take(ended.header.pair, passesIn(ended)),
-  );
+  const race = new Race(recorded, about, (own) => calculator.take(own.header.pair, passesIn(own)));
   bar = race.bar;
   root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);

@@ -42,6 +42,8 @@ type RecordedRace = {
 };
 /** What a race says of a pair's passes, see `passesIn` in recorded.js. */
 type RacePasses = { times: Record<string, number>; share: number };
+/** The share that a pair reached in its recorded races, and on which processor. */
+type RaceShare = { share: number; processor: string };
 type RecordedRaces = { races: RecordedRace[] };
 /** A lane of the setup. */
 type SetupLane = { element: HTMLElement; title: HTMLElement; values: () => Values };
@@ -75,6 +77,7 @@ type Lengths = {
   title: string;
   samples: (Sample & { kind: string })[];
   passes: Record<string, Record<string, number>>;
+  machine: Values;
 } & Values;
 /** Tokens that a text got, and the target's passes for them. */
 type Given = [tokens: number, passes: number];

@@ -32,9 +32,9 @@ function head(judged, keeps) {
 function cell(view, judged, id) {
   const { test, state, verdict } = outcomeAt(view, judged, id);
   const place = h("span.hp-unseen", `${named(judged)}, token ${view.depth.get(id)}: `);
-  const running = counted(view) === judged && due(view, id);
+  const share = counted(view) === judged && due(view, id);
   const box = (/** @type {Child[]} */ ...inside) =>
-    h(`div.hp-trial.is-${state}`, place, running, inside);
+    h(`div.hp-trial.is-${state}`, place, share, inside);
   if (!test) return box(h("span.hp-trial-words", verdict));
   const digits = apart(...test.sides, 2, 1);
   const text = (/** @type {number} */ x) => (x > 0 && x < 0.001 ? "≈0" : tight(x, digits));

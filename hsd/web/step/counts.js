@@ -10,7 +10,7 @@ import { capped, pathTo, rho } from "./model.js";
 import { say } from "./sentences.js";
 
 const WORDS = 4; // tokens of a branch that are shown with their masses
-const TOLD = 3; // of them that a sentence names
+const NAMED = 3; // of them that a sentence names
 const LEAST = 0.005; // of a mass that is shown
 const CELLS = 12; // characters of a token over its bars
 const LABELS = { on: "go on", stay: "stay here", leave: "step back" };
@@ -81,8 +81,8 @@ function countsAt(view, { node, capped: c, excess, deficient, top }) {
   const printed = quotients.find(isTrue) ?? quotients[2];
   const path = pathTo(view, node).map((id) => view.nodes.get(id));
   const gaps = gapsOf(c, top);
-  const told = (/** @type {TokenGap[]} */ list) =>
-    list.slice(0, TOLD).map(({ piece }) => ({ piece: { piece, cells: CELLS } }));
+  const pieces = (/** @type {TokenGap[]} */ list) =>
+    list.slice(0, NAMED).map(({ piece }) => ({ piece: { piece, cells: CELLS } }));
   return {
     scene: 0,
     start: node === 0,
@@ -95,8 +95,8 @@ function countsAt(view, { node, capped: c, excess, deficient, top }) {
     leave,
     share,
     equation: `${printed.stay} ÷ ${printed.back} = ${share}`,
-    often: told(gaps.filter(({ gap }) => gap > 0)),
-    rarely: told(gaps.filter(({ gap }) => gap < 0).reverse()),
+    often: pieces(gaps.filter(({ gap }) => gap > 0)),
+    rarely: pieces(gaps.filter(({ gap }) => gap < 0).reverse()),
   };
 }
 
@@ -131,7 +131,7 @@ function counts(view, node, beat) {
     h("p.hp-counts-name", h("span", words), key(facts, beat)),
     h("div.hp-counts-words", { ...at(1) }, columns(branch)),
     dots(facts, beat),
-    h("p.hp-counts-told", { ...at(3) }, prose(say("counts", facts))),
+    h("p.hp-counts-sentence", { ...at(3) }, prose(say("counts", facts))),
   );
 }
 

@@ -27,11 +27,11 @@ function show(speeds) {
   });
   const lengths = [...new Set(lanes.flatMap(({ gamma }) => gamma ?? []))].join(" and ");
   const machine = processor.replace(/\(R\)| Processor| CPU/g, "");
-  const asked = `${prompts} prompts, drafts of ${lengths}, T ${temperature}`;
-  const how = `measured on ${asked}, ${machine}, ${cores} cores`;
+  const setting = `${prompts} prompts, drafts of ${lengths}, T ${temperature}`;
+  const words = `measured on ${setting}, ${machine}, ${cores} cores. `;
   const title = `four kinds of prompts, reading them included, lanes in turn; load ${load}`;
   const why = h("a", { href: address({ tab: "speed" }) }, "Why not more?");
-  element.replaceChildren(...bars, h("small", { title }, how, ". ", why));
+  element.replaceChildren(...bars, h("small", { title }, words, why));
 }
 
 export { show };

@@ -126,15 +126,15 @@ class Watch {
     });
     await this.read();
     const { classList, dataset } = document.documentElement;
-    if (dataset.wanted !== undefined) return this.pressed(dataset.wanted);
+    if (dataset.earlyPrompt !== undefined) return this.runEarly(dataset.earlyPrompt);
     const linked = classList.contains("hsd-other");
     if (classList.contains("hsd-present")) return this.player.retell();
     if (first() && !linked && page.tab() === "watch") this.player.playAlone();
   }
 
   /** Run was pressed before the page could hear of it. @param {string} prompt - typed until then */
-  pressed(prompt) {
-    delete document.documentElement.dataset.wanted;
+  runEarly(prompt) {
+    delete document.documentElement.dataset.earlyPrompt;
     this.setup.ask(prompt);
     if (!why("run")) this.begin(this.setup.toRun());
   }
