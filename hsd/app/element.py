@@ -43,9 +43,12 @@ def frame() -> str:
     sentences = {
         name: ways for name, ways in known["sentences"].items() if not name.startswith(ELSEWHERE)
     }
-    options = _without_texts(known["options"])
+    usual = {
+        name: {"default": option.get("default")}
+        for name, option in known["options"]["properties"].items()
+    }
     blocks = {
-        "hsd-facts": {**known, "sentences": sentences, "options": options},
+        "hsd-facts": {**known, "sentences": sentences, "options": {"properties": usual}},
         "hsd-format": {"schema": _without_texts(Trace.schema_for_others()), "most": MAX_BYTES},
     }
     code = script("step/folds.js", "element/frame.js")

@@ -1,6 +1,8 @@
 // <hsd-step src="run.json" step="3"></hsd-step>: a step of a saved run in any page, in a frame of
 // its own, so that neither changes the other. hsd/app/element.py makes the script that defines it.
 
+import { whenMatchesChange } from "../kit/features.js";
+
 const LOOKS = ["board", "controls", "lanes"];
 const RUN = "script[type='application/json']"; // in the element: pages on a disk fetch no file
 const SETTLED = 400; // milliseconds in which a page has changed its colours
@@ -55,7 +57,7 @@ function define(template) {
     frame = document.createElement("iframe");
     settle = () => setTimeout(() => this.dress(), SETTLED);
     observer = new MutationObserver(this.settle);
-    system = window.matchMedia("(prefers-color-scheme: dark)");
+    forget = () => {}; // the colours of the system
     turn = 0; // how often it was drawn: a run that comes late is not shown
 
     constructor() {
@@ -73,13 +75,13 @@ function define(template) {
     connectedCallback() {
       for (const part of [document.documentElement, document.body])
         this.observer.observe(part, { attributes: true });
-      this.system.addEventListener("change", this.settle);
+      this.forget = whenMatchesChange("(prefers-color-scheme: dark)", this.settle);
       this.draw();
     }
 
     disconnectedCallback() {
       this.observer.disconnect();
-      this.system.removeEventListener("change", this.settle);
+      this.forget();
     }
 
     attributeChangedCallback() {

@@ -166,6 +166,17 @@ const copiedSelection = () => attempt(() => document.execCommand("copy"), false)
 const matches = (query) => attempt(() => window.matchMedia(query).matches, false);
 
 /**
+ * Call `listener` whenever a media query begins or ends to match. Returns what ends that.
+ * @param {string} query
+ * @param {() => void} listener
+ */
+function whenMatchesChange(query, listener) {
+  const asked = attempt(() => window.matchMedia(query), null);
+  asked?.addEventListener("change", listener);
+  return () => asked?.removeEventListener("change", listener);
+}
+
+/**
  * Call `act` when the next frame is drawn, which waits while nobody sees the page; at once where the
  * browser draws none.
  * @param {() => void} act
@@ -275,6 +286,7 @@ export {
   toggleFullScreen,
   unpackedText,
   unpacks,
+  whenMatchesChange,
   whenSeen,
   workOffline,
 };
