@@ -22,7 +22,7 @@ SCRIPT = "hsd-step.js"
 ELSEWHERE = ("race_", "calculator", "beat_ask")
 """How sentences begin that no step is told in."""
 
-BOARDS = {"full": 450, "first": 540}
+BOARDS = {"full": 450, "first": 700}
 """How much of a board is drawn, with the pixels that a frame is high."""
 
 DRESS = (

@@ -8,7 +8,7 @@ const RUN = "script[type='application/json']"; // in the element: pages on a dis
 const SETTLED = 400; // milliseconds in which a page has changed its colours
 const SHEET = [
   ":host { display: block; height: 450px }",
-  ":host([board='first']) { height: 540px }",
+  ":host([board='first']) { height: 700px }",
   "iframe { width: 100%; height: 100%; border: 0 }",
 ].join(" ");
 
