@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from hsd.bench.score import passes_of
 from hsd.decoding.loop import decode
 from hsd.decoding.options import LEVELLED, RunOptions
 from hsd.draft import COPIERS
 from hsd.errors import HsdError
+from hsd.estimate import HSD
 from hsd.models import Pair
 from hsd.rules import RULES, VANILLA, RuleSetting
 from hsd.trace import Trace
@@ -78,13 +80,15 @@ def measure(
     Seeds are equal across cases. prompts: number and text; the number makes the seed, so that a
     part of the prompts, on another process, is measured as it would be with all of them. A record
     has case, prompt, repetition, seed, the sums that statistics are made of, and the times of both
-    models' calls. A first run on the first `WARM` prompts is dropped.
+    models' calls; of plain decoding also `passes_of` its text, as far as a case by HSD drafts. A
+    first run on the first `WARM` prompts is dropped.
     """
+    longest = max(map(_length_by_hsd, cases), default=0)
     for repetition in range(repetitions + 1):
         for number, prompt in prompts if repetition else prompts[:WARM]:
             for case in cases:
                 seed = 1_000 * repetition + number
-                record = (case.runner or partial(_own, case.options))(pair, prompt, seed)
+                record = (case.runner or partial(_own, case.options, longest))(pair, prompt, seed)
                 if repetition:
                     yield {
                         "case": case.name,
@@ -95,13 +99,25 @@ def measure(
                     }
 
 
-def _own(options: dict[str, Any], pair: Pair, prompt: str, seed: int) -> Record:
+def _length_by_hsd(case: Case) -> int:
+    """Return how long one draft of a fixed length is that HSD judges in a case, 0 elsewhere."""
+    options = case.options
+    chain = options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
+    by_model = chain and options.get("proposer") not in COPIERS
+    gamma = options.get("gamma")
+    return gamma if by_model and options.get("rule") == HSD and isinstance(gamma, int) else 0
+
+
+def _own(options: dict[str, Any], longest: int, pair: Pair, prompt: str, seed: int) -> Record:
     """Decode one prompt with this project's loop and return its record."""
     decoding = decode(pair, prompt, seed=seed, **options)
     calls = decoding.time_calls()
     for _ in decoding:
         pass
-    return {**sums(decoding.trace()), "calls": calls()}
+    trace = decoding.trace()
+    record = {**sums(trace), "calls": calls()}
+    passes = passes_of(pair, trace, longest) if options.get("system") == "plain" else {}
+    return {**record, "passes": passes} if passes else record
 
 
 def sums(trace: Trace) -> Record:

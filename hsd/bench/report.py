@@ -160,6 +160,18 @@ def cells(row: Row) -> list[str]:
     return [name, *(_cell(row, **column) for column in TABLES["formats"])]
 
 
+def columns(measured: Sequence[Row]) -> list[str]:
+    """Return the names of the columns in which something stands."""
+    lines = zip(*map(cells, measured), strict=True)
+    return [name for name, column in zip(COLUMNS, lines, strict=True) if any(column)]
+
+
+def cells_in(measured: Sequence[Row], names: Sequence[str]) -> list[list[str]]:
+    """Return the cells of each row in these columns."""
+    known = (dict(zip(COLUMNS, cells(row), strict=True)) for row in measured)
+    return [[row[name] for name in names] for row in known]
+
+
 def case_title(name: str, options: dict[str, Any]) -> str:
     """Return a case's name with its rule's name in words: "HSD, γ=5" for "hsd, γ=5"."""
     rule = str(options.get("rule", ""))
@@ -200,21 +212,20 @@ def is_known(value: Any) -> bool:
 
 def markdown(benchmark: Benchmark) -> str:
     """Return the Markdown report: setting, table, acceptance by position, shares of the time."""
-    table = benchmark.rows()
+    measured = benchmark.rows()
+    names = columns(measured)
     date = words(benchmark.header.get("date"), 40)
-    lines = [f"{date}: {'; '.join(setting(benchmark.header, table))}"]
-    for kind, rows_of in {"": table, **benchmark.by_kind()}.items():
-        lines += [
-            *(["", f"{one_line(kind)}:"] if kind else []),
-            *_table(COLUMNS, map(cells, rows_of)),
-        ]
-    rates = {row["case"]: _percents(row.get("acceptance_rate_per_position", [])) for row in table}
+    text = [f"{date}: {'; '.join(setting(benchmark.header, measured))}"]
+    for kind, rows_of in {"": measured, **benchmark.by_kind()}.items():
+        text += ["", f"{one_line(kind)}:"] if kind else []
+        text += _table(names, cells_in(rows_of, names))
+    rates = {r["case"]: _percents(r.get("acceptance_rate_per_position", [])) for r in measured}
     if longest := max(map(len, rates.values())):
         percent = ([case, *own, *[""] * (longest - len(own))] for case, own in rates.items() if own)
         positions = map(str, range(1, longest + 1))
-        lines += _table(["acceptance rate per position, %", *positions], percent)
-    shares = ([row["case"], *_percents(row["shares"].values())] for row in table if "shares" in row)
-    return "\n".join([*lines, *_table(["time, %", *PARTS], shares)])
+        text += _table(["acceptance rate per position, %", *positions], percent)
+    shares = ([r["case"], *_percents(r["shares"].values())] for r in measured if "shares" in r)
+    return "\n".join([*text, *_table(["time, %", *PARTS], shares)])
 
 
 def _percents(shares: Iterable[float]) -> list[str]:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from hsd.decoding.loop import run
 from hsd.errors import HsdError
-from hsd.estimate import Costs, ScoredText
+from hsd.estimate import HSD, VANILLA, Costs, ScoredText, expected_passes, kept_chances
 from hsd.models import LanguageModel, Pair
 from hsd.models.machine import computing
 from hsd.models.reading import RowReader
@@ -102,6 +102,22 @@ def with_scores(pair: Pair, trace: Trace) -> Trace:
     sampling = Sampling(**options.sampling.model_dump())
     p, q = probabilities(pair, trace.prompt.ids, trace.tokens, sampling)
     return trace.model_copy(update={"scores": Scores(p=p, q=q)})
+
+
+def passes_of(pair: Pair, trace: Trace, longest: int) -> dict[str, list[float]]:
+    """Return the target's expected passes for a plainly decoded text, of vanilla and of HSD.
+
+    A number for each draft length from 1 to `longest`, exact over drafts and coins. The result is
+    empty where the draft is no language model.
+    """
+    if not longest or not trace.tokens or _is_head(pair):
+        return {}
+    sampling = Sampling(**trace.setup.options.sampling.model_dump())
+    text = score(pair, trace.prompt.ids, trace.tokens, sampling)
+    return {
+        rule: expected_passes(kept_chances(rule, text.logp, text.logq, longest)).tolist()
+        for rule in (VANILLA, HSD)
+    }
 
 
 def probabilities(

@@ -25,6 +25,7 @@ import numpy as np
 
 from hsd.bench.measure import NO_CALLS, Case, Record
 from hsd.draft import COPIERS
+from hsd.estimate import HSD, VANILLA
 from hsd.sampling import Sampling
 
 Interval = tuple[float, float, float]
@@ -74,6 +75,24 @@ class Measurement:
     def block_efficiency(self) -> Interval:
         """Return committed tokens per target call, and its 95 % interval over prompts."""
         return ratio_interval(self.records, "new_tokens", "target_calls")
+
+    def more_than_vanilla(self, gamma: int) -> Interval | None:
+        """Return how many more tokens per target call HSD gives than vanilla at this draft length.
+
+        It is exact over drafts and coins on these runs' texts, which plain decoding wrote, and so
+        paired; with its 95 % interval over prompts. None where that is not known.
+        """
+        if any(len(record.get("passes", {}).get(HSD, ())) < gamma for record in self.records):
+            return None
+
+        def passes(rule: str) -> Callable[[Record], float]:
+            return lambda record: float(record["passes"][rule][gamma - 1])
+
+        hsd, vanilla = (
+            (ratio(self.records, *tokens), _resampled(self.records, *tokens))
+            for tokens in (("new_tokens", passes(rule)) for rule in (HSD, VANILLA))
+        )
+        return _interval(hsd[0] - vanilla[0], hsd[1] - vanilla[1], -math.inf)
 
     def acceptance_rate(self) -> Interval:
         """Return kept drafted tokens per drafted token, with its 95 % interval over prompts."""
@@ -345,6 +364,7 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
         return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
     width = m.case.options["gamma"] + 1 if m.one_draft else 0
     limit = m.limit(plain)
+    by_hsd = m.one_draft and m.case.options.get("rule") == HSD
     seconds = m.call_seconds("target", width) if width else m.typical_seconds("target")
     return {
         "target_call_ms": 1e3 * seconds,
@@ -353,4 +373,5 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
         "limit": limit,
         "efficiency": m.speedup(plain)[0] / limit,
         "mean_gamma": ratio(m.records, "drafted", "steps"),
+        "more_than_vanilla": plain.more_than_vanilla(width - 1) if by_hsd else None,
     }

@@ -11,7 +11,7 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from hsd.bench.report import COLUMNS, TABLES, Benchmark, cells, is_known, setting, words
+from hsd.bench.report import COLUMNS, TABLES, Benchmark, cells_in, columns, is_known, setting, words
 from hsd.bench.summary import PARTS, Row
 from hsd.figures import charts
 
@@ -19,7 +19,13 @@ FORMAT = "hsd-bench-view-1"
 OPTIONS = TABLES["options"]
 SCALARS = TABLES["numbers"]
 ENDS = ("", "_low", "_high")
-INTERVALS = ("speedup_interval", "block_efficiency", "acceptance_length", "acceptance_rate")
+INTERVALS = (
+    "speedup_interval",
+    "block_efficiency",
+    "acceptance_length",
+    "acceptance_rate",
+    "more_than_vanilla",
+)
 PER_POSITION = "acceptance_rate_per_position"  # one cell, the first position first
 
 
@@ -29,16 +35,15 @@ def view(benchmark: Benchmark) -> dict[str, Any]:
     Raises HsdError where there is nothing to compare.
     """
     rows = benchmark.rows()
+    names = columns(rows)
     return {
         "format": FORMAT,
         "date": words(benchmark.header.get("date"), 40),
         "facts": setting(benchmark.header, rows),
         "command": words(benchmark.header.get("command", ""), 2_000),
-        "columns": [list(column) for column in COLUMNS.items()],
-        "rows": [cells(row) for row in rows],
-        "kinds": {
-            kind: [cells(row) for row in rows_of] for kind, rows_of in benchmark.by_kind().items()
-        },
+        "columns": [[name, COLUMNS[name]] for name in names],
+        "rows": cells_in(rows, names),
+        "kinds": {kind: cells_in(rows_of, names) for kind, rows_of in benchmark.by_kind().items()},
         "charts": charts(rows),
         "csv": as_csv(rows),
     }
@@ -51,7 +56,7 @@ def as_csv(rows: Sequence[Row]) -> str:
     """
     out = io.StringIO()
     texts = ("case", *OPTIONS, PER_POSITION)
-    columns = [
+    names = [
         "case",
         *OPTIONS,
         "prompts",
@@ -59,15 +64,15 @@ def as_csv(rows: Sequence[Row]) -> str:
         *SCALARS,
         *(f"{name}{end}" for name in INTERVALS for end in ENDS),
     ]
-    columns += [*(f"share_{part}" for part in PARTS), PER_POSITION]
-    writer = csv.DictWriter(out, columns, extrasaction="ignore")
+    names += [*(f"share_{part}" for part in PARTS), PER_POSITION]
+    writer = csv.DictWriter(out, names, extrasaction="ignore")
     writer.writeheader()
     for row in rows:
         values = row["options"] | row
         for part, share in row.get("shares", {}).items():
             values[f"share_{part}"] = share
         for name in INTERVALS:
-            for end, x in zip(ENDS, row.get(name, ()), strict=False):
+            for end, x in zip(ENDS, row.get(name) or (), strict=False):
                 values[f"{name}{end}"] = x
         shown = {name: x for name, x in values.items() if name in texts or is_known(x)}
         writer.writerow({name: _cell(x) for name, x in shown.items()})

@@ -23,9 +23,21 @@ import hsd
 from hsd import RULES, HsdError, figures
 from hsd.bench import Case, Record, measure, measurements, prompt_set, rows
 from hsd.bench.measure import Sweep
-from hsd.bench.report import COLUMNS, FORMAT, cells, markdown, parse, read, setting
+from hsd.bench.report import (
+    COLUMNS,
+    FORMAT,
+    Benchmark,
+    cells,
+    markdown,
+    parse,
+    read,
+    setting,
+)
+from hsd.bench.score import scored_texts
 from hsd.bench.summary import Measurement, ratio_interval, student
 from hsd.cli import main
+from hsd.decoding.options import RunOptions
+from hsd.estimate import estimate
 from hsd.paths import ASSETS, RESULTS, ROOT
 
 PAIR = table_pair(vocab=5, order=2, seed=4)
@@ -173,6 +185,37 @@ def test_cheap_passes_give_more_than_the_limit_on_a_steady_machine_and_the_colum
     assert row["limit"] == pytest.approx(2 * 4 / 8)
     assert row["efficiency"] == pytest.approx(2 * 10 / 14)
     assert "beside its passes" in COLUMNS["share of the limit"]
+
+
+@needs_pair
+def test_how_much_more_hsd_gives_is_exact_and_paired():
+    tiny = hsd.load_pair("tiny")
+    prompts = [(0, "Once upon a time"), (1, "The river"), (2, "2 + 2 =")]
+    cases = Sweep({"rule": ("tokenwise", "hsd"), "gamma": (2, 4), "max_new_tokens": (24,)}).cases()
+    made = [*measure(tiny, cases, prompts, 2)]
+    found = {row["case"]: row for row in rows(measurements(cases, made))}
+    assert [name for name, row in found.items() if row.get("more_than_vanilla")] == [
+        "hsd, γ=2",
+        "hsd, γ=4",
+    ]
+    texts = []
+    for record in made:
+        if record["case"] == "plain":
+            options = {"temperature": RunOptions.default("temperature"), "max_new_tokens": 24}
+            prompt = [(prompts[record["prompt"]][1], "")]
+            texts += scored_texts(tiny, prompt, options, [record["seed"]])
+    difference = estimate(texts, 4).difference.value
+    for gamma in (2, 4):
+        value, low, high = found[f"hsd, γ={gamma}"]["more_than_vanilla"]
+        assert value == pytest.approx(difference[gamma - 1], abs=1e-9)
+        assert low < value < high
+    report = markdown(Benchmark(json.loads(lines([])[0]) | {"cases": as_cases(cases)}, made))
+    assert "| HSD − vanilla |" in report
+
+
+def test_a_draft_that_is_no_language_model_has_no_such_column():
+    made = two_cases()
+    assert "HSD − vanilla" not in markdown(parse(lines(made), "x"))
 
 
 def test_copied_drafts_are_measured_by_one_rule_at_every_length():
@@ -335,6 +378,11 @@ MACHINE = (
 )
 
 
+def as_cases(cases: list[Case]) -> list[dict[str, Any]]:
+    """Cases as a file's first line has them."""
+    return [{"name": c.name, "options": c.options, "peer": False} for c in cases]
+
+
 def lines(made: list[Record]) -> list[str]:
     facts: dict[str, Any] = {
         "version": "0",
@@ -344,8 +392,8 @@ def lines(made: list[Record]) -> list[str]:
         "repetitions": 2,
     }
     facts |= {"prompts": {"name": "x", "source": "y"}, "machine": dict.fromkeys(MACHINE, "?")}
-    cases = [{"name": c.name, "options": c.options, "peer": False} for c in (PLAIN, HSD)]
-    return [json.dumps(line) for line in ({"format": FORMAT, **facts, "cases": cases}, *made)]
+    head = {"format": FORMAT, **facts, "cases": as_cases([PLAIN, HSD])}
+    return [json.dumps(line) for line in (head, *made)]
 
 
 def test_a_file_gives_every_number_again():

@@ -16,7 +16,8 @@ from engine import Engine
 import hsd
 from hsd import space
 from hsd.app import race, site
-from hsd.bench.report import cells, read
+from hsd.bench.report import Benchmark, cells_in, columns, read
+from hsd.bench.summary import Row
 from hsd.bench.view import view
 from hsd.estimate import ScoredText, as_json, estimate
 from hsd.paths import RESULTS, TRACES
@@ -695,7 +696,13 @@ def table(visitor) -> list[list[str]]:
 
 
 def lines(file: Path) -> list[list[str]]:
-    return [[cell or "–" for cell in cells(row)] for row in read(file).rows()]
+    return shown(read(file).rows(), read(file))
+
+
+def shown(rows: list[Row], benchmark: Benchmark) -> list[list[str]]:
+    """The cells of these rows as the page draws them."""
+    names = columns(benchmark.rows())
+    return [[cell or "–" for cell in row] for row in cells_in(rows, names)]
 
 
 @pytest.mark.core
@@ -733,7 +740,7 @@ def test_prompts_of_several_kinds_have_tables_of_their_own(visitors):
     assert choice.locator("input").count() == 1 + len(kinds) == 5
     for kind, rows in kinds.items():
         choice.get_by_role("radio", name=kind, exact=True).check()
-        assert table(visitor) == [[cell or "–" for cell in cells(row)] for row in rows]
+        assert table(visitor) == shown(rows, read(RECORDED))
     choice.get_by_role("radio", name="all kinds").check()
     assert table(visitor) == lines(RECORDED)
     visitor.page.get_by_role("radio", name="toy pair").check()
