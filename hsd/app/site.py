@@ -47,7 +47,11 @@ CHARTS = RESULTS / "systems_charts.json"
 # the speed of recorded runs beside plain decoding; time_presets.py measures it
 TIMINGS = RESULTS / "presets.json"
 # by their pair; the screen opens on the first
-BENCHMARKS = {"smollm2": "bench-smollm2.jsonl", "tiny": "bench.jsonl"}
+BENCHMARKS = {
+    "smollm2": "bench-smollm2.jsonl",
+    "qwen-coder": "bench-qwen-coder.jsonl",
+    "tiny": "bench.jsonl",
+}
 _plotly = Path(str(find_spec("plotly").origin))  # type: ignore[union-attr]
 PLOTLY = _plotly.parent / "package_data" / "plotly.min.js"
 NOT_SERVED = (".html", ".md", ".ts")  # the page, which is made anew; what only developers read

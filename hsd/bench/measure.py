@@ -99,13 +99,18 @@ def measure(
                     }
 
 
-def _length_by_hsd(case: Case) -> int:
-    """Return how long one draft of a fixed length is that HSD judges in a case, 0 elsewhere."""
-    options = case.options
+def one_draft(options: Values) -> bool:
+    """Return whether every step of a case has one draft of a fixed length, by one model."""
     chain = options.get("drafts", 1) == 1 and options.get("system", "speculative") == "speculative"
-    by_model = chain and options.get("proposer") not in COPIERS
-    gamma = options.get("gamma")
-    return gamma if by_model and options.get("rule") == HSD and isinstance(gamma, int) else 0
+    copied = options.get("proposer") in COPIERS
+    return chain and not copied and isinstance(options.get("gamma", 0), int)
+
+
+def _length_by_hsd(case: Case) -> int:
+    """Return how long the drafts of a case are that HSD judges one by one, 0 for other cases."""
+    options = case.options
+    judged = one_draft(options) and options.get("rule") == HSD
+    return int(options.get("gamma", 0)) if judged else 0
 
 
 def _own(options: dict[str, Any], longest: int, pair: Pair, prompt: str, seed: int) -> Record:

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from hsd.bench.measure import NO_CALLS, Case, Record
+from hsd.bench.measure import NO_CALLS, Case, Record, one_draft
 from hsd.draft import COPIERS
 from hsd.estimate import HSD, VANILLA
 from hsd.sampling import Sampling
@@ -176,7 +176,7 @@ class Measurement:
         d = 0.
         """
         gamma: int = self.case.options.get("gamma", 0)
-        if self.one_draft:
+        if one_draft(self.case.options):
             tokens = self.block_efficiency()[0]
             drafting = gamma * self.call_seconds("draft", 1)
             round_time = drafting + self.call_seconds("target", gamma + 1)
@@ -185,14 +185,6 @@ class Measurement:
             tokens = ratio(self.records, "new_tokens", "steps")
             round_time = sum(self.typical_seconds(name) for name in ("target", *self.below))
         return tokens * plain.call_seconds("target", 1) / round_time
-
-    @property
-    def one_draft(self) -> bool:
-        """Whether every step has one draft of a fixed length, by one model."""
-        options = self.case.options
-        if options.get("drafts", 1) != 1 or options.get("system", "speculative") != "speculative":
-            return False
-        return not copies(options) and isinstance(options.get("gamma", 0), int)
 
     def typical_seconds(self, model: str) -> float:
         """Return seconds per step of one model's calls.
@@ -362,9 +354,9 @@ def _costs(m: Measurement, plain: Measurement) -> Row:
     """
     if is_plain(m):
         return {"target_call_ms": 1e3 * m.call_seconds("target", 1)}
-    width = m.case.options["gamma"] + 1 if m.one_draft else 0
+    width = m.case.options["gamma"] + 1 if one_draft(m.case.options) else 0
     limit = m.limit(plain)
-    by_hsd = m.one_draft and m.case.options.get("rule") == HSD
+    by_hsd = one_draft(m.case.options) and m.case.options.get("rule") == HSD
     seconds = m.call_seconds("target", width) if width else m.typical_seconds("target")
     return {
         "target_call_ms": 1e3 * seconds,

@@ -42,7 +42,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     [
         pytest.param("capitals", "::1", "http://[::1]:", marks=pytest.mark.slow),
         ("SOCKS", "::", "http://[::1]:"),
-        ("small letters", "0.0.0.0", "http://localhost:"),
+        pytest.param("small letters", "0.0.0.0", "http://localhost:", marks=pytest.mark.slow),
     ],
 )
 def test_the_app_starts_beside_a_proxy_and_prints_an_address_that_answers(

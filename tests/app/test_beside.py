@@ -68,6 +68,7 @@ def test_what_is_shared_is_answered_by_its_public_name(port: int):
     assert [*statuses.values()] == [200, 403]
 
 
+@pytest.mark.slow
 def test_where_nothing_is_shared_the_address_that_there_is_is_named(port: int):
     _, problem, statuses = begun(port, ["localhost"], options="share=True")
     here = f"http://127.0.0.1:{port}/"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -36,27 +37,33 @@ def named(text: str) -> set[str]:
     return {path for path in found if not path.startswith("data:")}
 
 
+@cache
+def made(answers: str) -> dict[str, bytes]:
+    """Every file of a site, made once."""
+    return {path: content() for path, content in site(SPACE, answers).items()}
+
+
 @pytest.mark.parametrize("answers", ["server", "files"])
 def test_whatever_the_page_loads_and_may_ask_of_files_is_there(answers: str):
-    files = site(SPACE, answers)
-    page = files["index.html"]().decode()
+    files = made(answers)
+    page = files["index.html"].decode()
     assert f'data-answers="{answers}"' in page
     assert "{{" not in page
     assert named(page) <= files.keys()
-    recorded = json.loads(files["data/page.json"]())["recorded"]
+    recorded = json.loads(files["data/page.json"])["recorded"]
     for name, known in recorded.items():
         for key in known["keys"]:
-            assert json.loads(files[f"data/{name}/{key}.json"]()), (name, key)
+            assert json.loads(files[f"data/{name}/{key}.json"]), (name, key)
     assert {
         name.split("/")[1] for name in files if name.startswith("data/") and name.count("/") > 1
     } == set(recorded)
 
 
 def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
-    server = site(SPACE, "server")
-    files = site(SPACE, "files")
+    server = made("server")
+    files = made("files")
     assert server.keys() == files.keys()
-    assert [path for path in server if server[path]() != files[path]()] == ["index.html"]
+    assert [path for path in server if server[path] != files[path]] == ["index.html"]
 
 
 def test_the_page_is_told_how_fast_the_pairs_were_in_their_races():

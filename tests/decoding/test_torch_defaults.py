@@ -45,8 +45,7 @@ SETTINGS = {
     "float64": lambda: default_type(torch.float64),
     "another device": lambda: torch.device("meta"),
     "deterministic": deterministic,
-    "no gradients": torch.no_grad,
-    "inference": torch.inference_mode,
+    "inference": torch.inference_mode,  # and so without gradients
 }
 OPTIONS: dict[str, dict[str, Any]] = {
     "drawn": {},

@@ -46,7 +46,7 @@ NO_TIME = Times(draft=0, target=0, verify=0, rest=0)
 
 def run(rule: str = "hsd", **options: Any) -> Trace:
     """A run of the table pair; nobody changes it, so that one of several tests is decoded once."""
-    return decoded(rule, tuple(options.items()))
+    return decoded(rule, tuple(sorted(options.items())))
 
 
 @cache
@@ -179,10 +179,8 @@ def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
-    for seed in range(2):
-        for step in run(
-            rule, drafts=3, tree=tree, seed=seed, gamma=1 + seed % 2, max_new_tokens=11
-        ).steps:
+    for gamma in (1, 2):
+        for step in run(rule, drafts=3, tree=tree, gamma=gamma, max_new_tokens=11).steps:
             for change in step.verdict.changes:
                 left = {o.token: o.probability for o in change.top}
                 assert sum(left.values()) + change.rest == pytest.approx(1, abs=1e-5)

@@ -29,7 +29,7 @@ FLAGS = [
 
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Browser]:
-    """The one browser of all tests."""
+    """The browser of all tests in one process."""
     api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     with api.sync_playwright() as playwright:
         path = str(CHROMIUM) if CHROMIUM.exists() else None

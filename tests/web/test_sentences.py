@@ -86,7 +86,7 @@ def test_so_they_do_of_a_run_by_any_rule(
     options = {
         "gamma": 4,
         "seed": 5,
-        "max_new_tokens": 20,
+        "max_new_tokens": 12,
         "temperature": temperature,
         "drafts": drafts,
     }

@@ -315,6 +315,12 @@ def test_a_race_here_writes_what_hsd_run_writes_and_ends_in_the_numbers_of_its_r
         assert written.split() == "".join(c.piece for s in run.steps for c in s.committed).split()
     assert len({len(track["tokens"]) for track in told["tracks"]}) == 1
     assert visitor.page.inner_text(".hf-machine").startswith("Run here just now")
+    visitor.page.evaluate("history.pushState(null, '', '?preset=story')")
+    visitor.page.evaluate("dispatchEvent(new PopStateEvent('popstate'))")
+    head = visitor.page.locator(".hf-speeds", has_text="measured on one prompt, drafts of 4")
+    head.wait_for()
+    for row in told["report"]["rows"][:3]:
+        assert f"{row['speedup']:.2f} ×" in head.inner_text()
 
 
 def test_at_temperature_0_the_page_shows_that_no_lane_changed_a_word(visitors):

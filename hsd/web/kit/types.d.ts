@@ -91,6 +91,24 @@ type FormOptions = {
   control?: (schema: Property) => (schema: Property, names: Names, hear: () => void) => Control;
 };
 
+/**
+ * How fast a pair was in races; rule: null of plain decoding; times: its speed. Those of recorded
+ * races: see `speeds` in hsd/app/race.py. cores and load: of those alone.
+ */
+type RaceSpeeds = {
+  temperature: number;
+  prompts: number;
+  processor: string;
+  cores?: number;
+  load?: number;
+  lanes: {
+    rule: string | null;
+    gamma: number | "auto" | null;
+    tokens_per_second: number;
+    times: number;
+  }[];
+};
+
 type PageScreen = { start: (root: HTMLElement) => unknown; opened?: () => void };
 
 interface Window {

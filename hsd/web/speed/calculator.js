@@ -72,10 +72,12 @@ class Calculator {
   /**
    * @param {Lengths[]} recorded
    * @param {Record<string, RaceShare>} shares - by pair, see `sharesOf` of recorded.js
+   * @param {string} place - whose recorded costs come first, of PRESETS
    */
-  constructor(recorded, shares) {
+  constructor(recorded, shares, place) {
     this.all = recorded;
     this.shares = shares;
+    this.place = place;
     this.recorded = recorded[0];
     this.measured = costsOf(this.recorded.passes.here);
     this.costs = this.measured;
@@ -98,7 +100,7 @@ class Calculator {
     const rows = [models, first, second, this.words];
     const both = h("div.hf-columns", this.chart, this.table);
     this.element = card("hf-calculator", "Should I switch it on?", HINT, rows, both);
-    this.draw({});
+    this.choose(this.recorded.pair);
   }
 
   /**
@@ -153,9 +155,9 @@ class Calculator {
   }
 
   /** Show another pair, at its own costs and on all kinds. @param {string} pair */
-  choose(pair, preset = "here") {
+  choose(pair, preset = this.place) {
     this.recorded = this.all.find((own) => own.pair === pair) ?? this.all[0];
-    this.draw({ kind: "", preset });
+    this.draw({ kind: "", preset: preset in this.passes ? preset : "here" });
   }
 
   /**

@@ -45,23 +45,56 @@ function together(races) {
 }
 
 /**
+ * The lanes of plain decoding, and of vanilla and HSD with single drafts by a model, each with its
+ * row.
+ * @param {RecordedRace} race
+ */
+function chainsOf(race) {
+  race.report ??= reportOf(race);
+  const rows = race.report?.rows ?? [];
+  return race.header.lanes.flatMap(({ name, options, own }, place) => {
+    const isRule = [facts.vanilla, facts.usual].includes(options.rule);
+    const isChain = isRule && !("proposer" in own) && !("drafts" in own);
+    const row = rows.find((one) => one.case === name);
+    return row && (place === 0 || isChain) ? [{ options, row }] : [];
+  });
+}
+
+/**
+ * How fast plain decoding, vanilla and HSD were in a race of one prompt; null where one of them was
+ * not timed.
+ * @param {RecordedRace} race
+ * @returns {RaceSpeeds | null}
+ */
+function speedsIn(race) {
+  const [plain, ...others] = chainsOf(race);
+  const [vanilla, hsd] = [facts.vanilla, facts.usual].map((rule) =>
+    others.find(({ options }) => options.rule === rule),
+  );
+  if (!vanilla || !hsd) return null;
+  const { sampling, machine } = race.header;
+  const lanes = [plain, vanilla, hsd].map(({ options, row }) => ({
+    rule: row === plain.row ? null : options.rule,
+    gamma: row === plain.row ? null : options.gamma,
+    tokens_per_second: row.tokens_per_second,
+    times: row.speedup,
+  }));
+  const processor = machine.processor ?? machine.device;
+  return { temperature: sampling.temperature, prompts: 1, processor, lanes };
+}
+
+/**
  * What a race says of a pair's passes: their milliseconds by width, and of a drafted token
  * ("draft"); and which share of the speed-up that they alone allow vanilla and HSD reached, at most
  * 1. Null where no lane of either rule was timed.
  * @type {(race: RecordedRace) => RacePasses | null}
  */
 function passesIn(race) {
-  race.report ??= reportOf(race);
-  const rows = race.report?.rows ?? [];
-  const drafting = race.header.lanes.flatMap(({ name, options, own }) => {
-    const isRule = [facts.vanilla, facts.usual].includes(options.rule);
-    const isChain = isRule && !("proposer" in own) && !("drafts" in own);
-    const row = rows.find((one) => one.case === name);
-    return isChain && row && row.efficiency > 0 ? [{ gamma: Number(options.gamma), row }] : [];
-  });
-  if (!drafting.length || !rows[0].target_call_ms) return null;
-  const times = /** @type {Record<string, number>} */ ({ 1: rows[0].target_call_ms });
-  for (const { gamma, row } of drafting) times[gamma + 1] = row.target_call_ms;
+  const [plain, ...others] = chainsOf(race);
+  const drafting = others.filter(({ row }) => row.efficiency > 0);
+  if (!drafting.length || !plain.row.target_call_ms) return null;
+  const times = /** @type {Record<string, number>} */ ({ 1: plain.row.target_call_ms });
+  for (const { options, row } of drafting) times[Number(options.gamma) + 1] = row.target_call_ms;
   times.draft = drafting[0].row.draft_call_ms;
   const share = Math.min(median(drafting.map(({ row }) => row.efficiency)), 1);
   return { times, share };
@@ -83,4 +116,4 @@ function sharesOf(races) {
   return shares;
 }
 
-export { heatOf, passesIn, reportOf, sharesOf, withAll };
+export { heatOf, passesIn, reportOf, sharesOf, speedsIn, withAll };

@@ -3,19 +3,26 @@
 import { ask } from "../answers/answers.js";
 import { asked } from "../kit/link.js";
 import * as page from "../kit/page.js";
+import * as speeds from "../kit/speeds.js";
 import { Benchmark } from "./benchmark.js";
 import { Calculator } from "./calculator.js";
 import { Race } from "./race.js";
-import { passesIn, sharesOf } from "./recorded.js";
+import { passesIn, sharesOf, speedsIn } from "./recorded.js";
 
 let bar = /** @type {Race["bar"] | null} */ (null);
 
 async function start(/** @type {HTMLElement} */ root) {
   const query = asked("speed");
   const [recorded, lengths, about] = await Promise.all([ask("races"), ask("lengths"), ask("page")]);
-  const calculator = new Calculator(lengths, sharesOf(recorded.races));
+  const place = document.documentElement.dataset.answers === "browser" ? "browser" : "here";
+  const calculator = new Calculator(lengths, sharesOf(recorded.races), place);
   const benchmark = new Benchmark(about);
-  const race = new Race(recorded, about, (own) => calculator.take(own.header.pair, passesIn(own)));
+  const race = new Race(recorded, about, (own) => {
+    const { pair } = own.header;
+    const measured = speedsIn(own);
+    calculator.take(pair, passesIn(own));
+    if (measured) speeds.take(pair, measured);
+  });
   bar = race.bar;
   root.replaceChildren(race.element, calculator.element, benchmark.element);
   race.open(query);

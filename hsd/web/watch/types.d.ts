@@ -15,23 +15,6 @@ type Arrivals = {
   here: (pairs: Named[]) => void;
 };
 type OfferedPair = Named & { gamma: number | null; chats: boolean };
-/**
- * How fast a pair was in its recorded races, see `speeds` in hsd/app/race.py; rule: null of plain
- * decoding; times: its speed.
- */
-type RecordedSpeeds = {
-  temperature: number;
-  prompts: number;
-  processor: string;
-  cores: number;
-  load: number;
-  lanes: {
-    rule: string | null;
-    gamma: number | "auto" | null;
-    tokens_per_second: number;
-    times: number;
-  }[];
-};
 /** What the page is made with, see hsd/app/site.py; about, from: of a page that is one run. */
 type PageContents = {
   pairs: OfferedPair[];
@@ -43,7 +26,7 @@ type PageContents = {
   limits: Record<string, number>;
   credits: string[];
   bytes: number;
-  speeds?: Record<string, RecordedSpeeds>;
+  speeds?: Record<string, RaceSpeeds>;
   about?: string;
   from?: string;
 };

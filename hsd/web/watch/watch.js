@@ -7,6 +7,7 @@ import { h } from "../kit/dom.js";
 import { renamePlace, unpacks } from "../kit/features.js";
 import { addressBar, asked, pack, unpacked } from "../kit/link.js";
 import * as page from "../kit/page.js";
+import * as speeds from "../kit/speeds.js";
 import { differs, mostApart } from "../step/model.js";
 import { create } from "../step/player.js";
 import { alike } from "../step/sums.js";
@@ -18,7 +19,6 @@ import { chip, files, first, folding, keys, part, status, turn } from "./head.js
 import * as links from "./links.js";
 import { poll } from "./requests.js";
 import { Setup } from "./setup.js";
-import * as speeds from "./speeds.js";
 
 const PATIENCE = 800; // milliseconds until "Starting …" is said
 const DAMAGED = unpacks()
@@ -272,7 +272,7 @@ class Watch {
     const by = h("span.hf-caption-pair", pair ? ` ${pair.title}` : "");
     this.caption.replaceChildren(h("b", source.title), " ", reason, by);
     this.caption.hidden = !source.title;
-    speeds.show(this.contents.speeds?.[trace.setup.pair]);
+    speeds.show(trace.setup.pair, this.contents.speeds?.[trace.setup.pair]);
     this.sourceChip(live);
     chip("pair", .../** @type {[string, string]} */ (tracePair(trace.setup)));
     this.player.load(trace, { step, node, supposed, live });
