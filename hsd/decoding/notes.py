@@ -35,12 +35,20 @@ def about_rule(options: RunOptions, rule: AnyRule) -> list[str]:
 
 
 def about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOptions) -> list[str]:
-    """Return notes on a run's models: missing rows, rounding, settings that are not applied."""
+    """Return notes on a run's models.
+
+    They are about missing rows, a draft that was cut, rounding, settings that are not applied.
+    """
     notes = [
         f"{model.name} has rows for {model.vocab_size:,} of {pair.vocab_size:,} tokens: it drafts "
         "none of the others, and reads them as its last one."
         for model in models
         if model.vocab_size < pair.vocab_size
+    ]
+    notes += [
+        f"{model.name} proposes the first {model.drafted:,} tokens only."
+        for model in models
+        if getattr(model, "drafted", None)
     ]
     notes += options.shape[1]
     if options.forced:

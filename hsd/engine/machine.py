@@ -87,7 +87,9 @@ LIBRARIES: dict[tuple[str, str], list[tuple[str, str, tuple[str, ...]]]] = {
     ("Windows", "AMD64"): [("engine-windows-x86_64.dll", "AVX2", ("avx2",))],
 }
 # for large pages
-PRIVATE = {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+PRIVATE: dict[str, Any] = (
+    {"flags": mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS} if hasattr(mmap, "MAP_PRIVATE") else {}
+)
 WINDOWS_AVX2 = 40  # of IsProcessorFeaturePresent
 
 

@@ -88,8 +88,6 @@ def load_files(request: FileRequest) -> Pair:
     asked = request.chat is not None or request.name
     notes = [] if asked or tuned is None else [CHOSEN[tuned]]
     *smaller, draft = drafts or [target]
-    if cut:
-        notes.append(f"{draft.name} proposes the first {request.draft_rows:,} tokens only.")
     codec = codec_of(tokenizer, chat, tokenizer.end_ids)
     name = request.name or " + ".join(dict.fromkeys((target.name[-90:], draft.name[-90:])))
     return Pair(name, target, draft, codec, request.note, tuple(smaller), tuple(notes))
