@@ -72,7 +72,8 @@ def group_of(item: pytest.Item, fixtures: set[str]) -> str:
     """Return the name of the tests that one process runs with this one."""
     if fixtures & {"app", "place", "watching"}:
         return "app"
-    return "browser" if fixtures & {"chromium", "folder"} else str(item.path)
+    exported = "folder" in fixtures and item.path.parent.name == "web"
+    return "browser" if exported or "chromium" in fixtures else str(item.path)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -60,6 +60,7 @@ def test_it_returns_its_address_and_answers_while_the_program_goes_on(port: int)
     assert [*statuses.values()] == [200, 200, 403]
 
 
+@pytest.mark.slow
 def test_what_is_shared_is_answered_by_its_public_name(port: int):
     tunnel = 'return "http://abc.gradio.live"'
     hosts = ["abc.gradio.live", "def.gradio.live"]

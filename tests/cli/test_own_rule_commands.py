@@ -85,7 +85,7 @@ def test_bench_takes_the_rules_that_are_listed_beside_it(command, mine: Path, tm
     how = ("--pair", "tiny", "--limit", "1", "--repetitions", "1", "--max-new-tokens", "4")
     rules = f"hsd,{mine}"
     _, out, _ = command("bench", *how, "--gamma", "2", "--rules", rules, "--out", tmp_path / "b")
-    assert "vanilla" not in out
+    assert "vanilla, γ" not in out
     assert re.search(r"mine, γ=2", out)
 
 

@@ -44,10 +44,9 @@ def tokens(prompt: str, **options: Any) -> list[int]:
 @for_each("sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS])
 @for_each("prompt", PROMPTS)
 def test_a_seed_fixes_the_text_whatever_is_drafted(prompt: str, sampling: dict[str, Any]):
-    for seed in range(2):
-        wanted = tokens(prompt, system="plain", seed=seed, **sampling)
-        for how in DRAFTS:
-            assert tokens(prompt, seed=seed, **sampling, **how) == wanted, (seed, how)
+    wanted = tokens(prompt, system="plain", seed=1, **sampling)
+    for how in DRAFTS:
+        assert tokens(prompt, seed=1, **sampling, **how) == wanted, how
 
 
 def test_another_draft_model_changes_nothing_but_the_speed():

@@ -46,11 +46,10 @@ def cycle_pair(
 @for_each("rule", [name for name in RULES if name != "ensemble"])
 @for_each("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
-    for seed in range(2):
-        pair = table_pair(vocab=6, order=3, seed=seed)
-        options: dict[str, Any] = {"max_new_tokens": 40, "temperature": 0, "trace": False}
-        plain = hsd.run(pair, "abc", system="plain", **options)
-        assert hsd.run(pair, "abc", rule=rule, gamma=gamma, **options).tokens == plain.tokens
+    pair = table_pair(vocab=6, order=3, seed=gamma)
+    options: dict[str, Any] = {"max_new_tokens": 40, "temperature": 0, "trace": False}
+    plain = hsd.run(pair, "abc", system="plain", **options)
+    assert hsd.run(pair, "abc", rule=rule, gamma=gamma, **options).tokens == plain.tokens
 
 
 @pytest.mark.long

@@ -147,7 +147,7 @@ def found(letters: Any) -> Any:
 
 @pytest.mark.parametrize("rule", ["tokenwise", "hsd"])
 @pytest.mark.parametrize(
-    "gamma", [2, 5, *(pytest.param(gamma, marks=pytest.mark.slow) for gamma in (1, 3, 4, 6, 7, 8))]
+    "gamma", [5, *(pytest.param(gamma, marks=pytest.mark.slow) for gamma in (1, 2, 3, 4, 6, 7, 8))]
 )
 def test_recorded_runs_agree(letters: Any, found: Any, rule: str, gamma: int):
     """Runs with seeds of their own: their tokens per pass differ from the estimate by chance."""

@@ -117,7 +117,7 @@ def simulated(
 @pytest.mark.parametrize(
     ("rule", "keying", "texts"),
     [
-        ("hsd", "position, drafts", 6_000),
+        pytest.param("hsd", "position, drafts", 6_000, marks=pytest.mark.slow),
         ("hsd", "position, unsalted", 3_000),
     ],
 )

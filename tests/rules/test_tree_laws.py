@@ -111,7 +111,7 @@ def marked(at: int, model: tuple[int, ...]) -> object:
     return (
         model
         if at == 0
-        else pytest.param(*model, marks=pytest.mark.long if at < 10 else pytest.mark.slow)
+        else pytest.param(*model, marks=pytest.mark.long if at < 5 else pytest.mark.slow)
     )
 
 

@@ -132,14 +132,14 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
 
 @for_each(("rule", "tree"), TREE_CASES)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
-    trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=11)
+    trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=8)
     assert trace.replay() == trace.tokens
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
 
 
 @for_each(("rule", "tree"), TREE_CASES)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
-    for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=11).steps:
+    for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=8).steps:
         for decision in [*step.verdict.decisions, *step.shadow.decisions]:
             assert recomputed(decision.grounds) == pytest.approx(decision.threshold, abs=1e-6)
 
@@ -180,7 +180,7 @@ def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str)
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
     for gamma in (1, 2):
-        for step in run(rule, drafts=3, tree=tree, gamma=gamma, max_new_tokens=11).steps:
+        for step in run(rule, drafts=3, tree=tree, gamma=gamma, max_new_tokens=8).steps:
             for change in step.verdict.changes:
                 left = {o.token: o.probability for o in change.top}
                 assert sum(left.values()) + change.rest == pytest.approx(1, abs=1e-5)

@@ -335,7 +335,7 @@ def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, 
     option = RULES[rule].knob.option
     p, q = (torch.tensor(model[side], dtype=torch.float64) for side in "pq")
     draft = q.argmax(-1).tolist()
-    for number in (0.0, 0.05, 0.2, 0.7, 1.0):
+    for number in (0.0, 0.2, 1.0):
         found = lab.call(
             """(model, rule, settings, x) => {
               const one = law.lawOf(rule, model.p, model.q, x, settings);
