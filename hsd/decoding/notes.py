@@ -45,10 +45,9 @@ def about_models(pair: Pair, models: Sequence[LanguageModel], options: RunOption
         for model in models
         if model.vocab_size < pair.vocab_size
     ]
+    cuts = {model.name: getattr(model, "drafted", None) for model in models}
     notes += [
-        f"{model.name} proposes the first {model.drafted:,} tokens only."
-        for model in models
-        if getattr(model, "drafted", None)
+        f"{name} proposes the first {cut:,} tokens only." for name, cut in cuts.items() if cut
     ]
     notes += options.shape[1]
     if options.forced:
