@@ -39,6 +39,8 @@ for profile, examples in (
     settings.register_profile(profile, max_examples=examples, deadline=None, derandomize=True)
 settings.load_profile("usual")
 
+FIRST = ("app", "browser")  # groups of tests that take longest
+
 
 @pytest.hookimpl(tryfirst=True)  # before xdist reads the groups
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -63,9 +65,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         item.add_marker(pytest.mark.xdist_group(group_of(item, fixtures)))
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: next(item.iter_markers("xdist_group")).args[0] not in FIRST)
-
-
-FIRST = ("app", "browser")
 
 
 def group_of(item: pytest.Item, fixtures: set[str]) -> str:

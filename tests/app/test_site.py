@@ -38,14 +38,14 @@ def named(text: str) -> set[str]:
 
 
 @cache
-def made(answers: str) -> dict[str, bytes]:
+def contents(answers: str) -> dict[str, bytes]:
     """Every file of a site, made once."""
     return {path: content() for path, content in site(SPACE, answers).items()}
 
 
 @pytest.mark.parametrize("answers", ["server", "files"])
 def test_whatever_the_page_loads_and_may_ask_of_files_is_there(answers: str):
-    files = made(answers)
+    files = contents(answers)
     page = files["index.html"].decode()
     assert f'data-answers="{answers}"' in page
     assert "{{" not in page
@@ -60,8 +60,8 @@ def test_whatever_the_page_loads_and_may_ask_of_files_is_there(answers: str):
 
 
 def test_a_server_and_a_folder_have_the_same_files_but_for_who_answers():
-    server = made("server")
-    files = made("files")
+    server = contents("server")
+    files = contents("files")
     assert server.keys() == files.keys()
     assert [path for path in server if server[path] != files[path]] == ["index.html"]
 

@@ -9,6 +9,7 @@ import math
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
@@ -33,7 +34,7 @@ from hsd.bench.report import (
     read,
     setting,
 )
-from hsd.bench.score import scored_texts
+from hsd.bench.score import passes_of, scored_texts
 from hsd.bench.summary import Measurement, ratio_interval, student
 from hsd.cli import main
 from hsd.decoding.options import RunOptions
@@ -213,9 +214,14 @@ def test_how_much_more_hsd_gives_is_exact_and_paired():
     assert "| HSD − vanilla |" in report
 
 
+@needs_pair
 def test_a_draft_that_is_no_language_model_has_no_such_column():
-    made = two_cases()
-    assert "HSD − vanilla" not in markdown(parse(lines(made), "x"))
+    tiny = hsd.load_pair("tiny")
+    text = hsd.run(tiny, "Once", system="plain", max_new_tokens=6)
+    alone = replace(tiny, draft=tiny.target)
+    assert passes_of(tiny, text, 3).keys() == {"tokenwise", "hsd"}
+    assert passes_of(alone, text, 3) == {}
+    assert "HSD − vanilla" not in markdown(parse(lines(two_cases()), "x"))
 
 
 def test_copied_drafts_are_measured_by_one_rule_at_every_length():

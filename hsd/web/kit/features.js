@@ -171,9 +171,9 @@ const matches = (query) => attempt(() => window.matchMedia(query).matches, false
  * @param {() => void} listener
  */
 function whenMatchesChange(query, listener) {
-  const asked = attempt(() => window.matchMedia(query), null);
-  asked?.addEventListener("change", listener);
-  return () => asked?.removeEventListener("change", listener);
+  const media = attempt(() => window.matchMedia(query), null);
+  media?.addEventListener("change", listener);
+  return () => media?.removeEventListener("change", listener);
 }
 
 /**

@@ -8,7 +8,7 @@ const LONGEST = 44; // pixels of a bar
 
 /** By pair what a race here measured. */
 const own = /** @type {Map<string, RaceSpeeds>} */ (new Map());
-let shown = /** @type {{pair: string, recorded?: RaceSpeeds}} */ ({ pair: "" });
+let current = /** @type {{pair: string, recorded?: RaceSpeeds}} */ ({ pair: "" });
 
 /**
  * Show the speeds of a pair, or nothing where none was measured.
@@ -16,7 +16,7 @@ let shown = /** @type {{pair: string, recorded?: RaceSpeeds}} */ ({ pair: "" });
  * @param {RaceSpeeds} [recorded]
  */
 function show(pair, recorded) {
-  shown = { pair, recorded };
+  current = { pair, recorded };
   const speeds = own.get(pair) ?? recorded;
   find(".hf-speeds").replaceChildren(...(speeds ? drawn(speeds) : []));
 }
@@ -24,7 +24,7 @@ function show(pair, recorded) {
 /** Take what a race here measured of a pair. @param {string} pair @param {RaceSpeeds} speeds */
 function take(pair, speeds) {
   own.set(pair, speeds);
-  show(shown.pair, shown.recorded);
+  show(current.pair, current.recorded);
 }
 
 /** @param {RaceSpeeds} speeds */
@@ -53,7 +53,7 @@ function drawn(speeds) {
 function setting({ lanes, temperature, processor, cores, prompts }) {
   const lengths = [...new Set(lanes.flatMap(({ gamma }) => gamma ?? []))].join(" and ");
   const machine = processor.replace(/\(R\)| Processor| CPU/g, "");
-  const texts = prompts === 1 ? "one prompt" : `${prompts} prompts`;
+  const texts = prompts === 1 ? "one prompt with its luck" : `${prompts} prompts`;
   const place = cores ? `${machine}, ${cores} cores` : machine;
   return `${texts}, drafts of ${lengths}, T ${temperature}, ${place}`;
 }
