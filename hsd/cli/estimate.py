@@ -164,7 +164,8 @@ def _of_servers(arguments: argparse.Namespace, prompts: "PromptSet") -> list[Sco
 
 def advice(result: Estimate, costs: Costs | None) -> str:
     """Return the first line: whether to draft, by which rule and length, and how sure that is."""
-    about = f"{len(result.texts):,} texts of {result.tokens:,} tokens"
+    texts = len(result.texts)
+    about = f"{texts:,} text{'s' * (texts > 1)} of {result.tokens:,} tokens"
     if costs is None:
         last = result.longest - 1
         rates = [f"{NAMES[name]} {of(result.rules[name].tokens_per_pass, last)}" for name in TIMED]
@@ -179,10 +180,10 @@ def advice(result: Estimate, costs: Costs | None) -> str:
     if low > 1:
         verdict = f"Switch it on: {NAMES[name]} with γ = {place + 1}"
     elif high < 1:
-        verdict = f"Leave it off: the best, {NAMES[name]} with γ = {place + 1}"
+        verdict = f"Leave it off: the best, {NAMES[name]} with γ = {place + 1},"
     else:
         verdict = f"It cannot be told: {NAMES[name]} with γ = {place + 1}"
-    return f"{verdict}, is {of(best[name], place)} × plain decoding by its passes ({about})."
+    return f"{verdict} is {of(best[name], place)} × plain decoding by its passes ({about})."
 
 
 def of(interval: Interval, place: int) -> str:
@@ -212,6 +213,8 @@ def table(result: Estimate, costs: Costs | None) -> str:
 def difference(interval: Interval, place: int) -> str:
     """Return a difference with its sign, and its 95 % interval in brackets."""
     value, low, high = (float(x[place]) for x in (interval.value, interval.low, interval.high))
+    if math.isnan(low):
+        return f"{value:+.3f}"
     return f"{value:+.3f} ({low:+.3f} to {high:+.3f})"
 
 

@@ -124,7 +124,12 @@ def _padded(texts: Sequence[ScoredText]) -> tuple[Numbers, Numbers]:
 
 
 def _weights(texts: int, seed: int) -> Numbers:
-    """Return how often each text is drawn in each sample of the bootstrap, (SAMPLES, texts)."""
+    """Return how often each text is drawn in each sample of the bootstrap, (SAMPLES, texts).
+
+    NaN for a text alone, which says nothing of others.
+    """
+    if texts == 1:
+        return np.full((SAMPLES, 1), np.nan)
     even = np.full(texts, 1 / texts)
     return np.random.default_rng(seed).multinomial(texts, even, SAMPLES).astype(np.float64)
 
@@ -141,6 +146,8 @@ def _ratio(above: Numbers, below: Numbers, weights: Numbers) -> Interval:
 
 
 def _interval(value: Numbers, resampled: Numbers) -> Interval:
+    if np.isnan(resampled).all():
+        return Interval(value, np.full_like(value, np.nan), np.full_like(value, np.nan))
     low, high = np.nanpercentile(resampled, SHARE, axis=0)
     return Interval(value, low, high)
 
@@ -243,4 +250,5 @@ def as_json(result: Estimate, per_text: bool = False) -> dict[str, Any]:
 
 def _plain(name: str, interval: Interval) -> dict[str, Any]:
     ends = zip(interval.low.tolist(), interval.high.tolist(), strict=True)
-    return {name: interval.value.tolist(), f"{name}_interval": [list(end) for end in ends]}
+    known = [None if np.isnan(low) else [low, high] for low, high in ends]
+    return {name: interval.value.tolist(), f"{name}_interval": known}

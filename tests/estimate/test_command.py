@@ -91,6 +91,20 @@ def test_the_first_line_says_what_to_do(file: str, capsys: pytest.CaptureFixture
     assert "give --costs" in capsys.readouterr().out.splitlines()[0]
 
 
+def test_one_text_tells_nothing_of_others(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    alone = tmp_path / "alone.jsonl"
+    alone.write_text(Path(file).read_text().splitlines()[0] + "\n")
+    assert main(["estimate", str(alone), "--costs", "0.01,0.05"]) == 0
+    first, *table = capsys.readouterr().out.splitlines()
+    assert first.startswith("It cannot be told: ")
+    assert "(1 text of 40 tokens)" in first
+    assert not any(" to " in line for line in table)
+    found = run(capsys, str(alone))
+    assert set(found["difference"]["tokens_per_pass_interval"]) == {None}
+
+
 def test_the_toy_pair(capsys: pytest.CaptureFixture[str]):
     texts = ("--prompts", "stories", "--limit", "4", "--new-tokens", "24")
     found = run(capsys, "--pair", "tiny", *texts, "--gamma", "1-3")
