@@ -202,7 +202,10 @@ def _own(o: RunOptions) -> list[str]:
 
 
 def lane_name(o: RunOptions) -> str:
-    """Return the lane's name, such as "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5"."""
+    """Return the lane's name, such as "N-grams, HSD, γ = 5" or "Model stack, HSD, T = 3/5".
+
+    Copies are not named by the vanilla rule: all lossless rules judge a certain draft alike.
+    """
     if o.system == "plain":
         return str(facts.named("systems", "plain")["title"])
     if o.copies:
@@ -231,7 +234,9 @@ def lane_name(o: RunOptions) -> str:
         words.get(name, f"{name.replace('_', ' ')} {in_a_name(getattr(o, name))}")
         for name in _own(o)
     ]
-    return ", ".join(filter(None, [by, facts.capitalised_name(str(o.rule)), *own]))
+    plain_copies = o.copies and o.rule == VANILLA["single"]
+    rule = "" if plain_copies else facts.capitalised_name(str(o.rule))
+    return ", ".join(filter(None, [by, rule, *own]))
 
 
 def to_link(lanes: Sequence[Values]) -> str:

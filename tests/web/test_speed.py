@@ -421,7 +421,7 @@ def test_lanes_are_added_changed_and_removed_with_every_option_of_a_run(visitors
     visitor.page.get_by_role("button", name="Race here").click()
     visitor.until(DONE)
     names = [lane["name"] for lane in state(visitor)["header"]["lanes"]]
-    assert names[1:3] == ["HSD, γ = 3", "N-grams, Vanilla, γ = 3"]
+    assert names[1:3] == ["HSD, γ = 3", "N-grams, γ = 3"]
     assert "draft weight 0.25" in names[3]
     assert visitor.page.locator('.hf-lane[data-lane="3"] .hp-lossy').is_visible()
 
