@@ -12,6 +12,7 @@ import json
 import statistics
 from typing import Any
 
+import estimate_vllm
 import measure_systems
 import measured_engines
 import measured_pair
@@ -40,7 +41,7 @@ def main() -> None:
     write(PAGE, made())
     write(README, readme())
     write(science_page.PAGE, science_page.of_a_head())
-    write(DOCS / "deploy.md", {"gpu": gpu()})
+    write(DOCS / "deploy.md", {"gpu": gpu(), "estimate_vllm": estimate_vllm.made()})
 
 
 def gpu() -> str:
