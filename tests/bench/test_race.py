@@ -76,7 +76,9 @@ def test_steps_end_in_order_and_the_last_one_with_its_run(raced):
         times = [step["end"] for event in same for step in event["steps"]]
         assert times == sorted(times)
         assert times[0] > 0
-        assert times[-1] == pytest.approx(end["record"]["seconds"], rel=0.1, abs=0.05)
+        # no step ends after its run; how long before says only how busy the machine is
+        assert times[-1] <= end["record"]["seconds"] + 1e-6
+        assert times[-1] == max(step["end"] for step in end["steps"])
 
 
 # ---- stacks, exits, copies
