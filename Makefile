@@ -1,6 +1,6 @@
 # make demo: install into .venv, start the app, print its address.   make test: install, lint, check types, run the tests.
 # make quick: lint and the fast tests, for the inner loop.           make browser: all tests of the page, in Chromium.
-# make slow: the tests that take longer.                             make format: lay out Python, JavaScript and CSS.
+# make slow: long tests, and all cases.                              make format: lay out Python, JavaScript and CSS.
 # make types: write the types of the page's data again.
 # make vendor: fetch again what the page has from elsewhere.
 # make engine: compile the portable engine again, and see that all of it gives the same bits.
@@ -47,7 +47,7 @@ quick: lint
 
 slow: $(VENV)/.dev chromium
 	$(BIN)/python -m pytest -m slow
-	$(BIN)/python -m pytest --hypothesis-profile=thorough $(EXACT)
+	$(BIN)/python -m pytest --hypothesis-profile=thorough -m "not slow and not browser"
 
 lint: $(VENV)/.dev node_modules/.done
 	@$(MAKE) --no-print-directory -j2 -o $(VENV)/.app -o $(VENV)/.dev -o node_modules/.done python web

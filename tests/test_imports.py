@@ -8,6 +8,7 @@ import ast
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,7 @@ def is_module(name: str) -> bool:
     return path.is_dir() or path.with_suffix(".py").is_file()
 
 
+@cache
 def imports(file: Path) -> set[str]:
     """What a file imports anywhere in it, also inside functions: modules of this project, and names
     of libraries.
@@ -207,31 +209,26 @@ def test_the_checker_sees_imports_of_every_form(tmp_path: Path):
     assert imports(file) == expected
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("code", "heavy"),
-    [
-        ("hsd.models.loading.registry", {"gradio", "plotly", "transformers", "huggingface_hub"}),
-        (
-            "hsd.run(hsd.load_pair('tiny'), 'Once upon a time', max_new_tokens=2)",
-            {"gradio", "plotly", "transformers"},
-        ),
-        ("hsd.show", {"gradio", "plotly", "starlette"}),
-    ],
-    ids=["import", "run", "show"],
+MOMENTS = (
+    ("hsd.models.loading.registry", {"gradio", "plotly", "transformers", "huggingface_hub"}),
+    (
+        "hsd.run(hsd.load_pair('tiny'), 'Once upon a time', max_new_tokens=2)",
+        {"gradio", "plotly", "transformers"},
+    ),
+    ("hsd.show", {"gradio", "plotly", "starlette"}),
 )
-def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need(
-    code: str, heavy: set[str]
-):
+"""What is done in turn, and what need not have been imported after it."""
+
+
+@pytest.mark.long
+def test_neither_the_package_nor_an_embedded_pair_waits_for_what_others_need():
     """`transformers` alone takes longer than all the rest of such a run."""
-    code = (
-        f"import sys, hsd, hsd.models.loading.registry; {code}; "
-        f"print(sorted({heavy} & set(sys.modules)))"
-    )
+    looks = [f"{code}\nprint(sorted({heavy} & set(sys.modules)))" for code, heavy in MOMENTS]
+    code = "\n".join(("import sys, hsd, hsd.models.loading.registry", *looks))
     result = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, check=True
     )
-    assert result.stdout.strip() == "[]"
+    assert result.stdout.split("\n") == ["[]", "[]", "[]", ""]
 
 
 HOMONYMS = {  # words that are also names of rules, by the file in which they mean something else

@@ -1,10 +1,14 @@
-"""The suite itself: several processes share the tests; those of the running app stay in one."""
+"""The suite itself: several processes share the tests; those of the running app stay in one; of
+many cases a share is run.
+"""
 
 from __future__ import annotations
 
 import tomllib
 
 import pytest
+from hypothesis import settings
+from loops import for_each, one_of
 
 from hsd.paths import ROOT
 
@@ -20,3 +24,21 @@ def test_the_files_whose_mistakes_are_tried_and_their_tests_exist() -> None:
     lists = ("source_paths", "also_copy", "pytest_add_cli_args_test_selection")
     paths = [path for name in lists for path in options[name]]
     assert [path for path in paths if not (ROOT / path).exists()] == []
+
+
+@pytest.mark.parametrize("every", [1, 2, 3, 50])
+def test_of_many_cases_each_test_runs_a_share_and_all_tests_together_run_all(every: int) -> None:
+    cases = range(7)
+    shares = [one_of(every, cases, f"test_{number}") for number in range(100)]
+    assert {case for share in shares for case in share} == {*cases}
+    assert {len(share) for share in shares} <= {len(cases) // every, -(-len(cases) // every)}
+
+
+@pytest.mark.parametrize(("profile", "count"), [("usual", 2), ("thorough", 6)])
+def test_the_thorough_profile_runs_all_cases(
+    profile: str, count: int, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(settings, "_current_profile", profile)
+    found = list[int]()
+    for_each("case", range(6), every=3)(lambda case: found.append(case))(subtests=subtests)
+    assert len(found) == count

@@ -82,10 +82,7 @@ def battery(seed: int, exponential: bool) -> list[BatteryCase]:
             _grown(2, 3, _open_at(2), seed),
             True,
         ),
-        *(
-            BatteryCase(name, covers, _grown(4, 2, shape, seed))
-            for name, (covers, shape) in SHAPES.items()
-        ),
+        *(shaped(name, seed) for name in SHAPES),
         *(
             BatteryCase(
                 f"{v} tokens, γ = {n}",
@@ -108,6 +105,12 @@ def battery(seed: int, exponential: bool) -> list[BatteryCase]:
             )
         ),
     ]
+
+
+def shaped(name: str, seed: int) -> BatteryCase:
+    """Return the pair whose rows have the shape of this name in `SHAPES`."""
+    covers, shape = SHAPES[name]
+    return BatteryCase(name, covers, _grown(4, 2, shape, seed))
 
 
 def _grown(vocab: int, gamma: int, shape: Shape, seed: int) -> TableModels:

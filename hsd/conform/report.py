@@ -11,7 +11,7 @@ from typing import Any
 
 from hsd.audit import TableModels, random_models
 from hsd.conform.adapter import TOLERANCES, Adapter, BlackBox, limit_candidates
-from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, BatteryCase, battery
+from hsd.conform.battery import FEWER, MISSED, POINTS, REPEATS, BatteryCase, battery, shaped
 from hsd.conform.boxes import Outcome
 from hsd.conform.coverage import Cell, cells, coverage_in_words, tokens_in_words
 from hsd.conform.judge import (
@@ -128,11 +128,10 @@ def _cases(
         BatteryCase(name, f"{one.vocab} tokens, γ = {one.gamma}", one, points=FEWER)
         for name, one in named.items()
     ]
-    others = battery(seed, adapter.exponential)
     if quick:
-        chosen = [*own, *(case for case in others if case.name == "zeros")]
-        return [replace(case, points=0) for case in chosen]
-    return [replace(own[0], points=POINTS, repeats=REPEATS), *own[1:], *others]
+        return [replace(case, points=0) for case in (*own, shaped("zeros", seed))]
+    first = replace(own[0], points=POINTS, repeats=REPEATS)
+    return [first, *own[1:], *battery(seed, adapter.exponential)]
 
 
 def _exact(adapter: Adapter, cases: list[BatteryCase]) -> dict[str, Any]:

@@ -269,6 +269,7 @@ def reached(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return seen
 
 
+@pytest.mark.slow
 def test_an_app_in_such_a_folder_runs_and_has_its_presets(open_app: Server):
     client = pytest.importorskip("gradio_client").Client(open_app.url, verbose=False)
     assert client.predict("Once upon a time", api_name="/run")["trace"]["trace_version"] == 2

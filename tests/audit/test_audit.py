@@ -9,7 +9,7 @@ import math
 
 import pytest
 import torch
-from loops import for_each
+from loops import for_each, some
 
 from hsd import RULES, HsdError, audit
 from hsd.audit import (
@@ -58,7 +58,7 @@ def test_the_released_code_does_not_follow_the_target(seed: int):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", some(range(10), 3))
 def test_the_fuzzy_rule_does_not_follow_the_target_and_keeps_more_for_it(seed: int):
     found = audit(vocab=3, gamma=3, seed=seed)["rules"]
     assert found["fuzzy"]["total_variation"] > 0.004

@@ -11,6 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from loops import some
 
 from hsd.cli import main
 from hsd.conform import load_adapter
@@ -244,42 +245,45 @@ DEF = "def verify(p, q, tokens, uniforms, noise):\n    "
 
 @pytest.mark.parametrize(
     ("text", "names"),
-    [
-        (None, "no file"),
-        ("x = 1", "no function verify"),
-        ("1 / 0", "mine.py cannot be imported: ZeroDivisionError"),
-        ("def verify(:", "SyntaxError"),
-        (
-            DEF + "raise KeyError('row')",
-            "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.",
-        ),
-        (DEF + "raise SystemExit(3)", "raises SystemExit: 3; sent"),
-        (DEF + "return [*tokens.tolist(), 0, 0]", "returns 5 tokens: return 1 to 4"),
-        (DEF + "return []", "returns 0 tokens"),
-        (DEF + "return None", "returns None: return a list of int"),
-        (DEF + "return [0.5]", "returns [0.5]: return a list of int"),
-        (DEF + "return [3]", "returns token 3, and there are 3: 0 to 2"),
-        (DEF + "return [-1]", "returns token -1"),
-        (
-            DEF + "return [(int(tokens[0]) + 1) % 3, 0]",
-            "whose tokens before the last are not the draft's first",
-        ),
-        (DEF + "return [*tokens.tolist(), 0]", "ignores uniforms and noise"),
-        (DEF + "p[0] = 0\n    return [0]", "changes its arguments"),
-        (
-            DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]",
-            "changes its arguments",
-        ),
-        ("import torch\n" + DEF + "return [int(torch.randint(3, ()))]", "for the same numbers"),
-        (DEF + "return [int(noise * 3000) % 3]", "does not change at thresholds"),
-        (
-            DEF + "return [*tokens[: int(uniforms[0] * 4000) % 2].tolist(), int(noise * 3)]",
-            "use --sampled",
-        ),
-        ("NOISE = 'gauss'\n" + DEF + "return [0]", "unknown NOISE 'gauss'"),
-        ("DTYPE = 'int8'\n" + DEF + "return [0]", "unknown DTYPE 'int8'"),
-        ("BATCHED = True\n" + DEF + "return [0]", "for a batch of 27: return a list of lists"),
-    ],
+    some(
+        [
+            (None, "no file"),
+            ("x = 1", "no function verify"),
+            ("1 / 0", "mine.py cannot be imported: ZeroDivisionError"),
+            ("def verify(:", "SyntaxError"),
+            (
+                DEF + "raise KeyError('row')",
+                "raises KeyError: 'row'; sent p (4, 3), q (3, 3), tokens [0, 0, 0], uniforms [0.",
+            ),
+            (DEF + "raise SystemExit(3)", "raises SystemExit: 3; sent"),
+            (DEF + "return [*tokens.tolist(), 0, 0]", "returns 5 tokens: return 1 to 4"),
+            (DEF + "return []", "returns 0 tokens"),
+            (DEF + "return None", "returns None: return a list of int"),
+            (DEF + "return [0.5]", "returns [0.5]: return a list of int"),
+            (DEF + "return [3]", "returns token 3, and there are 3: 0 to 2"),
+            (DEF + "return [-1]", "returns token -1"),
+            (
+                DEF + "return [(int(tokens[0]) + 1) % 3, 0]",
+                "whose tokens before the last are not the draft's first",
+            ),
+            (DEF + "return [*tokens.tolist(), 0]", "ignores uniforms and noise"),
+            (DEF + "p[0] = 0\n    return [0]", "changes its arguments"),
+            (
+                DEF + "uniforms.sort()[0].zero_()\n    uniforms.zero_()\n    return [0]",
+                "changes its arguments",
+            ),
+            ("import torch\n" + DEF + "return [int(torch.randint(3, ()))]", "for the same numbers"),
+            (DEF + "return [int(noise * 3000) % 3]", "does not change at thresholds"),
+            (
+                DEF + "return [*tokens[: int(uniforms[0] * 4000) % 2].tolist(), int(noise * 3)]",
+                "use --sampled",
+            ),
+            ("NOISE = 'gauss'\n" + DEF + "return [0]", "unknown NOISE 'gauss'"),
+            ("DTYPE = 'int8'\n" + DEF + "return [0]", "unknown DTYPE 'int8'"),
+            ("BATCHED = True\n" + DEF + "return [0]", "for a batch of 27: return a list of lists"),
+        ],
+        2,
+    ),
     ids=lambda value: value[-40:] if value else "missing",
 )
 def test_what_cannot_be_judged_is_one_line(command, text: str | None, names: str):

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from loops import for_each
+from loops import for_each, some
 from torch import Tensor
 from verifiers import Kept, Row, Verify, adapter, cut_to, is_one_hot, plain, verifier, where
 
@@ -264,14 +264,7 @@ WRONG: dict[str, tuple[str, Verify]] = {
 CASES = {case.name: case for case in battery(0, False)}
 
 
-@pytest.mark.parametrize(
-    "name",
-    # the others are found by the whole battery, below
-    [
-        pytest.param(name, marks=() if n % 3 == 0 else pytest.mark.slow)
-        for n, name in enumerate(WRONG)
-    ],
-)
+@pytest.mark.parametrize("name", some(WRONG, 3))  # the whole battery, below, finds all
 def test_a_verifier_that_is_wrong_somewhere_is_found(name: str):
     where_to_look, verify = WRONG[name]
     case = CASES[where_to_look]
@@ -302,7 +295,7 @@ QUICK = [pair for pair in PAIRS if pair not in WIDE] + WIDE[::12]
 SLOW = [(rule, name) for name in CASES for rule in ("tokenwise", "hsd")]
 
 
-@for_each("rule, name", QUICK)
+@for_each("rule, name", QUICK, every=2)
 def test_right_verifiers_pass_in_turn(rule: str, name: str):
     assert judge(adapter(RULES[rule].law), CASES[name].models).total_variation < 1e-12
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import torch
 from joint_law import diagonal
+from loops import some
 from small_models import letters_tokenizer, save_pair
 from table_models import table_pair
 
@@ -47,7 +48,7 @@ def fits(rule: str, sampling: dict[str, float]) -> bool:
 
 @pytest.mark.parametrize(
     ("rule", "sampling"),
-    [one for one in diagonal(CAPTURABLE, SAMPLINGS) if fits(*one.values)],
+    some([one for one in diagonal(CAPTURABLE, SAMPLINGS) if fits(*one.values)], 3),
     ids=str,
 )
 def test_steps_are_those_of_the_eager_engine(pair: Pair, rule: str, sampling: dict[str, float]):

@@ -41,7 +41,12 @@ def tokens(prompt: str, **options: Any) -> list[int]:
     return hsd.run(PAIR, prompt, **how).tokens
 
 
-@for_each("sampling", seeded.SAMPLINGS.values(), ids=[name or "plain" for name in seeded.SAMPLINGS])
+@for_each(
+    "sampling",
+    seeded.SAMPLINGS.values(),
+    ids=[name or "plain" for name in seeded.SAMPLINGS],
+    every=2,
+)
 @for_each("prompt", PROMPTS)
 def test_a_seed_fixes_the_text_whatever_is_drafted(prompt: str, sampling: dict[str, Any]):
     wanted = tokens(prompt, system="plain", seed=1, **sampling)

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 from joint_law import toy_pair
-from loops import for_each
+from loops import for_each, some
 from spies import spied
 from table_models import LetterCodec, TableModel, table_pair
 from tree_cases import TREE_CASES, UNFIT
@@ -43,7 +43,7 @@ def cycle_pair(
 
 
 # in the ensemble the draft has a share
-@for_each("rule", [name for name in RULES if name != "ensemble"])
+@for_each("rule", [name for name in RULES if name != "ensemble"], every=2)
 @for_each("gamma", [1, 4, 9])
 def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
     pair = table_pair(vocab=6, order=3, seed=gamma)
@@ -53,7 +53,7 @@ def test_greedy_output_equals_plain_decoding(rule: str, gamma: int):
 
 
 @pytest.mark.long
-@for_each(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES, every=3)
 def test_greedy_output_with_several_drafts_equals_plain_decoding(rule: str, tree: str):
     pair = table_pair(vocab=6, order=3, seed=1)
     options: dict[str, Any] = {"max_new_tokens": 30, "temperature": 0, "trace": False}
@@ -134,7 +134,7 @@ def test_every_draft_length_decodes_and_fills_its_budget(gamma: int):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", some(range(4), 2))
 def test_rules_see_the_same_drafts_and_coins_as_long_as_their_texts_agree(seed: int):
     # a coupled rule has numbers of its own
     names = [name for name, rule in RULES.items() if not rule.recipe.coupled]
@@ -370,7 +370,7 @@ def test_a_draft_is_cut_after_its_first_end():
 
 @pytest.mark.long
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
-@for_each("budget", [1, 2, 3, 5, 6, 7, 13])
+@for_each("budget", [1, 2, 3, 5, 6, 7, 13], every=2)
 def test_a_budget_is_met_exactly(rule: str, budget: int):
     """γ is 5: budgets of one, two, γ and γ + 1 tokens are among these."""
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}

@@ -56,6 +56,7 @@ def test_plain_decoding_follows_the_target():
         {"temperature": 1.3, "top_k": 3, "top_p": 0.8},
     ],
     ids=str,
+    every=2,
 )
 def test_warped_tokens_follow_the_warped_target(rule: str, warping: dict[str, float]):
     """With top-k and top-p the draft may propose what the target excludes, and conversely."""

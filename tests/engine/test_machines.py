@@ -129,7 +129,10 @@ def rows_in_many_ways(file: Path, threads: int) -> list[Tensor]:
 
 @needs_library
 @for_each(
-    ("kind", "family"), product(TYPES, FAMILIES), [" ".join(c) for c in product(TYPES, FAMILIES)]
+    ("kind", "family"),
+    product(TYPES, FAMILIES),
+    [" ".join(c) for c in product(TYPES, FAMILIES)],
+    every=3,
 )
 def test_every_type_and_family_has_the_bits_of_the_module(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, family: str

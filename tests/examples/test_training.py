@@ -243,6 +243,7 @@ def test_sampled_rows_keep_their_openings_and_repeat_with_the_seed(folder: Path)
 # --- all stages
 
 
+@pytest.mark.slow
 def test_all_stages_make_models_that_load_and_decode_and_a_card(data: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert main(["all", "--data", str(data), "--out", str(out), "--quick", "--processes", "1"]) == 0

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import torch
 from joint_law import two_token_p_value
+from loops import some
 from small_models import (
     ALL_ARCHITECTURES,
     ARCHITECTURES,
@@ -91,7 +92,7 @@ def test_greedy_text_equals_that_of_the_library(pair_of: PairOf, kind: str):
     assert len(trace.tokens) > WINDOW
 
 
-@pytest.mark.parametrize("kind", ARCHITECTURES)
+@pytest.mark.parametrize("kind", some(ARCHITECTURES, 2))
 def test_greedy_text_equals_plain_greedy_text(pair_of: PairOf, kind: str):
     assert_plain_greedy_texts(pair_of(kind), GREEDY if kind == "llama" else FEW_RULES)
 
@@ -111,7 +112,7 @@ def assert_plain_greedy_texts(pair: Pair, rules: list[str]) -> None:
     assert useless in ([], ["naive-hsd"]), "resampling may leave no draft worth keeping"
 
 
-@pytest.mark.parametrize("kind", ARCHITECTURES)
+@pytest.mark.parametrize("kind", some(ARCHITECTURES, 2))
 def test_greedy_trees_equal_plain_greedy_text(pair_of: PairOf, kind: str):
     assert_plain_greedy_trees(pair_of(kind), TREE_CASES[::4] if kind == "llama" else FEW_TREES)
 
@@ -132,7 +133,7 @@ def assert_plain_greedy_trees(pair: Pair, cases: list[tuple[str, str]]) -> None:
     assert [case for case, text in texts.items() if text.tokens != plain.tokens] == []
 
 
-@pytest.mark.parametrize("kind", EACH)
+@pytest.mark.parametrize("kind", some(EACH, 2))
 @pytest.mark.parametrize("options", [{}, {"drafts": 3, "rule": "traversal"}], ids=["chain", "tree"])
 def test_a_trace_replays_and_runs_again(pair_of: PairOf, kind: str, options: dict):
     pair = pair_of(kind)
@@ -166,7 +167,7 @@ def test_two_tokens_follow_the_target(pair_of: PairOf, kind: str):
 
 
 @pytest.mark.parametrize("kind", EACH)
-@pytest.mark.parametrize("rule", ["hsd", "naive-hsd"])
+@pytest.mark.parametrize("rule", some(["hsd", "naive-hsd"], 2))
 def test_cached_logits_equal_fresh_ones(pair_of: PairOf, kind: str, rule: str):
     pair, target, draft = spied(pair_of(kind), tolerance=TOLERANCE)
     trace = hsd.run(pair, PROMPT, rule=rule, gamma=4, max_new_tokens=LONG, temperature=0.6, seed=2)

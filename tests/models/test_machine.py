@@ -14,6 +14,7 @@ from typing import Any, cast
 
 import pytest
 import torch
+from loops import some
 from table_models import table_pair
 
 import hsd
@@ -257,7 +258,7 @@ print(threads == (before or threads), kept == dict(os.environ), threads)
 """
 
 
-@pytest.mark.parametrize("torch_first", [False, True])
+@pytest.mark.parametrize("torch_first", some([False, True], 2))
 def test_an_import_changes_neither_threads_nor_environment(torch_first: bool):
     first = "import torch; torch.set_num_threads(3)" if torch_first else ""
     code = IMPORTED.format(first=first, before="torch.get_num_threads()" if torch_first else "None")

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import torch
+from loops import some
 from transformers import (
     AutoModelForCausalLM,
     BertConfig,
@@ -428,7 +429,8 @@ def test_a_context_reaches_as_far_as_its_positions_were_stretched(
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"rule": "naive-hsd"}, {"rule": "blockwise"}, *TREES, {"system": "stack"}]
+    "options",
+    some([{}, {"rule": "naive-hsd"}, {"rule": "blockwise"}, *TREES, {"system": "stack"}], 2),
 )
 @pytest.mark.parametrize("rows", [100, 200])
 def test_the_drafts_rows_decide_nothing_about_the_text(rows: int, options: dict[str, Any]):

@@ -65,7 +65,7 @@ print("found everywhere")
 """
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_an_option_that_stands_in_one_line_is_found_everywhere(tmp_path: Path):
     shutil.copytree(
         ROOT / "hsd", tmp_path / "hsd", ignore=shutil.ignore_patterns("__pycache__", "vendor")

@@ -9,7 +9,7 @@ import reference
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from loops import for_each
+from loops import for_each, some
 from reference import Problem
 from test_laws import close, problems, tensors
 
@@ -143,7 +143,7 @@ def test_they_are_for_one_draft(rule: str):
         RunOptions(rule=rule, drafts=2)
 
 
-@pytest.mark.parametrize(("weight", "gamma"), [(0.1, 4), (0.5, 1), (0.8, 4)])
+@pytest.mark.parametrize(("weight", "gamma"), some([(0.1, 4), (0.5, 1), (0.8, 4)], 2))
 def test_an_ensemble_at_temperature_0_writes_what_transformers_writes(weight: float, gamma: int):
     """`generate` itself, greedy with `assistant_ensemble_weight` 1 - w; some texts are not the
     target's alone.

@@ -55,7 +55,7 @@ def refused_or_used(data: dict[str, Any]) -> bool:
     return False
 
 
-@for_each("file", FILES, ids=lambda file: file.stem)
+@for_each("file", FILES, ids=lambda file: file.stem, every=3)
 def test_every_recorded_trace_is_read_and_used(file: Path):
     trace = Trace.from_file(file)
     used(trace)
@@ -108,7 +108,7 @@ def of(data: Any, path: tuple[Any, ...]) -> Any:
     return data
 
 
-@for_each("file", FILES, ids=lambda file: file.stem)
+@for_each("file", FILES, ids=lambda file: file.stem, every=3)
 def test_one_changed_field_is_refused_or_harmless(file: Path):
     data = shortened(file)
     every = [(path, value) for path in places(data) for value in changes(of(data, path))]

@@ -80,7 +80,7 @@ def texts_of(trace: Trace) -> list[tuple[Step, list[int]]]:
 # Round trip, replay, running again
 
 
-@for_each("rule", ALL_RUNS)
+@for_each("rule", ALL_RUNS, every=2)
 @for_each("detail", [True, False])
 def test_a_trace_survives_json(rule: str, detail: bool):
     trace = run(rule, trace=detail)
@@ -98,7 +98,7 @@ def test_text_that_looks_like_markup_or_odd_unicode_survives_json():
     assert Trace.from_json(odd.to_json()) == odd
 
 
-@for_each("rule", ALL_RUNS)
+@for_each("rule", ALL_RUNS, every=2)
 @for_each("seed", range(2))
 def test_replaying_reproduces_the_tokens(rule: str, seed: int):
     trace = run(rule, seed=seed)
@@ -106,7 +106,7 @@ def test_replaying_reproduces_the_tokens(rule: str, seed: int):
     assert Trace.from_json(trace.to_json()).replay() == trace.tokens
 
 
-@for_each("rule", ALL_RUNS)
+@for_each("rule", ALL_RUNS, every=2)
 @for_each(
     "warping", [{}, {"temperature": 0.7, "top_k": 4, "top_p": 0.9}, {"temperature": 0}], ids=str
 )
@@ -121,7 +121,7 @@ def test_running_again_with_the_recorded_numbers_reproduces_the_run(
     assert [s.nodes for s in again.steps] == [s.nodes for s in trace.steps]
 
 
-@for_each("rule", ALL_RUNS)
+@for_each("rule", ALL_RUNS, every=2)
 @for_each("seed", range(2))
 def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int):
     pair = table_pair(vocab=4, order=2, seed=7, closeness=0.6, end_ids=frozenset({1}))
@@ -130,7 +130,7 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
     assert hsd.rerun(pair, trace).tokens == trace.tokens
 
 
-@for_each(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES, every=3)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
     trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=8)
     assert trace.replay() == trace.tokens
@@ -175,7 +175,7 @@ def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
     assert later > 5
 
 
-@for_each(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES, every=3)
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
@@ -219,7 +219,7 @@ def test_any_rule_can_be_compared_with(shadow: str):
     assert compared.shadow.next == own.committed[own.kept]
 
 
-@for_each(("shadow", "tree"), TREE_CASES)
+@for_each(("shadow", "tree"), TREE_CASES, every=3)
 def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
     rule = {"distinct": "top-down", "top": "one-hot", "grown": "one-hot"}.get(tree, "hsd")
     compared = run(rule, shadow=shadow, drafts=3, tree=tree, max_new_tokens=5).steps[0]

@@ -262,7 +262,9 @@ def made(node: Engine, pair: Pair, files: list[Path]) -> dict[str, Any]:
 # ---- the declared subset
 
 
-@for_each("case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values())))
+@for_each(
+    "case", SUBSET["runs"], ids=lambda case: "-".join(map(str, case["options"].values())), every=2
+)
 def test_python_and_the_browser_decode_what_the_file_of_cases_says(
     node: Engine, small, case: dict[str, Any]
 ):

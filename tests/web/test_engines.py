@@ -100,12 +100,12 @@ def decodable() -> Iterator[Options]:
     yield from (*RUNS, *(case for case, _ in LEFT if case.get("system") != "hispec"))
 
 
-@for_each("case", [*decodable()][::4])
+@for_each("case", decodable(), every=8)
 def test_torch_and_the_portable_engine_write_one_text(models: Twins, case: Options):
     assert same(case, models)
 
 
-@for_each("case", RUNS[::4])
+@for_each("case", RUNS, every=8)
 def test_so_they_do_with_a_head(head: Twins, case: Options):
     assert same(case, head)
 
@@ -127,7 +127,7 @@ def test_so_they_do_with_early_exits(head: Twins, exits: tuple[int, ...]):
     assert same({"system": "hispec", "exits": exits}, head)
 
 
-@for_each("case", [case for case in decodable() if captured(case)][::2])
+@for_each("case", [case for case in decodable() if captured(case)], every=4)
 def test_captured_steps_write_the_text_of_those_that_are_not(models: Twins, case: Options):
     _, torch = models
     assert texts(torch, case, **captured(case) or {}) == texts(torch, case)

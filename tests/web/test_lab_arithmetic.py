@@ -104,7 +104,7 @@ def close(first: object, second: object) -> bool:
 # ---- the mathematics
 
 
-@for_each("name", MODELS)
+@for_each("name", MODELS, every=3)
 def test_enumeration_equals_the_audit(lab: Engine, name: str) -> None:
     model = MODELS[name]
     audited = tables(model)
@@ -328,7 +328,7 @@ def test_the_divergence_of_the_output_is_the_drift_that_was_spent(lab: Engine) -
 KNOBS = [RULES[name].knob for name in ("ensemble", "typical")]
 
 
-@for_each("rule", ["ensemble", "typical", "clipped", "clipped-hsd"])
+@for_each("rule", ["ensemble", "typical", "clipped", "clipped-hsd"], every=2)
 @for_each("name", ["near", "one-hot draft", "own 3^3 seed 1", "zeros 2^3", "zeros 3^4"])
 def test_every_number_gives_pythons_law_and_enumeration(lab: Engine, name: str, rule: str) -> None:
     model = MODELS[name]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from loops import some
 from player_page import Stage, differing, step_where, tree_trace, word_trace
 
 import hsd
@@ -76,7 +77,7 @@ def test_verdicts_of_both_rules_are_in_every_step(stage: Stage, rule: str) -> No
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("rule", some(RULES, 2))
 def test_formulas_reproduce_the_recorded_thresholds(stage: Stage, rule: str) -> None:
     trace = word_trace(rule=rule, max_new_tokens=80, gamma=7)
     stage.load(trace)

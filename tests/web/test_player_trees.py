@@ -12,6 +12,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
 import pytest
+from loops import some
 from player_page import Stage, step_where, word_trace
 
 from hsd.decoding.record import Recorder
@@ -47,10 +48,7 @@ WORDS = """() => {
   for (const list of stage.querySelectorAll(".hp-more-rules")) list.remove();
   return stage.textContent;
 }"""
-A_THIRD_AND_SLOWLY_ALL = [
-    case if number % 3 == 0 else pytest.param(case, marks=pytest.mark.slow)
-    for number, case in enumerate(TREES)
-]
+A_THIRD_AND_SLOWLY_ALL = some(TREES, 3)
 
 
 def named(options: dict) -> str:

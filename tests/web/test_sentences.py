@@ -65,7 +65,7 @@ def page() -> Iterator[Engine]:
     engine.stop()
 
 
-@for_each("file", RECORDED, ids=lambda file: file.stem)
+@for_each("file", RECORDED, ids=lambda file: file.stem, every=3)
 def test_the_page_and_python_tell_a_recorded_step_in_the_same_words(file: Path, page: Engine):
     assert_same_words(Trace.from_file(file), page)
 
@@ -78,6 +78,7 @@ def test_the_page_and_python_tell_a_recorded_step_in_the_same_words(file: Path, 
         for drafts, temperature in ((1, 0), (1, 0.8), (3, 0.8))
         if drafts == 1 or rule.drafts
     ],
+    every=3,
 )
 def test_so_they_do_of_a_run_by_any_rule(
     rule: str, drafts: int, temperature: float, byte_pair: Pair, page: Engine

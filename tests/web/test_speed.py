@@ -142,7 +142,6 @@ def test_the_race_is_in_the_first_window_and_no_number_stands_twice(visitors):
     assert len(re.findall(r"[\d.]+(?= tokens/s| ×(?! slower))", words)) == 6
 
 
-@pytest.mark.core
 @pytest.mark.recorded
 def test_each_kind_of_prompt_has_a_recorded_race_at_each_temperature(visitors, recorded):
     visitor = opened(visitors())

@@ -411,7 +411,7 @@ BAD: dict[str, tuple[dict[str, Any], Any, str]] = {
 }
 
 
-@for_each("name", BAD)
+@for_each("name", BAD, every=2)
 def test_a_head_that_cannot_work_is_refused_in_one_line(
     tmp_path: Path, targets: dict[str, str], name: str
 ):

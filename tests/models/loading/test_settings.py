@@ -134,7 +134,7 @@ REFUSED_BY_THE_LIBRARY = {"cache_implementation", "stop_strings", "num_return_se
 ADVICE = re.compile(r"pass (\w+)=(.*)$")
 
 
-@for_each("name", sorted(FIELDS & REFUSED.keys() - REFUSED_BY_THE_LIBRARY))
+@for_each("name", sorted(FIELDS & REFUSED.keys() - REFUSED_BY_THE_LIBRARY), every=3)
 def test_advice_about_a_models_own_setting_works_as_it_is_written(pair: Pair, name: str):
     model = copy.deepcopy(pair.target.model)
     setattr(model.generation_config, name, REFUSED[name])

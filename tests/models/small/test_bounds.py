@@ -101,6 +101,7 @@ def test_sizes_here_are_those_of_the_engine():
         for left in (1, 3, 7, 20, 21)
         if left >= options.get("nodes", 0)  # others are refused before anything is decoded
     ],
+    every=3,
 )
 def test_a_tree_at_the_end_of_the_context_ends_the_run_as_a_chain_does(
     model: SmallModel, head: SmallHead, context: int, tree: str, left: int
