@@ -208,9 +208,10 @@ def limit(found: dict[str, Any]) -> str:
         case["passes"]["1"][0] / read[count] for count, case in by_threads(found, "native").items()
     ]
     words = " and ".join(f"{ms:.1f} ms on {count}" for count, ms in read.items())
+    cached = "; below 1 the weights stay in the processor's cache" if min(times) < 1 else ""
     return (
         f"Memory gives as many bytes as the file has in {words} threads: "
-        f"native's T(1) is {' and '.join(f'{x:.2f}' for x in times)} times that."
+        f"native's T(1) is {' and '.join(f'{x:.2f}' for x in times)} times that{cached}."
     )
 
 

@@ -127,7 +127,7 @@ def distance(rule: str, models: TableModels, cut: Cut) -> float:
     return total_variation(output, target_law(models))
 
 
-@for_each("rule", EVERY, every=2)
+@for_each("rule", EVERY, every=4)
 @pytest.mark.parametrize("cut", STOPPING_TIMES.values(), ids=STOPPING_TIMES)
 def test_rules_stay_lossless_where_the_length_is_a_stopping_time(rule: str, cut: Cut):
     lengths = {cut(models, draft) for models in PAIRS for draft in models.drafts()}

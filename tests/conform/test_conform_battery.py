@@ -264,7 +264,7 @@ WRONG: dict[str, tuple[str, Verify]] = {
 CASES = {case.name: case for case in battery(0, False)}
 
 
-@pytest.mark.parametrize("name", some(WRONG, 3))  # the whole battery, below, finds all
+@pytest.mark.parametrize("name", some(WRONG, 6))  # the whole battery, below, finds all
 def test_a_verifier_that_is_wrong_somewhere_is_found(name: str):
     where_to_look, verify = WRONG[name]
     case = CASES[where_to_look]
@@ -295,7 +295,7 @@ QUICK = [pair for pair in PAIRS if pair not in WIDE] + WIDE[::12]
 SLOW = [(rule, name) for name in CASES for rule in ("tokenwise", "hsd")]
 
 
-@for_each("rule, name", QUICK, every=2)
+@for_each("rule, name", QUICK, every=4)
 def test_right_verifiers_pass_in_turn(rule: str, name: str):
     assert judge(adapter(RULES[rule].law), CASES[name].models).total_variation < 1e-12
 

@@ -370,7 +370,7 @@ def test_a_draft_is_cut_after_its_first_end():
 
 @pytest.mark.long
 @pytest.mark.parametrize("rule", [*RULES, "plain"])
-@for_each("budget", [1, 2, 3, 5, 6, 7, 13], every=2)
+@for_each("budget", [1, 2, 3, 5, 6, 7, 13], every=4)
 def test_a_budget_is_met_exactly(rule: str, budget: int):
     """γ is 5: budgets of one, two, γ and γ + 1 tokens are among these."""
     options = {"system": "plain"} if rule == "plain" else {"rule": rule}

@@ -106,4 +106,6 @@ def test_a_pass_stands_beside_what_memory_gives(found):
     found["reading"] = {"1": [4.0] * 3, "2": [2.5] * 3}
     words = measured_engines.limit(found)
     assert "4.0 ms on 1 and 2.5 ms on 2 threads" in words
-    assert "1.25 and 1.20 times that" in words
+    assert words.endswith("1.25 and 1.20 times that.")
+    found["reading"]["2"] = [4.0] * 3
+    assert "and 0.75 times that; below 1 the weights stay" in measured_engines.limit(found)

@@ -807,7 +807,7 @@ def test_a_deep_stack_near_the_limit_of_rounds_is_found():
     assert best.latency == pytest.approx(94.5201, abs=1e-4)
 
 
-@for_each("seed", range(4))
+@for_each("seed", range(4), every=2)
 def test_a_plan_can_be_run(seed: int):
     """No threshold above 32, and no step of more than 1,024 rounds."""
     models = similar_models(seed, 6)

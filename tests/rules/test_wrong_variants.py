@@ -277,7 +277,7 @@ class ResidualFromDraft(CoinsFromDraft):
     ("rule", "streams"),
     [
         ("hsd", CoinsFromDraft),
-        ("tokenwise", ResidualFromCoins),
+        pytest.param("tokenwise", ResidualFromCoins, marks=pytest.mark.slow),
         ("hsd", ResidualFromDraft),
         pytest.param("tokenwise", CoinsFromDraft, marks=pytest.mark.slow),
         pytest.param("hsd", ResidualFromCoins, marks=pytest.mark.slow),

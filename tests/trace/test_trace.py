@@ -137,7 +137,7 @@ def test_running_again_works_with_several_drafts(rule: str, tree: str):
     assert hsd.rerun(PAIR, Trace.from_json(trace.to_json())).tokens == trace.tokens
 
 
-@for_each(("rule", "tree"), TREE_CASES)
+@for_each(("rule", "tree"), TREE_CASES, every=3)
 def test_every_threshold_of_a_tree_follows_from_its_recorded_numbers(rule: str, tree: str):
     for step in run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=8).steps:
         for decision in [*step.verdict.decisions, *step.shadow.decisions]:

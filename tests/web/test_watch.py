@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
+from loops import some
 from running_app import PATIENT, Server, free_port
 from web_page import Guest
 
@@ -40,7 +41,7 @@ def test_a_tree_is_drawn_before_any_click_at_a_step_where_the_rules_differ(visit
 
 @pytest.mark.core
 @pytest.mark.parametrize(("width", "height"), [(1280, 800), (850, 450), (390, 844)])
-@pytest.mark.parametrize("query", ["", "?preset=story"])
+@pytest.mark.parametrize("query", some(["", "?preset=story"], 2))
 @pytest.mark.recorded
 def test_the_draft_the_masses_and_both_verdicts_are_in_the_first_window(
     visitors, width, height, query

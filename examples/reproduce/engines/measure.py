@@ -20,7 +20,7 @@ memory  the most that the process had, before rows are asked; model and library:
 rows    in the first round: the likeliest token after each token of the README, and how far from
         torch's rows
 reading the time in which so many threads read as many bytes as the file has from memory: less no
-        pass can take
+        pass can take whose weights do not stay in the processor's cache
 
 What is not there (a peer, Chromium, the converted weights) is told in a line and left out. Every
 turn is also written as it ends, to turns.jsonl beside the files that peers need; these are made in

@@ -15,7 +15,7 @@ ready   seconds from the process's start to the target's first row, files in the
 rows    in the first round: the likeliest token after each token of the README, and how far
         llama.cpp's probabilities are from ours
 reading the time in which so many threads read as many bytes as a file has from memory: less no
-        pass can take
+        pass can take whose weights do not stay in the processor's cache
 
 Writes assets/results/pair.json.
 """
