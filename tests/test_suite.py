@@ -4,6 +4,8 @@ many cases a share is run.
 
 from __future__ import annotations
 
+import os
+import sys
 import tomllib
 
 import pytest
@@ -17,6 +19,11 @@ def test_tests_keep_to_the_group_that_they_belong_to(request: pytest.FixtureRequ
     if not getattr(request.config.option, "loadgroup", False):
         pytest.skip("these tests run in one process")
     assert request.node.nodeid.endswith(f"@{request.node.path}")
+
+
+@pytest.mark.skipif("MAKELEVEL" not in os.environ, reason="run by make, which says so")
+def test_modules_are_compiled_once_and_not_by_every_process() -> None:
+    assert not sys.dont_write_bytecode
 
 
 def test_the_files_whose_mistakes_are_tried_and_their_tests_exist() -> None:
