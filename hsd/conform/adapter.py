@@ -31,13 +31,14 @@ for `length` tokens.
 """
 
 import contextlib
-import importlib.util
 import itertools
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from importlib.machinery import SourceFileLoader
+from importlib.util import module_from_spec, spec_from_loader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import torch
@@ -112,6 +113,17 @@ def load_adapter(file: str | Path) -> Adapter:
     return Adapter(path.name, verify, **settings, text=text)
 
 
+class _AsWritten(SourceFileLoader):
+    """Compiles a file whenever it is loaded, and keeps nothing beside it.
+
+    Kept bytecode is told from that of another text by its length and by whole seconds, so a file
+    that is edited and loaded again at once could be judged as it was before.
+    """
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.path)
+
+
 def _load_module(path: Path) -> ModuleType:
     """Load a Python file as a module, which may import the files beside it.
 
@@ -122,14 +134,15 @@ def _load_module(path: Path) -> ModuleType:
     package = ModuleType(f"hsd_adapter_{next(LOADS)}")
     package.__path__ = [folder]
     name = f"{package.__name__}.{path.stem.replace('.', '_')}"
-    spec = importlib.util.spec_from_file_location(name, path)
-    if spec is None or spec.loader is None:
+    loader = _AsWritten(name, str(path))
+    spec = spec_from_loader(name, loader)
+    if spec is None or path.suffix != ".py":
         raise HsdError(f"{path.name!r} is no Python file: its name must end in .py")
-    module = importlib.util.module_from_spec(spec)
+    module = module_from_spec(spec)
     sys.modules.update({package.__name__: package, name: module})
     sys.path.insert(0, folder)
     try:
-        spec.loader.exec_module(module)
+        loader.exec_module(module)
     except (Exception, SystemExit) as error:
         for loaded in [x for x in sys.modules if x.split(".")[0] == package.__name__]:
             del sys.modules[loaded]

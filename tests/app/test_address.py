@@ -41,7 +41,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     ("proxies", "host", "shown"),
     [
         pytest.param("capitals", "::1", "http://[::1]:", marks=pytest.mark.slow),
-        ("SOCKS", "::", "http://[::1]:"),
+        pytest.param("SOCKS", "::", "http://[::1]:", marks=pytest.mark.slow),
         pytest.param("small letters", "0.0.0.0", "http://localhost:", marks=pytest.mark.slow),
     ],
 )

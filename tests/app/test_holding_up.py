@@ -39,7 +39,7 @@ def test_the_page_is_what_its_script_writes(scripts: ModuleType):
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_some_hostile_requests_are_answered_in_one_line_each(scripts: ModuleType, tmp_path: Path):
     found = scripts.abuse(24, str(tmp_path), start=1)
     assert found["calls"] >= 24

@@ -5,6 +5,7 @@ can go by.
 from __future__ import annotations
 
 import json
+import os
 import pickle
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from loops import some
 
 from hsd.cli import main
 from hsd.conform import load_adapter
+from hsd.errors import HsdError
 
 RIGHT = """
 import torch
@@ -145,9 +147,12 @@ def test_two_files_of_one_name_are_two_modules(tmp_path: Path):
 
 
 def test_a_file_that_fails_leaves_no_module(command):
-    before = {*sys.modules}
+    def loaded() -> set[str]:
+        return {name for name in sys.modules if name.startswith("hsd_adapter")}
+
+    before = loaded()
     assert command("from __future__ import annotations\n1 / 0")[0] == 2
-    assert {*sys.modules} == before
+    assert loaded() == before
 
 
 REMEMBERS = """
@@ -177,6 +182,23 @@ def test_a_verifier_with_numbers_of_its_own_is_sampled(command):
     assert (status, out.splitlines()[0]) == (0, "mine.py: nothing wrong found by sampling")
     status, out, _ = command(f"SAMPLED = True\n{own.replace('p[-1]', 'p[-2]')}", "--json")
     assert (status, json.loads(out)["lossless"]) == (1, False)
+
+
+def test_a_file_that_was_written_again_at_once_is_judged_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """By its text: kept bytecode has its length and its second."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    file = tmp_path / "mine.py"
+    found = []
+    for number in (3, 4):
+        file.write_text(f"def verify(*given):\n    return [{number}]\n")
+        os.utime(file, (10**9, 10**9))
+        found.append(load_adapter(file).verify())
+    assert found == [[3], [4]]
+    file.rename(tmp_path / "mine.txt")
+    with pytest.raises(HsdError, match=r"its name must end in \.py"):
+        load_adapter(tmp_path / "mine.txt")
 
 
 def test_a_file_that_says_texts_is_judged_by_them(command, tmp_path: Path):

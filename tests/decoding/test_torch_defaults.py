@@ -125,7 +125,7 @@ def usual(pairs: dict[str, Pair]) -> dict[str, list[int]]:
     return texts(pairs)
 
 
-@pytest.mark.parametrize("setting", some(SETTINGS, 2))
+@pytest.mark.parametrize("setting", some(SETTINGS, 4))
 def test_tokens_are_those_under_the_usual_settings(
     setting: str, pairs: dict[str, Pair], usual: dict[str, list[int]]
 ):
@@ -143,7 +143,7 @@ def test_models_that_are_read_under_a_setting_are_the_same(
 
 
 @pytest.mark.parametrize(
-    ("setting", "drafts"), some([*zip(SETTINGS, cycle((2, 1)), strict=False)], 2)
+    ("setting", "drafts"), some([*zip(SETTINGS, cycle((2, 1)), strict=False)], 4)
 )
 def test_an_audit_gives_the_same_numbers(setting: str, drafts: int):
     usual = hsd.audit(vocab=2, gamma=2, drafts=drafts)

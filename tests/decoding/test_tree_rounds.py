@@ -89,7 +89,7 @@ def test_after_a_commit_only_the_kept_path_is_part_of_the_text(
 
 
 @pytest.mark.long
-@for_each(("rule", "tree"), TREE_CASES, every=3)
+@for_each(("rule", "tree"), TREE_CASES, every=6)
 def test_nothing_follows_the_end_of_a_text_that_was_drafted_in_a_tree(rule: str, tree: str):
     pair = table_pair(vocab=4, order=2, seed=7, end_ids=frozenset({1, 2}))
     kept_ends = 0

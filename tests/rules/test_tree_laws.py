@@ -15,7 +15,7 @@ import pytest
 import reference
 import torch
 import tree_reference
-from loops import for_each, some
+from loops import for_each, slow, some
 from torch import Tensor
 from tree_reference import Given, Outcome, expected_kept, law_of, random_drafts, random_tree
 
@@ -284,9 +284,7 @@ SMALL: dict[str, TreeShape] = {
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "layout", [pytest.param("comb", marks=pytest.mark.slow), *(n for n in SMALL if n != "comb")]
-)
+@pytest.mark.parametrize("layout", some([slow("comb"), *(n for n in SMALL if n != "comb")], 2))
 def test_trees_drawn_on_demand_give_the_law_of_all_trees_drawn_in_full(layout: str):
     shape = SMALL[layout]
     models = random_models(

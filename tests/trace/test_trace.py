@@ -130,7 +130,7 @@ def test_running_again_works_when_drafts_were_cut_at_an_end(rule: str, seed: int
     assert hsd.rerun(pair, trace).tokens == trace.tokens
 
 
-@for_each(("rule", "tree"), TREE_CASES, every=3)
+@for_each(("rule", "tree"), TREE_CASES, every=6)
 def test_running_again_works_with_several_drafts(rule: str, tree: str):
     trace = run(rule, drafts=3, tree=tree, gamma=2, max_new_tokens=8)
     assert trace.replay() == trace.tokens
@@ -175,7 +175,7 @@ def test_distinct_siblings_are_tested_with_what_the_draft_had_left(rule: str):
     assert later > 5
 
 
-@for_each(("rule", "tree"), TREE_CASES, every=3)
+@for_each(("rule", "tree"), TREE_CASES, every=6)
 def test_what_a_rejection_changed_is_what_later_tests_read(rule: str, tree: str):
     """The changed probability of a token is the one that its next test is computed from."""
     seen = 0
@@ -219,7 +219,7 @@ def test_any_rule_can_be_compared_with(shadow: str):
     assert compared.shadow.next == own.committed[own.kept]
 
 
-@for_each(("shadow", "tree"), TREE_CASES, every=3)
+@for_each(("shadow", "tree"), TREE_CASES, every=6)
 def test_any_tree_rule_can_be_compared_with(shadow: str, tree: str):
     rule = {"distinct": "top-down", "top": "one-hot", "grown": "one-hot"}.get(tree, "hsd")
     compared = run(rule, shadow=shadow, drafts=3, tree=tree, max_new_tokens=5).steps[0]

@@ -448,7 +448,7 @@ def test_a_coin_that_is_dragged_moves_the_verdict(here: LabPage) -> None:
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("rule", some(RULES, 3, first=2))
+@pytest.mark.parametrize("rule", some(RULES, 6, first=2))
 def test_thresholds_and_verdicts_of_both_rules_are_shown(here: LabPage, rule: str) -> None:
     here.preset("near")
     here.rule(rule)

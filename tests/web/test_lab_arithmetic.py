@@ -104,7 +104,7 @@ def close(first: object, second: object) -> bool:
 # ---- the mathematics
 
 
-@for_each("name", MODELS, every=4)
+@for_each("name", MODELS, every=8)
 def test_enumeration_equals_the_audit(lab: Engine, name: str) -> None:
     model = MODELS[name]
     audited = tables(model)

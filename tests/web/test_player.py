@@ -115,7 +115,9 @@ def test_no_rule_is_credited_for_what_a_coin_did(stage: Stage, rule: str) -> Non
 
 
 @pytest.mark.core
-@pytest.mark.parametrize("options", [{}, {"rule": "tokenwise", "shadow": "hsd"}, {"drafts": 3}])
+@pytest.mark.parametrize(
+    "options", some([{}, {"rule": "tokenwise", "shadow": "hsd"}, {"drafts": 3}], 2)
+)
 @pytest.mark.recorded
 def test_chances_of_keeping_stand_beside_what_was_kept(
     stage: Stage, options: dict[str, Any]
