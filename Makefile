@@ -48,8 +48,7 @@ quick: lint
 	$(BIN)/python -m pytest -m "not slow and not long" --hypothesis-profile=quick $(PARALLEL) $(EXACT) tests/decoding tests/draft tests/trace tests/test_imports.py
 
 slow: $(VENV)/.dev chromium
-	$(BIN)/python -m pytest -m slow
-	$(BIN)/python -m pytest --hypothesis-profile=thorough -m "not slow and not browser"
+	$(BIN)/python -m pytest --hypothesis-profile=thorough -m "slow or not browser"
 
 lint: $(VENV)/.dev node_modules/.done
 	@$(MAKE) --no-print-directory -j2 -o $(VENV)/.app -o $(VENV)/.dev -o node_modules/.done python web

@@ -35,7 +35,7 @@ for profile, examples in (
     ("quick", 4),
     ("thorough", 200),
     ("usual", 12),
-):  # how many of a property; pytest --hypothesis-profile
+):  # how many of a property; by "thorough" also all cases of for_each; pytest --hypothesis-profile
     settings.register_profile(profile, max_examples=examples, deadline=None, derandomize=True)
 settings.load_profile("usual")
 

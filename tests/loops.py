@@ -64,15 +64,15 @@ def for_each(
 
 
 def one_of(every: int, cases: Sequence[T], name: str) -> Sequence[T]:
-    """Return one of so many cases, in their order, from a place that a test's name says."""
+    """Return the share of the cases, one of `every`, that a test of this name runs, in order."""
     first = zlib.crc32(name.encode()) % max(min(every, len(cases)), 1)
     return cases[first::every]
 
 
 def some(cases: Iterable[Any], every: int, first: int = 0) -> list[Any]:
-    """Return cases for `pytest.mark.parametrize`: the others than one of so many are marked slow.
+    """Return cases for `pytest.mark.parametrize`, most of them marked slow.
 
-    first: the number, from 0, of the first one that is not.
+    every, first: one of so many is not, from number `first` on, counted from 0.
     """
     return [
         case if number % every == first or hasattr(case, "marks") else slow(case)

@@ -7,9 +7,9 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
+from types import SimpleNamespace
 
 import pytest
-from hypothesis import settings
 from loops import for_each, one_of
 
 from hsd.paths import ROOT
@@ -45,7 +45,8 @@ def test_of_many_cases_each_test_runs_a_share_and_all_tests_together_run_all(eve
 def test_the_thorough_profile_runs_all_cases(
     profile: str, count: int, subtests: pytest.Subtests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(settings, "_current_profile", profile)
+    known = SimpleNamespace(get_current_profile_name=lambda: profile)
+    monkeypatch.setattr("loops.settings", known)
     found = list[int]()
     for_each("case", range(6), every=3)(lambda case: found.append(case))(subtests=subtests)
     assert len(found) == count
